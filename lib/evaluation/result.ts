@@ -1,0 +1,33 @@
+import type { QuestionShape } from '../data/question.js';
+
+/** What evaluation keeps of one question answered by one policy: one line of `results.jsonl`. */
+export interface QuestionResult {
+  questionId: string;
+  /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
+  method: string;
+  start: 'base' | 'instruct';
+  seed: number;
+  /** One of the seven benchmarks, FlashRAG's names. */
+  benchmark: string;
+  /** The question's type within its benchmark: `comparison`, `bridge`, ... */
+  type: string;
+  subset: QuestionShape;
+  /** Entities compared (2 to 5), or 0 when the question is no comparison. */
+  entitiesCompared: number;
+  em: 0 | 1;
+  f1: number;
+  formatOk: boolean;
+  /** Search turns. */
+  turns: number;
+  /** Generations asked of the policy: search turns, invalid actions and the answer. */
+  modelCalls: number;
+  /** At least one search turn asked two or more sub-queries. */
+  decomposed: boolean;
+  /** Independent sub-questions asked over those in the graph, in [0, 1]. */
+  coverage: number;
+  /** Model calls over (depth of the dependency graph + 1); 1 is the shortest possible. */
+  criticalPathRatio: number;
+  /** Tokens written by the policy. */
+  responseTokens: number;
+  answer: string | null;
+}

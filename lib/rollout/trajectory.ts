@@ -1,0 +1,54 @@
+/**
+ * The trajectory: the one structure that rollout, rewards, training, evaluation and the viewer share.
+ * Token ids are written once, by whoever made them, and never decoded and encoded again.
+ */
+export type SegmentKind = 'prompt' | 'policy' | 'information' | 'notice';
+
+export interface Segment {
+  kind: SegmentKind;
+  tokenIds: number[];
+  text: string;
+  /** Log-probability (nats) of each token under the policy that sampled it; policy segments only. */
+  logProbs?: number[];
+}
+
+/** What the environment did in one search turn: the sub-queries and what came back for each. */
+export interface SearchTurn {
+  queries: string[];
+  results: SearchResult[];
+}
+
+export type SearchResult =
+  | { status: 'ok'; passages: { id: string; title: string; score: number }[] }
+  | { status: 'failed'; reason: string };
+
+export type FinishReason = 'answer' | 'budget' | 'length';
+
+export interface Trajectory {
+  questionId: string;
+  question: string;
+  goldenAnswers: string[];
+  segments: Segment[];
+  searchTurns: SearchTurn[];
+  /** Generations asked of the policy: search turns, invalid actions and the answer. */
+  modelCalls: number;
+  finish: FinishReason;
+}
+
+/** 1 = the token was written by the policy and contributes to the loss; follows `segments` token by token. */
+export function lossMask(trajectory: Pick<Trajectory, 'segments'>): number[] {
+  return trajectory.segments.flatMap((s) => s.tokenIds.map(() => (s.kind === 'policy' ? 1 : 0)));
+}
+
+/** All token ids in order, prompt included. */
+export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
+  return trajectory.segments.flatMap((s) => s.tokenIds);
+}
+
+/** Text after the prompt as the policy and the environment wrote it. */
+export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
+  return trajectory.segments
+    .filter((s) => s.kind !== 'prompt')
+    .map((s) => s.text)
+    .join('');
+}
