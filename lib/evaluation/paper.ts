@@ -1,0 +1,102 @@
+/** The paper's own figures, for the column beside ours. They are read from `data/paper/tables.json`, never typed in. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { BENCHMARK_TITLES, type Metric } from './metrics.js';
+
+const subsetRow = z.object({
+  subset: z.string(),
+  backbone: z.string(),
+  method: z.string(),
+  values: z.array(z.number().nullable()),
+});
+const subsetTable = z.object({ columns: z.array(z.string()), rows: z.array(subsetRow) });
+const paperSchema = z.looseObject({
+  source: z.string(),
+  table2_main_em: z.looseObject({
+    benchmarks: z.array(z.string()),
+    rows: z.array(
+      z.looseObject({
+        backbone: z.string(),
+        method: z.string(),
+        em: z.array(z.number().nullable()),
+        avg: z.number().nullable(),
+      }),
+    ),
+  }),
+  table3_parallel: subsetTable,
+  table6_sequential: subsetTable,
+});
+export type PaperTables = z.infer<typeof paperSchema>;
+
+export interface PaperCell {
+  method: string;
+  start: string;
+  benchmark: string;
+  subset: string;
+  metric: string;
+}
+
+const METHODS: Record<string, string> = {
+  r1: 'R1',
+  'search-r1': 'Search-R1',
+  'search-r1-parallel-prompt': 'Search-R1+Parallel Prompt',
+  parallelsearch: 'ParallelSearch',
+};
+const BACKBONES: Record<string, string> = { base: 'Qwen2.5-7B-Base', instruct: 'Qwen2.5-7B-Instruct' };
+const SUBSET_NAMES: Record<string, string> = { hotpotqa: 'HotpotQA', '2wikimultihopqa': '2Wiki' };
+
+/**
+ * The column of Tables 3 and 6 for a metric of ours, and what to multiply it by. The tables' "turns" are model calls
+ * here: they reach 5.07 where the budget is 4 search turns, so the last generation is counted.
+ */
+const COLUMNS: Partial<Record<Metric, Record<string, number>>> = {
+  em: { em: 1, em_percent: 0.01 },
+  decomposition_ratio: { decomposition_ratio_percent: 0.01 },
+  model_calls: { turns: 1 },
+};
+
+/** Reads and checks the paper's tables. */
+export function loadPaperTables(
+  file: URL | string = new URL('../../data/paper/tables.json', import.meta.url),
+): PaperTables {
+  return paperSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/**
+ * The paper's figure for a cell, or null where it prints none: Table 2 (EM of whole benchmarks, and their average),
+ * Table 3 (HotpotQA and 2Wiki comparisons), Table 6 (HotpotQA bridge; 2Wiki inference and compositional).
+ */
+export function paperFigure(tables: PaperTables, cell: PaperCell): number | null {
+  if (cell.subset === 'all') return cell.metric === 'em' ? wholeBenchmark(tables.table2_main_em, cell) : null;
+  const suffix = { parallelizable: 'par', sequential: 'seq' }[cell.subset];
+  const table = cell.subset === 'parallelizable' ? tables.table3_parallel : tables.table6_sequential;
+  const row = table.rows.find(
+    ({ subset, backbone, method }) =>
+      suffix !== undefined &&
+      subset === `${SUBSET_NAMES[cell.benchmark]}-${suffix}` &&
+      backbone === BACKBONES[cell.start] &&
+      method === METHODS[cell.method],
+  );
+  for (const [column, factor] of Object.entries(COLUMNS[cell.metric as Metric] ?? {})) {
+    const value = row?.values[table.columns.indexOf(column)];
+    if (value !== undefined && value !== null) return Number((value * factor).toFixed(6));
+  }
+  return null;
+}
+
+function wholeBenchmark(table: PaperTables['table2_main_em'], cell: PaperCell): number | null {
+  const row = table.rows.find(
+    ({ backbone, method }) => backbone === BACKBONES[cell.start] && method === METHODS[cell.method],
+  );
+  if (cell.benchmark === 'average') return row?.avg ?? null;
+  return row?.em[table.benchmarks.indexOf(BENCHMARK_TITLES[cell.benchmark])] ?? null;
+}
+
+/** Mean model calls over all rows of Table 3 (three data sets, two backbones): the claim of 69.6 % rests on it. */
+export function paperParallelCalls(tables: PaperTables, method: string): number {
+  const { rows, columns } = tables.table3_parallel;
+  const turns = rows
+    .filter((row) => row.method === METHODS[method])
+    .map((row) => row.values[columns.indexOf('turns')] ?? NaN);
+  return turns.reduce((sum, value) => sum + value, 0) / turns.length;
+}

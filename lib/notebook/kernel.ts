@@ -1,0 +1,200 @@
+/**
+ * Runs tslab's kernel as Jupyter does, without Python: a process of its own, spoken to over ZeroMQ.
+ * What tslab leaves out is made up for here: a kernel that dies, never starts or never ends rejects with a
+ * {@link KernelError}, and it never outlives this process.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dealer, Subscriber } from 'zeromq';
+import { chooseConnection, deathOf, KernelError, PORT_TAKEN, spawnKernel } from './process.js';
+import {
+  createMessage,
+  decodeMessage,
+  encodeMessage,
+  type ConnectionInfo,
+  type Message,
+} from './protocol.js';
+
+export interface Kernel {
+  /** Sends a cell and waits for its reply and for all that it printed; `id` names it in `onOutput`. */
+  execute(
+    code: string,
+    options: { timeoutMs: number; id: string },
+  ): Promise<{ ok: boolean; count: number | null }>;
+  /** Stops the running cell, as Jupyter's stop button does. */
+  interrupt(): void;
+  /** Ends the kernel: politely first, for certain after two seconds. */
+  shutdown(): Promise<void>;
+}
+
+export interface KernelOptions {
+  /** The kernel's working folder: imports and paths of cells are relative to it. */
+  cwd: string;
+  /** What cells print and show, as it comes: `stream`, `display_data`, `update_display_data`, ... */
+  onOutput?: (id: string, message: Message) => void;
+  /** Default 60,000: TypeScript reads every declaration file on first use. */
+  startTimeoutMs?: number;
+}
+
+interface Connection {
+  info: ConnectionInfo;
+  shell: Dealer;
+  control: Dealer;
+  iopub: Subscriber;
+}
+
+/** Starts a kernel and waits until it answers. Ports are chosen free and chosen again when another process was faster. */
+export async function startKernel(options: KernelOptions): Promise<Kernel> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      if (attempt >= 3 || !(error instanceof Error) || !PORT_TAKEN.test(error.message)) throw error;
+    }
+  }
+}
+
+async function startOnce({ cwd, onOutput, startTimeoutMs = 60_000 }: KernelOptions): Promise<Kernel> {
+  const info = await chooseConnection();
+  const folder = mkdtempSync(path.join(tmpdir(), 'parallelsearch-kernel-'));
+  const configFile = path.join(folder, 'connection.json');
+  writeFileSync(configFile, JSON.stringify(info), { mode: 0o600 });
+  const child = spawnKernel(configFile, cwd);
+  const connection = await connect(info);
+  const session = createSession(child, connection, onOutput);
+  const cleanUp = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+    for (const socket of [connection.shell, connection.control, connection.iopub]) socket.close();
+  };
+  try {
+    await session.ready(startTimeoutMs);
+  } catch (error) {
+    child.kill('SIGKILL');
+    cleanUp();
+    throw error;
+  }
+  return {
+    execute: (code, cell) => session.execute(code, cell),
+    interrupt: () => void child.kill('SIGINT'),
+    shutdown: async () => {
+      await session.shutdown();
+      cleanUp();
+    },
+  };
+}
+
+async function connect(info: ConnectionInfo): Promise<Connection> {
+  const { Dealer, Subscriber } = await import('zeromq');
+  const shell = new Dealer({ linger: 0 });
+  const control = new Dealer({ linger: 0 });
+  // No limit on what waits to be read: ZeroMQ would drop a burst of prints otherwise.
+  const iopub = new Subscriber({ linger: 0, receiveHighWaterMark: 0 });
+  const address = (port: number): string => `${info.transport}://${info.ip}:${port}`;
+  shell.connect(address(info.shell_port));
+  control.connect(address(info.control_port));
+  iopub.connect(address(info.iopub_port));
+  iopub.subscribe();
+  return { info, shell, control, iopub };
+}
+
+interface Session {
+  ready(timeoutMs: number): Promise<void>;
+  execute: Kernel['execute'];
+  shutdown(): Promise<void>;
+}
+
+function createSession(
+  child: ChildProcess,
+  connection: Connection,
+  onOutput: KernelOptions['onOutput'],
+): Session {
+  const { shell, control, iopub, info } = connection;
+  const session = randomUUID();
+  const replies = new Map<string, (message: Message) => void>();
+  const idle = new Map<string, () => void>();
+  const cells = new Map<string, string>();
+  const died = deathOf(child);
+  let onFirst = (_: true): void => undefined;
+  const published = new Promise<true>((resolve) => (onFirst = resolve));
+
+  const request = async (socket: Dealer, message: Message): Promise<Message> => {
+    const reply = new Promise<Message>((resolve) => replies.set(message.header.msg_id, resolve));
+    await socket.send(encodeMessage(message, info.key));
+    return Promise.race([reply, died]);
+  };
+  const onReply = (message: Message): void => replies.get(message.parent.msg_id ?? '')?.(message);
+  const onPublished = (message: Message): void => {
+    const parentId = message.parent.msg_id ?? '';
+    onFirst(true);
+    if (message.header.msg_type !== 'status') onOutput?.(cells.get(parentId) ?? '', message);
+    else if (message.content.execution_state === 'idle') idle.get(parentId)?.();
+  };
+  void listen(shell, info.key, onReply);
+  void listen(control, info.key, onReply);
+  void listen(iopub, info.key, onPublished);
+  const idleAfter = (message: Message): Promise<void> =>
+    new Promise((resolve) => idle.set(message.header.msg_id, resolve));
+
+  return {
+    /** Asks until the kernel publishes: a subscription takes effect some time after connecting. */
+    async ready(timeoutMs) {
+      const deadline = performance.now() + timeoutMs;
+      while (performance.now() < deadline) {
+        void request(shell, createMessage('kernel_info_request', session, {})).catch(() => undefined);
+        if (await Promise.race([published, died, sleep(250, false)])) return;
+      }
+      const limit = `${timeoutMs / 1000} s`;
+      throw new KernelError('start', `Expected tslab's kernel to answer within ${limit}, but it did not.`);
+    },
+    async execute(code, { timeoutMs, id }) {
+      const content = { code, silent: false, store_history: true, user_expressions: {}, allow_stdin: false };
+      const message = createMessage('execute_request', session, { ...content, stop_on_error: false });
+      cells.set(message.header.msg_id, id);
+      const idled = idleAfter(message);
+      const reply = await withTimeout(request(shell, message), timeoutMs, child);
+      await Promise.race([idled, sleep(2000), died]);
+      // One more round trip: a rejection that nobody handled is printed before the kernel answers it.
+      await request(shell, createMessage('kernel_info_request', session, {}));
+      const count = reply.content.execution_count;
+      return { ok: reply.content.status === 'ok', count: typeof count === 'number' ? count : null };
+    },
+    async shutdown() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      const message = createMessage('shutdown_request', session, { restart: false });
+      await Promise.race([request(control, message).catch(() => undefined), sleep(1000)]);
+      if (child.connected) child.disconnect();
+      if ((await Promise.race([gone, sleep(1000, 'alive')])) === 'alive') child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Reads a socket until it is closed. */
+async function listen(
+  socket: Dealer | Subscriber,
+  key: string,
+  onMessage: (message: Message) => void,
+): Promise<void> {
+  for await (const frames of socket) onMessage(decodeMessage(frames, key));
+}
+
+/** Interrupts what takes too long, gives it two seconds to stop, and rejects in any case. */
+async function withTimeout<T>(reply: Promise<T>, timeoutMs: number, child: ChildProcess): Promise<T> {
+  const cancel = new AbortController();
+  const late = sleep(timeoutMs, 'late' as const, { signal: cancel.signal });
+  late.catch(() => undefined);
+  try {
+    const first = await Promise.race([reply.then((value) => ({ value })), late]);
+    if (first !== 'late') return first.value;
+  } finally {
+    cancel.abort();
+  }
+  child.kill('SIGINT');
+  await Promise.race([reply.catch(() => undefined), sleep(2000)]);
+  throw new KernelError('timeout', `The cell did not end within ${timeoutMs / 1000} s.`);
+}

@@ -1,0 +1,231 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { Tokenizer } from '../text/tokenizer.js';
+import type { ModelConfig } from './model-config.js';
+import type { Generation, Policy, SamplingOptions } from './policy.js';
+import { sampleToken } from './sampling.js';
+import {
+  disposeBlock,
+  forwardCached,
+  joinBlocks,
+  logitsOf,
+  MASKED,
+  rotaryTable,
+  selectBlockRows,
+  type CacheBlock,
+  type RotaryTable,
+} from './transformer.js';
+import type { Weights } from './weights.js';
+
+interface Row {
+  generated: number[];
+  logProbs: number[];
+  /** Position of the next token. */
+  position: number;
+  finish: Generation['finish'] | null;
+}
+
+/** Token ids whose keys and values are cached, a list a row, and the tensors. */
+interface PrefixCache {
+  rows: number[][];
+  block: CacheBlock;
+}
+
+/** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
+export class LocalPolicy implements Policy {
+  readonly maxLength: number;
+  private readonly rope: RotaryTable;
+  private cache: PrefixCache | null = null;
+
+  /** @param weights stay the caller's: dispose of them after {@link dispose} */
+  constructor(
+    readonly name: string,
+    private weights: Weights,
+    readonly config: ModelConfig,
+    readonly tokenizer: Tokenizer,
+  ) {
+    this.maxLength = config.maxPositionEmbeddings;
+    this.rope = rotaryTable(config, this.maxLength);
+  }
+
+  /** New weights of the same shape; what was cached under the old ones is dropped. */
+  setWeights(weights: Weights): void {
+    this.weights = weights;
+    this.clearCache();
+  }
+
+  clearCache(): void {
+    disposeBlock(this.cache?.block ?? null);
+    this.cache = null;
+  }
+
+  dispose(): void {
+    this.clearCache();
+    tf.dispose([this.rope.cos, this.rope.sin, this.rope.rotation]);
+  }
+
+  async generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]> {
+    if (contexts.length === 0) return [];
+    const longest = Math.max(...contexts.map((c) => c.length));
+    if (longest >= this.maxLength || contexts.some((c) => c.length === 0)) {
+      throw new RangeError(
+        `Expected contexts of 1 to ${this.maxLength - 1} tokens, but got lengths up to ${longest}. Lower topK or the turns, or raise max_position_embeddings.`,
+      );
+    }
+    const isStop = this.stopTest(options.stop);
+    const maxNewTokens = Math.min(options.maxNewTokens, this.maxLength - longest);
+    const rows: Row[] = contexts.map((c) => ({ generated: [], logProbs: [], position: c.length, finish: null }));
+    let past: CacheBlock | null = this.takePrefix(contexts);
+    let tail: CacheBlock | null = null;
+    let logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
+    for (let step = 0; ; step++) {
+      await this.sampleStep(rows, logits, options, isStop);
+      if (step + 1 >= maxNewTokens || rows.every((r) => r.finish)) break;
+      logits = this.decodeStep(rows, [past, tail], (block) => (tail = joinBlocks(tail, block)));
+    }
+    this.keepPrefix(contexts, rows, past!, tail);
+    return rows.map((r) => ({
+      tokenIds: r.generated,
+      text: this.tokenizer.decode(r.generated),
+      logProbs: r.logProbs,
+      finish: r.finish ?? 'length',
+    }));
+  }
+
+  /** Cached rows that the contexts extend, reordered to match them; null when any context extends none. */
+  private takePrefix(contexts: readonly (readonly number[])[]): CacheBlock | null {
+    const cache = this.cache;
+    this.cache = null;
+    if (!cache) return null;
+    let next = 0;
+    const matches = contexts.map((context) => {
+      const extendsRow = (row: number[]): boolean =>
+        row.length < context.length && row.every((id, i) => context[i] === id);
+      for (let tried = 0; tried < cache.rows.length; tried++) {
+        const candidate = (next + tried) % cache.rows.length;
+        if (extendsRow(cache.rows[candidate])) {
+          next = candidate + 1;
+          return candidate;
+        }
+      }
+      return -1;
+    });
+    if (matches.includes(-1)) {
+      disposeBlock(cache.block);
+      return null;
+    }
+    this.cachedLengths = matches.map((row) => cache.rows[row].length);
+    const isSame = matches.length === cache.rows.length && matches.every((row, i) => row === i);
+    return isSame ? cache.block : selectBlockRows(cache.block, matches, this.config.numKeyValueHeads);
+  }
+
+  private cachedLengths: number[] = [];
+
+  /** Runs what is not cached of each context; logits (B, V) after the last token of each. */
+  private prefill(
+    contexts: readonly (readonly number[])[],
+    past: CacheBlock | null,
+    keep: (block: CacheBlock) => void,
+  ): tf.Tensor2D {
+    const starts = past ? this.cachedLengths : contexts.map(() => 0);
+    const chunks = contexts.map((context, i) => context.slice(starts[i]));
+    const tokens = Math.max(...chunks.map((chunk) => chunk.length));
+    const pad = (values: readonly number[], filler: number): number[] => [
+      ...values,
+      ...new Array<number>(tokens - values.length).fill(filler),
+    ];
+    const ids = chunks.flatMap((chunk) => pad(chunk, 0));
+    const positions = chunks.flatMap((chunk, i) =>
+      Array.from({ length: tokens }, (_, t) => starts[i] + Math.min(t, chunk.length - 1)),
+    );
+    const bias = chunks.flatMap((chunk) => pad(chunk.map(() => 0), MASKED));
+    const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
+    return this.run({ ids, positions, bias, tokens }, past ? [past] : [], last, keep);
+  }
+
+  /** One more token of every row; rows that have finished ride along masked. */
+  private decodeStep(
+    rows: readonly Row[],
+    cached: readonly (CacheBlock | null)[],
+    keep: (block: CacheBlock) => void,
+  ): tf.Tensor2D {
+    const input = {
+      ids: rows.map((r) => r.generated[r.generated.length - 1]),
+      positions: rows.map((r) => r.position - 1),
+      bias: rows.map((r) => (r.finish ? MASKED : 0)),
+      tokens: 1,
+    };
+    const blocks = cached.filter((block): block is CacheBlock => block !== null);
+    return this.run(input, blocks, null, keep);
+  }
+
+  private run(
+    input: { ids: number[]; positions: number[]; bias: number[]; tokens: number },
+    cached: readonly CacheBlock[],
+    wanted: readonly number[] | null,
+    keep: (block: CacheBlock) => void,
+  ): tf.Tensor2D {
+    const shape: [number, number] = [input.ids.length / input.tokens, input.tokens];
+    const { logits, block } = tf.tidy(() => {
+      const tensors = {
+        ids: tf.tensor2d(input.ids, shape, 'int32'),
+        positions: tf.tensor2d(input.positions, shape, 'int32'),
+        bias: tf.tensor2d(input.bias, shape),
+      };
+      const result = forwardCached(this.weights, tensors, cached, this.config, this.rope);
+      const picked = wanted ? tf.gather(result.hidden, tf.tensor1d(wanted as number[], 'int32')) : result.hidden;
+      return { logits: logitsOf(this.weights, picked, this.config), block: result.block };
+    });
+    keep(block);
+    return logits;
+  }
+
+  /** Samples the next token of every unfinished row and disposes of the logits. */
+  private async sampleStep(
+    rows: Row[],
+    logits: tf.Tensor2D,
+    options: SamplingOptions,
+    isStop: (generated: readonly number[]) => boolean,
+  ): Promise<void> {
+    const values = (await logits.data()) as Float32Array;
+    logits.dispose();
+    const vocabularySize = this.config.vocabSize;
+    rows.forEach((row, i) => {
+      if (row.finish) return;
+      const rowLogits = values.subarray(i * vocabularySize, (i + 1) * vocabularySize);
+      const { tokenId, logProb } = sampleToken(rowLogits, options, options.randoms[i]);
+      row.generated.push(tokenId);
+      row.logProbs.push(logProb);
+      row.position++;
+      if (isStop(row.generated)) row.finish = 'stop';
+    });
+  }
+
+  /** Tells whether the last token completes a stop text or ends the sequence. */
+  private stopTest(stop: readonly string[]): (generated: readonly number[]) => boolean {
+    const encoded = stop.map((text) => this.tokenizer.encode(text));
+    const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));
+    if (this.config.eosTokenId !== null) single.add(this.config.eosTokenId);
+    const several = stop.filter((_, i) => encoded[i].length > 1);
+    const window = 4 * Math.max(0, ...several.map((text) => text.length));
+    return (generated) => {
+      if (single.has(generated[generated.length - 1])) return true;
+      if (several.length === 0) return false;
+      const text = this.tokenizer.decode(generated.slice(-window));
+      const before = this.tokenizer.decode(generated.slice(-window, -1));
+      return several.some((s) => text.includes(s) && !before.includes(s));
+    };
+  }
+
+  /** Remembers the keys and values of all tokens but each row's last, which has not been run. */
+  private keepPrefix(
+    contexts: readonly (readonly number[])[],
+    rows: readonly Row[],
+    past: CacheBlock,
+    tail: CacheBlock | null,
+  ): void {
+    this.cache = {
+      rows: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
+      block: tail ? joinBlocks(past, tail) : past,
+    };
+  }
+}

@@ -1,0 +1,80 @@
+/** Models as Hugging Face folders: `config.json`, `tokenizer.json`, `model.safetensors`. */
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
+import { parseModelConfig, toHuggingFaceConfig, type ModelConfig } from './model-config.js';
+import { parseSafetensors, printSafetensors, type NamedArray, type StorageType } from './safetensors.js';
+import { arraysFromWeights, weightsFromArrays, type Weights } from './weights.js';
+
+export interface Model {
+  config: ModelConfig;
+  tokenizer: Tokenizer;
+  tokenizerJson: object;
+  /** The caller disposes of these. */
+  weights: Weights;
+}
+
+/** Writes a file aside and renames it, so that a reader never sees half of it. */
+export async function writeFileSafely(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const aside = `${path}.${process.pid}.partial`;
+  try {
+    await writeFile(aside, content);
+    await rename(aside, path);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+/** Reads and parses a JSON file; an error names the file. */
+export async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`Expected ${path} to be JSON, but ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Reads the tensors of one safetensors file; an error names the file. */
+export async function readSafetensors(path: string): Promise<Map<string, NamedArray>> {
+  const bytes = await readFile(path);
+  try {
+    return parseSafetensors(bytes);
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Loads a folder in Hugging Face format.
+ * @throws Error naming the file that is missing or does not fit
+ */
+export async function loadModel(folder: string): Promise<Model> {
+  const config = parseModelConfig(await readJson(join(folder, 'config.json')));
+  const tokenizerJson = (await readJson(join(folder, 'tokenizer.json'))) as object;
+  const arrays = await readSafetensors(join(folder, 'model.safetensors'));
+  return {
+    config,
+    tokenizerJson,
+    tokenizer: createTokenizer(tokenizerJson),
+    weights: weightsFromArrays(arrays, config),
+  };
+}
+
+/** Writes a folder that `transformers` loads too. */
+export async function saveModel(
+  folder: string,
+  model: Pick<Model, 'config' | 'tokenizerJson' | 'weights'>,
+  options: { storage: StorageType; metadata?: Record<string, string> },
+): Promise<void> {
+  const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+  const arrays = await arraysFromWeights(model.weights, model.config);
+  await writeFileSafely(join(folder, 'config.json'), print(toHuggingFaceConfig(model.config)));
+  await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
+  await writeFileSafely(
+    join(folder, 'tokenizer_config.json'),
+    print({ tokenizer_class: 'PreTrainedTokenizerFast', clean_up_tokenization_spaces: false, pad_token: '<pad>', eos_token: '<eos>' }),
+  );
+  await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
+}

@@ -1,0 +1,34 @@
+import type { Random } from '../random.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+
+export interface SamplingOptions {
+  /** 0 is greedy. */
+  temperature: number;
+  /** Nucleus sampling keeps the smallest set of tokens of at least this probability; 1 keeps all. */
+  topP: number;
+  /** Most new tokens in a row. */
+  maxNewTokens: number;
+  /** A row stops after the token that completes one of these. */
+  stop: readonly string[];
+  /** One generator a row, so that a row's tokens do not depend on its neighbours. */
+  randoms: readonly Random[];
+}
+
+export interface Generation {
+  tokenIds: number[];
+  text: string;
+  /** Log-probability (nats) of each token under the distribution at `temperature`, before top-p cuts it. */
+  logProbs: number[];
+  /** `stop`: a stop text or the end token came; `length`: maxNewTokens were reached. */
+  finish: 'stop' | 'length';
+}
+
+/** A language model that continues token ids. Implementations: the local transformer, a remote server. */
+export interface Policy {
+  readonly name: string;
+  readonly tokenizer: Tokenizer;
+  /** The longest context plus continuation (tokens). */
+  readonly maxLength: number;
+  /** Continues each context; result i belongs to context i. Extending an earlier call's contexts is cheap. */
+  generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]>;
+}

@@ -1,0 +1,243 @@
+/**
+ * A Llama-type decoder: embedding, pre-normalised blocks of rotary grouped-query attention and SwiGLU, a final norm.
+ * `forward` sees whole sequences and is differentiable; `forwardCached` goes on from a key-value cache.
+ *
+ * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { batchMatMul, gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits } from '../tensor/ops.js';
+import type { ModelConfig } from './model-config.js';
+import type { Weights } from './weights.js';
+
+const MASKED = -1e9;
+
+/** Cosines and sines (positions, D), both halves alike, and the constant "rotate half" matrix. */
+export interface RotaryTable {
+  cos: tf.Tensor2D;
+  sin: tf.Tensor2D;
+  rotation: tf.Tensor2D;
+}
+
+/** The caller disposes of the three tensors. */
+export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
+  const half = c.headDim / 2;
+  const angles = new Float32Array(numPositions * c.headDim);
+  for (let p = 0; p < numPositions; p++) {
+    for (let i = 0; i < c.headDim; i++) angles[p * c.headDim + i] = p * c.ropeTheta ** (-(i % half) / half);
+  }
+  const rotation = new Float32Array(c.headDim * c.headDim);
+  for (let i = 0; i < half; i++) {
+    rotation[(i + half) * c.headDim + i] = -1;
+    rotation[i * c.headDim + i + half] = 1;
+  }
+  return tf.tidy(() => {
+    const table = tf.tensor2d(angles, [numPositions, c.headDim]);
+    return {
+      cos: tf.cos(table),
+      sin: tf.sin(table),
+      rotation: tf.tensor2d(rotation, [c.headDim, c.headDim]),
+    };
+  });
+}
+
+interface Batch {
+  rows: number;
+  tokens: number;
+}
+
+/** (N, heads*D) -> (B*heads, T, D) */
+function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, headDim: number): tf.Tensor3D {
+  const byHead = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]);
+  return tf.reshape(byHead, [rows * heads, tokens, headDim]);
+}
+
+/** Queries (B*K, G*T, D), keys and values (B*K, T, D) of a normalised input (N, C). */
+function queryKeyValue(x: tf.Tensor2D, weight: tf.Tensor2D, batch: Batch, c: ModelConfig, rope: RotaryRows) {
+  const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
+  const qkv = linear(x, weight);
+  const n = batch.rows * batch.tokens;
+  const [toRotate, v] = tf.split(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1) as tf.Tensor2D[];
+  const flat = tf.reshape(toRotate, [n * (heads + kvHeads), headDim]) as tf.Tensor2D;
+  const rotated = tf.reshape(rotary(flat, rope.cos, rope.sin, rope.rotation), [n, (heads + kvHeads) * headDim]);
+  const [q, k] = tf.split(rotated, [heads * headDim, kvHeads * headDim], 1) as tf.Tensor2D[];
+  const queries = splitHeads(q, batch, heads, headDim);
+  const groups = heads / kvHeads;
+  return {
+    q: tf.reshape(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]) as tf.Tensor3D,
+    k: splitHeads(k, batch, kvHeads, headDim),
+    v: splitHeads(v, batch, kvHeads, headDim),
+  };
+}
+
+/** Rotary rows of each token and head to rotate: (N*(H+K), D). */
+interface RotaryRows {
+  cos: tf.Tensor2D;
+  sin: tf.Tensor2D;
+  rotation: tf.Tensor2D;
+}
+
+/** @param positions (N) position of each token */
+function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig): RotaryRows {
+  const copies = c.numHeads + c.numKeyValueHeads;
+  const spread = (t: tf.Tensor2D): tf.Tensor2D =>
+    tf.reshape(tf.tile(tf.gather(t, positions), [1, copies]), [-1, c.headDim]);
+  return { cos: spread(table.cos), sin: spread(table.sin), rotation: table.rotation };
+}
+
+/** (B*K, G*T, D) -> (N, H*D) */
+function joinHeads(x: tf.Tensor3D, { rows, tokens }: Batch, c: ModelConfig): tf.Tensor2D {
+  const byHead = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]);
+  return tf.reshape(tf.transpose(byHead, [0, 2, 1, 3]), [rows * tokens, c.numHeads * c.headDim]);
+}
+
+/** The half of a block after attention: output product, residual, SwiGLU, residual. */
+function afterAttention(x: tf.Tensor2D, attended: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): tf.Tensor2D {
+  const y = tf.add(x, linear(attended, w[`${i}.o`] as tf.Tensor2D)) as tf.Tensor2D;
+  const normed = rmsNorm(y, w[`${i}.postNorm`] as tf.Tensor1D, c.rmsNormEps);
+  const hidden = swiglu(linear(normed, w[`${i}.gateUp`] as tf.Tensor2D));
+  return tf.add(y, linear(hidden, w[`${i}.down`] as tf.Tensor2D));
+}
+
+/** (G*T, T): 0 where a query may look, a large negative number where it may not. */
+function causalBias(tokens: number, groups: number): tf.Tensor2D {
+  const bias = new Float32Array(tokens * tokens);
+  for (let t = 0; t < tokens; t++) bias.fill(MASKED, t * tokens + t + 1, (t + 1) * tokens);
+  return tf.tile(tf.tensor2d(bias, [tokens, tokens]), [groups, 1]);
+}
+
+/**
+ * Final hidden states (N, C) of right-padded rows: a causal mask alone keeps padding out of every real token's sight.
+ * Differentiable in the weights. The caller disposes of the result.
+ * @param ids (B, T) token ids, int32
+ */
+export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
+  const [rows, tokens] = ids.shape;
+  const batch = { rows, tokens };
+  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
+  const rope = rotaryRows(table, positions, c);
+  const bias = causalBias(tokens, c.numHeads / c.numKeyValueHeads);
+  const scale = 1 / Math.sqrt(c.headDim);
+  let x = gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
+  for (let i = 0; i < c.numLayers; i++) {
+    const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
+    const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
+    const scores = tf.add(tf.mul(batchMatMul(q, k, true), scale), bias);
+    const attended = batchMatMul(tf.softmax(scores) as tf.Tensor3D, v, false);
+    x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+  }
+  return rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+}
+
+/** Logits (M, V) of hidden states (M, C). */
+export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Tensor2D {
+  return c.tieWordEmbeddings ? tiedLogits(hidden, w.embed as tf.Tensor2D) : linear(hidden, w.head as tf.Tensor2D);
+}
+
+/** Keys and values of one layer, (B*K, L, D) each. */
+export type KeyValue = {
+  k: tf.Tensor3D;
+  v: tf.Tensor3D;
+};
+
+/**
+ * Keys and values in two parts, because tensors are immutable: a long `past` that is copied once a turn, and a short
+ * `tail` that grows by a token a step. `bias` (B, L) is 0 for a real token and very negative for padding.
+ */
+export type CacheBlock = {
+  layers: KeyValue[];
+  bias: tf.Tensor2D;
+};
+
+export function disposeBlock(block: CacheBlock | null): void {
+  block?.bias.dispose();
+  for (const { k, v } of block?.layers ?? []) tf.dispose([k, v]);
+}
+
+/** Two blocks one after the other; disposes of both. */
+export function joinBlocks(first: CacheBlock | null, second: CacheBlock): CacheBlock {
+  if (!first) return second;
+  const joined = {
+    bias: tf.concat([first.bias, second.bias], 1),
+    layers: first.layers.map(({ k, v }, i) => ({
+      k: tf.concat([k, second.layers[i].k], 1),
+      v: tf.concat([v, second.layers[i].v], 1),
+    })),
+  };
+  disposeBlock(first);
+  disposeBlock(second);
+  return joined;
+}
+
+/** The rows (in a new order, with repeats if wanted) of a block; disposes of the old one. */
+export function selectBlockRows(block: CacheBlock, rows: readonly number[], kvHeads: number): CacheBlock {
+  const selected = tf.tidy(() => {
+    const rowIndex = tf.tensor1d(rows as number[], 'int32');
+    const headIndex = tf.tensor1d(rows.flatMap((r) => Array.from({ length: kvHeads }, (_, h) => r * kvHeads + h)), 'int32');
+    return {
+      bias: tf.gather(block.bias, rowIndex),
+      layers: block.layers.map(({ k, v }) => ({ k: tf.gather(k, headIndex), v: tf.gather(v, headIndex) })),
+    };
+  });
+  disposeBlock(block);
+  return selected;
+}
+
+/** Bias of (B, L) key columns as (B*K, 1, L), to be added to scores. */
+function biasPerHead(bias: tf.Tensor2D, kvHeads: number): tf.Tensor3D {
+  const [rows, length] = bias.shape;
+  return tf.reshape(tf.tile(tf.reshape(bias, [rows, 1, length]), [1, kvHeads, 1]), [rows * kvHeads, 1, length]);
+}
+
+/** Attention of q over several blocks of keys, with one softmax over all of them. */
+function attendBlocks(q: tf.Tensor3D, blocks: { kv: KeyValue; bias: tf.Tensor }[], scale: number): tf.Tensor3D {
+  const scaled = tf.mul(q, scale) as tf.Tensor3D;
+  const scores = blocks.map(({ kv, bias }) => tf.add(batchMatMul(scaled, kv.k, true), bias));
+  const weights = tf.softmax(tf.concat(scores, 2));
+  const parts = tf.split(weights, scores.map((s) => s.shape[2]!), 2) as tf.Tensor3D[];
+  return parts.map((p, i) => batchMatMul(p, blocks[i].kv.v, false)).reduce((a, b) => tf.add(a, b));
+}
+
+export interface CachedInput {
+  /** (B, T) token ids, right-padded. */
+  ids: tf.Tensor2D;
+  /** (B, T) positions, int32. */
+  positions: tf.Tensor2D;
+  /** (B, T): 0 for a real token, very negative for padding. */
+  bias: tf.Tensor2D;
+}
+
+/**
+ * Final hidden states (N, C) of new tokens that follow cached ones, and the cache block of the new tokens.
+ * Not differentiated. The caller disposes of both results; the cached blocks stay.
+ */
+export function forwardCached(
+  w: Weights,
+  input: CachedInput,
+  cached: readonly CacheBlock[],
+  c: ModelConfig,
+  table: RotaryTable,
+): { hidden: tf.Tensor2D; block: CacheBlock } {
+  const [rows, tokens] = input.ids.shape;
+  const batch = { rows, tokens };
+  return tf.tidy(() => {
+    const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
+    const scale = 1 / Math.sqrt(c.headDim);
+    const pastBias = cached.map((block) => biasPerHead(block.bias, c.numKeyValueHeads));
+    const padding = biasPerHead(input.bias, c.numKeyValueHeads);
+    const newBias = tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
+    const layers: KeyValue[] = [];
+    let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1])) as tf.Tensor2D;
+    for (let i = 0; i < c.numLayers; i++) {
+      const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
+      const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
+      layers.push({ k, v });
+      const blocks = cached.map((block, j) => ({ kv: block.layers[i], bias: pastBias[j] as tf.Tensor }));
+      const attended = attendBlocks(q, [...blocks, { kv: { k, v }, bias: newBias }], scale);
+      x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+    }
+    const hidden = rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+    return { hidden, block: { layers, bias: input.bias.clone() } };
+  });
+}
+
+export { MASKED };

@@ -1,0 +1,161 @@
+/**
+ * The weights of a Llama-type decoder as tensors, in the layout that computes fast: input by output, with the query, key
+ * and value products fused, and gate and up as well. Hugging Face's names and layout (output by input) are at the border.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import type { Random } from '../random.js';
+import type { ModelConfig } from './model-config.js';
+import type { NamedArray } from './safetensors.js';
+
+/** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`. */
+export type Weights = Record<string, tf.Tensor>;
+
+interface Part {
+  /** Hugging Face's name. */
+  name: string;
+  /** Columns in the fused matrix. */
+  columns: number;
+}
+
+interface Slot {
+  key: string;
+  shape: number[];
+  /** Hugging Face tensors side by side in this one; each is stored transposed unless `isVector` or an embedding. */
+  parts: Part[];
+  kind: 'matrix' | 'vector' | 'embedding';
+}
+
+/** Every weight, its shape and the Hugging Face tensors it is made of. */
+export function weightSlots(c: ModelConfig): Slot[] {
+  const vector = (key: string, name: string): Slot => ({
+    key,
+    shape: [c.hiddenSize],
+    parts: [{ name, columns: c.hiddenSize }],
+    kind: 'vector',
+  });
+  const matrix = (key: string, rows: number, parts: Part[]): Slot => ({
+    key,
+    shape: [rows, parts.reduce((sum, p) => sum + p.columns, 0)],
+    parts,
+    kind: 'matrix',
+  });
+  const q = c.numHeads * c.headDim;
+  const kv = c.numKeyValueHeads * c.headDim;
+  const layer = (i: number): Slot[] => {
+    const at = (name: string): string => `model.layers.${i}.${name}.weight`;
+    return [
+      vector(`${i}.inputNorm`, at('input_layernorm')),
+      matrix(`${i}.qkv`, c.hiddenSize, [
+        { name: at('self_attn.q_proj'), columns: q },
+        { name: at('self_attn.k_proj'), columns: kv },
+        { name: at('self_attn.v_proj'), columns: kv },
+      ]),
+      matrix(`${i}.o`, q, [{ name: at('self_attn.o_proj'), columns: c.hiddenSize }]),
+      vector(`${i}.postNorm`, at('post_attention_layernorm')),
+      matrix(`${i}.gateUp`, c.hiddenSize, [
+        { name: at('mlp.gate_proj'), columns: c.intermediateSize },
+        { name: at('mlp.up_proj'), columns: c.intermediateSize },
+      ]),
+      matrix(`${i}.down`, c.intermediateSize, [{ name: at('mlp.down_proj'), columns: c.hiddenSize }]),
+    ];
+  };
+  const embed: Slot = {
+    key: 'embed',
+    shape: [c.vocabSize, c.hiddenSize],
+    parts: [{ name: 'model.embed_tokens.weight', columns: c.hiddenSize }],
+    kind: 'embedding',
+  };
+  const head = matrix('head', c.hiddenSize, [{ name: 'lm_head.weight', columns: c.vocabSize }]);
+  return [
+    embed,
+    ...Array.from({ length: c.numLayers }, (_, i) => layer(i)).flat(),
+    vector('norm', 'model.norm.weight'),
+    ...(c.tieWordEmbeddings ? [] : [head]),
+  ];
+}
+
+/** (rows, columns) row-major into its transpose. */
+export function transposeValues(values: Float32Array, rows: number, columns: number): Float32Array {
+  const out = new Float32Array(values.length);
+  for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) out[c * rows + r] = values[r * columns + c];
+  return out;
+}
+
+/** Puts (rows, width) values into columns `from`.. of a (rows, total) matrix. */
+function putColumns(target: Float32Array, total: number, from: number, values: Float32Array, width: number): void {
+  for (let r = 0; r * width < values.length; r++) {
+    target.set(values.subarray(r * width, (r + 1) * width), r * total + from);
+  }
+}
+
+/** Columns from..from+width of a (rows, total) matrix. */
+export function takeColumns(values: Float32Array, total: number, from: number, width: number): Float32Array {
+  const rows = values.length / total;
+  const out = new Float32Array(rows * width);
+  for (let r = 0; r < rows; r++) out.set(values.subarray(r * total + from, r * total + from + width), r * width);
+  return out;
+}
+
+/**
+ * Fuses Hugging Face tensors. The caller disposes of the result ({@link disposeWeights}).
+ * @throws Error naming a tensor that is missing or has another shape than the config says
+ */
+export function weightsFromArrays(arrays: ReadonlyMap<string, NamedArray>, config: ModelConfig): Weights {
+  const weights: Weights = {};
+  for (const slot of weightSlots(config)) {
+    const [rows, total] = slot.kind === 'vector' ? [1, slot.shape[0]] : slot.shape;
+    const fused = new Float32Array(rows * total);
+    let from = 0;
+    for (const { name, columns } of slot.parts) {
+      const array = arrays.get(name);
+      const expected = slot.kind === 'matrix' ? [columns, rows] : slot.shape;
+      if (!array || array.shape.join() !== expected.join()) {
+        throw new Error(`Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`);
+      }
+      const values = slot.kind === 'matrix' ? transposeValues(array.values, columns, rows) : array.values;
+      putColumns(fused, total, from, values, columns);
+      from += columns;
+    }
+    weights[slot.key] = tf.tensor(fused, slot.shape);
+  }
+  return weights;
+}
+
+/** The reverse of {@link weightsFromArrays}. */
+export async function arraysFromWeights(weights: Weights, config: ModelConfig): Promise<Map<string, NamedArray>> {
+  const arrays = new Map<string, NamedArray>();
+  for (const slot of weightSlots(config)) {
+    const values = (await weights[slot.key].data()) as Float32Array;
+    const [rows, total] = slot.kind === 'vector' ? [1, slot.shape[0]] : slot.shape;
+    let from = 0;
+    for (const { name, columns } of slot.parts) {
+      const part = takeColumns(values, total, from, columns);
+      const isMatrix = slot.kind === 'matrix';
+      arrays.set(name, {
+        shape: isMatrix ? [columns, rows] : slot.shape,
+        values: isMatrix ? transposeValues(part, rows, columns) : part,
+      });
+      from += columns;
+    }
+  }
+  return arrays;
+}
+
+/** Fresh weights: normal with deviation 0.02, residual products scaled by 1/sqrt(2 layers) as in GPT-2; gains 1. */
+export function randomWeights(config: ModelConfig, random: Random): Weights {
+  const weights: Weights = {};
+  for (const { key, shape, kind } of weightSlots(config)) {
+    const isResidual = key.endsWith('.o') || key.endsWith('.down');
+    // Wider than GPT-2's 0.02 for narrow models, where 1/sqrt(C) is the scale that keeps activations.
+    const deviation = (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) / (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
+    const stream = random.fork(key);
+    const size = shape.reduce((a, b) => a * b, 1);
+    const values = Float32Array.from({ length: size }, () => (kind === 'vector' ? 1 : stream.normal() * deviation));
+    weights[key] = tf.tensor(values, shape);
+  }
+  return weights;
+}
+
+export function disposeWeights(weights: Weights): void {
+  for (const tensor of Object.values(weights)) tensor.dispose();
+}

@@ -1,0 +1,57 @@
+/** What every chart shares: a title, a text alternative, one colour and shape for each method. */
+import { METHOD_TITLES } from '../evaluation/metrics.js';
+
+/** A Vega-Lite specification as JSON; charts keep to what versions 5 (JupyterLab 4) and 6 both understand. */
+export type VegaLiteSpec = Record<string, unknown>;
+
+export interface Chart {
+  kind: 'chart';
+  title: string;
+  /** What the chart shows, in words, for those who do not see it. */
+  alt: string;
+  spec: VegaLiteSpec;
+}
+
+/** Distinguishable for colour-blind readers, on white and on black; shapes repeat what colours say. */
+const METHOD_STYLES: Record<string, { color: string; shape: string }> = {
+  r1: { color: '#8a8a8a', shape: 'square' },
+  'search-r1': { color: '#2b86c5', shape: 'circle' },
+  'search-r1-parallel-prompt': { color: '#b98a00', shape: 'triangle-up' },
+  parallelsearch: { color: '#d95f02', shape: 'diamond' },
+};
+
+/** Makes a chart; the title goes into the drawing and the alternative into its description. */
+export function chartOf({ title, alt, spec }: Omit<Chart, 'kind'>): Chart {
+  const heading = { text: title, anchor: 'start', fontSize: 14, offset: 12 };
+  const config = {
+    background: 'transparent',
+    font: 'system-ui, sans-serif',
+    view: { stroke: null },
+    axis: { labelFontSize: 11, titleFontSize: 12, gridOpacity: 0.6, titleFontWeight: 'normal' },
+    legend: { orient: 'bottom', labelFontSize: 12, titleFontSize: 12, labelLimit: 260 },
+    header: { labelFontSize: 12, labelFontWeight: 'bold', title: null },
+  };
+  const $schema = 'https://vega.github.io/schema/vega-lite/v5.json';
+  return { kind: 'chart', title, alt, spec: { $schema, title: heading, description: alt, config, ...spec } };
+}
+
+/** Colour of the methods named in a chart, with a legend of their names. */
+export function methodColor(methods: readonly string[]): VegaLiteSpec {
+  const range = methods.map((method) => METHOD_STYLES[method]?.color ?? '#666666');
+  return { field: 'method', type: 'nominal', title: 'Method', scale: { domain: titlesOf(methods), range } };
+}
+
+/** Shape of the methods named in a chart, in the same legend as their colour. */
+export function methodShape(methods: readonly string[]): VegaLiteSpec {
+  const range = methods.map((method) => METHOD_STYLES[method]?.shape ?? 'cross');
+  return { field: 'method', type: 'nominal', title: 'Method', scale: { domain: titlesOf(methods), range } };
+}
+
+function titlesOf(methods: readonly string[]): string[] {
+  return methods.map((method) => METHOD_TITLES[method] ?? method);
+}
+
+/** An axis title with its unit. */
+export function titled(title: string, unit: string): string {
+  return `${title} (${unit})`;
+}

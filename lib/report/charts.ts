@@ -1,0 +1,266 @@
+/** The charts of the main report, as Vega-Lite specifications over tidy rows. */
+import type { Results } from '../evaluation/load.js';
+import type { Metric } from '../evaluation/metrics.js';
+import type { TidyRow } from '../evaluation/table.js';
+import { chartOf, methodColor, methodShape, titled, type Chart, type VegaLiteSpec } from './chart.js';
+import { aggregateCurves, type CurveBand } from './curves.js';
+import {
+  benchmarksOf,
+  benchmarkTitle,
+  figureText,
+  findContrast,
+  methodsOf,
+  methodTitle,
+  rowsOf,
+  startsOf,
+  SUBSET_TITLES,
+} from './select.js';
+import { paperGap } from './tables.js';
+
+const START_SORT = ['base start', 'instruct start'];
+const startHeader = (start: string): string => `${start} start`;
+
+/** Points with 95 % intervals side by side for each method. */
+function intervalLayers(methods: readonly string[], x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec[] {
+  const shared = {
+    x,
+    xOffset: { field: 'method', sort: methods.map(methodTitle) },
+    color: methodColor(methods),
+  };
+  const tooltip = ['method', 'value', 'low', 'high', 'n'].map((field) => ({
+    field,
+    ...(['value', 'low', 'high'].includes(field) ? { type: 'quantitative', format: '.3f' } : {}),
+  }));
+  const rule = {
+    mark: { type: 'rule', strokeWidth: 2 },
+    encoding: { ...shared, y: { ...y, field: 'low' }, y2: { field: 'high' } },
+  };
+  const point = {
+    mark: { type: 'point', filled: true, size: 55, opacity: 1 },
+    encoding: { ...shared, y: { ...y, field: 'value' }, shape: methodShape(methods), tooltip },
+  };
+  return [rule, point];
+}
+
+function valuesOf(rows: readonly TidyRow[]): Record<string, string | number>[] {
+  return rows.map(({ method, start, benchmark, subset, metric, value, low, high, n }) => ({
+    method: methodTitle(method),
+    start: startHeader(start),
+    benchmark: benchmarkTitle(benchmark),
+    subset: SUBSET_TITLES[subset] ?? subset,
+    ...{ metric, value, low, high, n },
+  }));
+}
+
+/** Exact match by benchmark and method with intervals, one panel for each start. */
+export function emChart({ tidy }: Results): Chart {
+  const methods = methodsOf(tidy);
+  const benchmarks = [...benchmarksOf(tidy), 'average'];
+  const rows = benchmarks.flatMap((benchmark) => rowsOf(tidy, { benchmark, subset: 'all', metric: 'em' }));
+  const x = {
+    field: 'benchmark',
+    type: 'nominal',
+    sort: benchmarks.map(benchmarkTitle),
+    title: 'Benchmark (questions in its style)',
+    axis: { labelAngle: 0 },
+  };
+  const y = {
+    type: 'quantitative',
+    title: titled('Exact match', 'share of questions'),
+    scale: { domain: [0, 1] },
+  };
+  const averages = rowsOf(tidy, { benchmark: 'average', subset: 'all', metric: 'em' });
+  return chartOf({
+    title: 'Exact match by benchmark, with 95 % intervals',
+    alt: `Exact match of each method on each benchmark. Averages: ${spoken(averages)}.`,
+    spec: {
+      data: { values: valuesOf(rows) },
+      facet: {
+        row: {
+          field: 'start',
+          sort: START_SORT,
+          header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
+        },
+      },
+      spec: { width: { step: 17 }, height: 190, layer: intervalLayers(methods, x, y) },
+    },
+  });
+}
+
+/** Each figure in words: `Search-R1 0.512 (base)`. */
+function spoken(rows: readonly TidyRow[]): string {
+  return rows.map((row) => `${methodTitle(row.method)} ${figureText(row.value)} (${row.start})`).join(', ');
+}
+
+const CALL_TITLES: Partial<Record<Metric, string>> = { model_calls: 'Model calls', turns: 'Search turns' };
+
+/** Model calls or search turns by kind of question and method, one panel for each start. */
+export function callsChart({ tidy }: Results, metric: 'model_calls' | 'turns' = 'model_calls'): Chart {
+  const subsets = Object.keys(SUBSET_TITLES).filter((subset) => !['all', 'parallelizable'].includes(subset));
+  const methods = methodsOf(tidy).filter((method) => method !== 'r1');
+  const rows = rowsOf(tidy, { benchmark: 'all', metric }).filter(
+    (r) => subsets.includes(r.subset) && r.method !== 'r1',
+  );
+  const name = CALL_TITLES[metric]!;
+  const x = {
+    field: 'subset',
+    type: 'nominal',
+    sort: subsets.map((s) => SUBSET_TITLES[s]),
+    title: 'Kind of question (entities compared)',
+    axis: { labelAngle: -25 },
+  };
+  const y = { type: 'quantitative', title: titled(name, 'mean per question'), scale: { zero: true } };
+  const parallel = rowsOf(tidy, { benchmark: 'all', subset: 'parallelizable', metric }).filter(
+    (r) => r.method !== 'r1',
+  );
+  return chartOf({
+    title: `${name} by kind of question, with 95 % intervals`,
+    alt: `${name} per question by kind of question and method. On all parallelizable questions: ${spoken(parallel)}.`,
+    spec: {
+      data: { values: valuesOf(rows) },
+      facet: { column: { field: 'start', sort: START_SORT } },
+      spec: { width: { step: 17 }, height: 220, layer: intervalLayers(methods, x, y) },
+    },
+  });
+}
+
+/** By how much ParallelSearch is ahead of Search-R1 on each benchmark, in the paper and here. */
+export function gapChart({ tidy }: Results): Chart {
+  const benchmarks = [...benchmarksOf(tidy), 'average'];
+  const cells = startsOf(tidy).flatMap((start) => benchmarks.map((benchmark) => ({ start, benchmark })));
+  const pair = {
+    method: 'parallelsearch',
+    against: 'search-r1',
+    subset: 'all',
+    metric: 'em',
+    kind: 'difference',
+  } as const;
+  const values = cells.flatMap(({ start, benchmark }) => {
+    const name = { start: startHeader(start), benchmark: benchmarkTitle(benchmark) };
+    const here = findContrast(tidy, { ...pair, start, benchmark });
+    const paper = paperGap({ tidy }, start, benchmark);
+    return [
+      ...(here
+        ? [{ ...name, source: HERE, value: 100 * here.value, low: 100 * here.low, high: 100 * here.high }]
+        : []),
+      ...(paper === null ? [] : [{ ...name, source: PAPER, value: 100 * paper }]),
+    ];
+  });
+  const ahead = values.filter(({ source, value }) => source === HERE && value > 0).length;
+  return chartOf({
+    title: 'ParallelSearch minus Search-R1 in exact match: the paper and here',
+    alt: `Difference in exact match by benchmark. Here ParallelSearch is ahead in ${ahead} of ${cells.length} cells.`,
+    spec: {
+      data: { values },
+      facet: { column: { field: 'start', sort: START_SORT } },
+      spec: { width: 270, height: { step: 24 }, layer: gapLayers(benchmarks) },
+    },
+  });
+}
+
+const HERE = 'here, with 95 % interval';
+const PAPER = 'paper';
+
+function gapLayers(benchmarks: readonly string[]): VegaLiteSpec[] {
+  const scale = { domain: [HERE, PAPER], range: ['#d95f02', '#7a7a7a'] };
+  const color = { field: 'source', type: 'nominal', title: 'Source', scale };
+  const shape = {
+    field: 'source',
+    type: 'nominal',
+    title: 'Source',
+    scale: { domain: [HERE, PAPER], range: ['diamond', 'cross'] },
+  };
+  const y = { field: 'benchmark', type: 'nominal', sort: benchmarks.map(benchmarkTitle), title: 'Benchmark' };
+  const x = { type: 'quantitative', title: titled('Difference in exact match', 'points') };
+  const tooltip = ['benchmark', 'source', { field: 'value', type: 'quantitative', format: '+.1f' }].map(
+    (field) => (typeof field === 'string' ? { field } : field),
+  );
+  return [
+    {
+      mark: { type: 'rule', strokeDash: [3, 3], color: '#888888' },
+      encoding: { x: { datum: 0, type: 'quantitative' } },
+    },
+    {
+      transform: [{ filter: `datum.source === '${HERE}'` }],
+      mark: { type: 'rule', strokeWidth: 2 },
+      encoding: { x: { ...x, field: 'low' }, x2: { field: 'high' }, y, color },
+    },
+    {
+      mark: { type: 'point', filled: true, size: 60, opacity: 1 },
+      encoding: { x: { ...x, field: 'value' }, y, color, shape, tooltip },
+    },
+  ];
+}
+
+/** What a training metric is called on an axis, and its unit. */
+const CURVE_TITLES: Record<string, [title: string, unit: string]> = {
+  reward: ['Reward', 'mean per rollout'],
+  'reward/outcome': ['Outcome reward', 'mean per rollout'],
+  'reward/decomposition': ['Decomposition reward', 'mean per rollout'],
+  'reward/search_count': ['Search-count reward', 'mean per rollout'],
+  'reward/format': ['Format reward', 'mean per rollout'],
+  turns: ['Search turns', 'mean per rollout'],
+  response_length: ['Response length', 'tokens'],
+  decomposition_ratio: ['Decomposed', 'share of rollouts'],
+  kl: ['KL to the reference', 'nats per token'],
+  entropy: ['Entropy', 'nats per token'],
+  clip_fraction: ['Clipped', 'share of tokens'],
+  grad_norm: ['Gradient norm', 'before clipping'],
+};
+
+/** One training metric over the steps, the mean over seeds in a band from the lowest seed to the highest. */
+export function trainingChart({ curves }: Results, metric: string): Chart {
+  const [name, unit] = CURVE_TITLES[metric] ?? [metric, 'per step'];
+  const bands = aggregateCurves(curves, metric);
+  if (bands.length === 0) {
+    const known = [...new Set(curves.flatMap((point) => Object.keys(point)))].join(', ') || 'none';
+    throw new Error(`Expected training curves with the metric ${metric}, but the metrics are: ${known}.`);
+  }
+  const methods = [...new Set(bands.map((band) => band.method))].sort().reverse();
+  const values = bands.map((band) => ({
+    ...band,
+    method: methodTitle(band.method),
+    start: startHeader(band.start),
+  }));
+  const x = { field: 'step', type: 'quantitative', title: titled('Training', 'GRPO steps') };
+  const y = { type: 'quantitative', title: titled(name, unit), scale: { zero: false } };
+  const color = methodColor(methods);
+  const band = {
+    mark: { type: 'area', opacity: 0.22 },
+    encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
+  };
+  const line = {
+    mark: { type: 'line', strokeWidth: 2 },
+    encoding: { x, y: { ...y, field: 'mean' }, color, strokeDash: dashes(methods) },
+  };
+  return chartOf({
+    title: `${name} over training: mean and range of the seeds`,
+    alt: `${name} over training steps. ${ends(bands)}`,
+    spec: {
+      data: { values },
+      facet: { column: { field: 'start', sort: START_SORT } },
+      spec: { width: 300, height: 190, layer: [band, line] },
+    },
+  });
+}
+
+function dashes(methods: readonly string[]): VegaLiteSpec {
+  const range = methods.map((method) => (method === 'parallelsearch' ? [1, 0] : [5, 3]));
+  const scale = { domain: methods.map(methodTitle), range };
+  return { field: 'method', type: 'nominal', title: 'Method', scale };
+}
+
+/** First and last value of each curve, in words. */
+function ends(bands: readonly CurveBand[]): string {
+  const curves = new Map<string, CurveBand[]>();
+  for (const band of bands) {
+    const name = `${methodTitle(band.method)} (${band.start})`;
+    curves.set(name, [...(curves.get(name) ?? []), band]);
+  }
+  return [...curves]
+    .map(
+      ([name, points]) =>
+        `${name}: from ${figureText(points[0].mean)} to ${figureText(points.at(-1)?.mean)}.`,
+    )
+    .join(' ');
+}

@@ -1,0 +1,175 @@
+/** A notebook with outputs as one self-contained HTML file. */
+import { textOf, type Cell, type CellOutput, type CodeCell, type Notebook } from '../notebook/nbformat.js';
+import { MIME, type MimeBundle } from './display.js';
+import { escapeHtml, tableHtml, type TableCells } from './frame.js';
+import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
+import { chartScripts, inlineJson, pageHtml } from './page.js';
+import type { Provenance, TidyResults } from '../evaluation/table.js';
+import type { VegaLiteSpec } from './chart.js';
+
+export interface Report {
+  html: string;
+  title: string;
+  /** The tidy table that the notebook has shown, or null. */
+  tidy: TidyResults | null;
+}
+
+interface Rendering {
+  markdown: MarkdownRenderer;
+  numCharts: number;
+}
+
+/**
+ * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from. Charts
+ * are pictures that become interactive where scripts run. All text is escaped; HTML that a cell has shown by itself,
+ * not through `display` of a table, is put in as it is, as Jupyter does, but can load nothing.
+ */
+export function reportHtml(notebook: Notebook): Report {
+  const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0 };
+  const content = notebook.cells.map((cell) => cellHtml(cell, rendering)).join('\n');
+  const tidy = tidyOf(notebook);
+  const { headings } = rendering.markdown;
+  const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
+  const provenance = tidy ? provenanceHtml(tidy.provenance) : '';
+  const sections = tidy
+    ? [...headings, { level: 2, text: 'Where the numbers come from', id: 'provenance' }]
+    : headings;
+  const body = [
+    '<a class="skip" href="#content">Skip to the content</a>',
+    `<div class="layout">${contentsHtml(sections)}`,
+    `<main id="content">\n${content}\n${provenance}</main></div>`,
+  ].join('\n');
+  const scripts = rendering.numCharts > 0 ? chartScripts() : [];
+  return { title, tidy, html: pageHtml({ title, description: firstSentence(notebook), body, scripts }) };
+}
+
+function contentsHtml(headings: readonly Heading[]): string {
+  const items = headings
+    .filter(({ level }) => level === 2 || level === 3)
+    .map(({ level, text, id }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`);
+  return `<nav class="toc" aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>${items.join('')}</ul></nav>`;
+}
+
+function cellHtml(cell: Cell, rendering: Rendering): string {
+  if (cell.cell_type === 'markdown') return rendering.markdown.render(textOf(cell.source));
+  return cell.cell_type === 'code' ? codeCellHtml(cell, rendering) : '';
+}
+
+function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
+  const source = escapeHtml(textOf(cell.source));
+  const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
+  return [
+    source.trim() === '' ? '' : code,
+    ...cell.outputs.map((output) => outputHtml(output, rendering)),
+  ].join('\n');
+}
+
+function outputHtml(output: CellOutput, rendering: Rendering): string {
+  if (output.output_type === 'stream') {
+    return `<pre class="${output.name}">${escapeHtml(plain(textOf(output.text)))}</pre>`;
+  }
+  if (output.output_type === 'error') {
+    return `<pre class="stderr">${escapeHtml(plain(output.traceback.join('\n') || output.evalue))}</pre>`;
+  }
+  return bundleHtml(output.data, rendering);
+}
+
+/** The richest representation that a page can show. */
+function bundleHtml(data: MimeBundle, rendering: Rendering): string {
+  const text = (mime: string): string | undefined =>
+    mime in data ? textOf(data[mime] as string | string[]) : undefined;
+  if (MIME.vegaLite in data)
+    return chartHtml(data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? '', rendering);
+  if (MIME.table in data) return tableOutputHtml(data[MIME.table] as TableCells);
+  const html = text(MIME.html);
+  if (html !== undefined) return `<div class="scroll">${html}</div>`;
+  const svg = text(MIME.svg);
+  if (svg !== undefined) return `<figure class="chart"><div class="drawing">${svg}</div></figure>`;
+  if ('image/png' in data) {
+    const alt = escapeHtml(text(MIME.text) ?? '');
+    return `<img alt="${alt}" src="data:image/png;base64,${escapeHtml(text('image/png')!.trim())}">`;
+  }
+  return `<pre>${escapeHtml(plain(text(MIME.text) ?? ''))}</pre>`;
+}
+
+/** A table that scrolls sideways where it is too wide, also by keyboard. */
+function tableOutputHtml(cells: TableCells): string {
+  const label = escapeHtml(cells.caption || 'Table');
+  return `<div class="scroll" role="region" aria-label="${label}" tabindex="0">${tableHtml(cells)}</div>`;
+}
+
+/** A picture, its text alternative, and the specification that makes it interactive. */
+function chartHtml(spec: VegaLiteSpec, svg: string, rendering: Rendering): string {
+  const id = `chart-${++rendering.numCharts}`;
+  const alt = typeof spec.description === 'string' ? spec.description : '';
+  const { $schema: _, ...drawn } = spec;
+  return [
+    `<figure class="chart" id="${id}" aria-labelledby="${id}-alt">`,
+    `<div class="drawing">${withUniqueIds(svg, id)}</div>`,
+    `<figcaption id="${id}-alt">${escapeHtml(alt)}</figcaption>`,
+    `<script type="application/json" data-chart="${id}">${inlineJson(drawn)}</script>`,
+    '</figure>',
+  ].join('\n');
+}
+
+/** Pictures of one page must not share the ids of their clip paths and gradients. */
+function withUniqueIds(svg: string, prefix: string): string {
+  return svg
+    .replace(/\bid="([^"]+)"/g, `id="${prefix}-$1"`)
+    .replace(/url\(#([^)]+)\)/g, `url(#${prefix}-$1)`);
+}
+
+/** Terminal colours taken out. */
+function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\u001b\[[0-9;]*m/g, '');
+}
+
+/** The last tidy table shown: that of the results which the page is about. */
+function tidyOf(notebook: Notebook): TidyResults | null {
+  const outputs = notebook.cells.flatMap((cell) => (cell.cell_type === 'code' ? cell.outputs : []));
+  const bundles = outputs.flatMap((output) => ('data' in output ? [output.data as MimeBundle] : []));
+  return (bundles.findLast((bundle) => MIME.tidy in bundle)?.[MIME.tidy] as TidyResults | undefined) ?? null;
+}
+
+const PROVENANCE_TITLES: Record<string, string> = {
+  seed: 'Seed',
+  seeds: 'Seeds',
+  commit: 'Commit',
+  configHash: 'Hash of the configuration',
+  backend: 'Backend',
+  hardware: 'Hardware',
+  node: 'Node',
+  durationSeconds: 'Duration of the evaluation (seconds)',
+  recorded: 'Recorded earlier, not computed now',
+};
+
+/** Everything that the evaluation says about itself, as a list of names and values. */
+export function provenanceHtml(provenance: Provenance): string {
+  const items = Object.entries(provenance).filter(([name]) => name !== 'headlines');
+  const list = items.map(
+    ([name, value]) =>
+      `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,
+  );
+  return `<section id="provenance"><h2>Where the numbers come from</h2><dl class="provenance">${list.join('')}</dl></section>`;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .map(([name, inner]) => `${name}: ${valueText(inner)}`)
+      .join('; ');
+  }
+  return JSON.stringify(value) ?? '–';
+}
+
+function firstSentence(notebook: Notebook): string {
+  const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');
+  const paragraph = textOf(markdown?.source ?? '')
+    .split('\n')
+    .find((line) => line.trim() !== '' && !line.startsWith('#'));
+  return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
+}

@@ -1,0 +1,53 @@
+/**
+ * Charts as static pictures, drawn without a browser or a canvas. Vega is imported when the first chart is drawn: it
+ * has a top-level await, with which no notebook could `import` this library (tslab calls `require`).
+ */
+import type { Loader, LoggerInterface } from 'vega';
+import type { TopLevelSpec } from 'vega-lite';
+import type { Chart } from './chart.js';
+
+/** A loader that reads nothing: the data of every chart is inside its specification. */
+function closedLoader(loader: Loader): Loader {
+  const refuse = (uri: string): never => {
+    throw new Error(`Expected the data of a chart inside it, but it refers to ${uri}.`);
+  };
+  return {
+    ...loader,
+    load: refuse,
+    sanitize: refuse,
+    http: refuse,
+    file: refuse,
+  };
+}
+
+/** Draws a chart as SVG. Throws when Vega-Lite warns of anything: a warning is a chart that shows less than meant. */
+export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>): Promise<string> {
+  const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+  const warnings: string[] = [];
+  const warn = (...args: readonly unknown[]): typeof logger => {
+    warnings.push(args.join(' '));
+    return logger;
+  };
+  const ignore = (): typeof logger => logger;
+  const logger = {
+    warn,
+    error: warn,
+    info: ignore,
+    debug: ignore,
+    level: () => logger,
+  } as unknown as LoggerInterface;
+  const { spec: vegaSpec } = compile(spec as unknown as TopLevelSpec, { logger });
+  const view = new vega.View(vega.parse(vegaSpec), {
+    renderer: 'none',
+    loader: closedLoader(vega.loader()),
+    logger,
+  });
+  try {
+    const svg = await view.toSVG();
+    if (warnings.length > 0)
+      throw new Error(`The chart "${title}" is not drawn as specified: ${warnings.join('; ')}`);
+    return svg;
+  } finally {
+    view.finalize();
+  }
+}

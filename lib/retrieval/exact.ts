@@ -1,0 +1,63 @@
+import { createTopK, requireInteger, type Neighbour } from './top-k.js';
+
+/** Nearest neighbours of a vector by cosine; positions count in the order in which the vectors were given. */
+export interface VectorIndex {
+  readonly name: string;
+  readonly size: number;
+  readonly dimensions: number;
+  /** The `topK` nearest vectors, best first; score = cosine. */
+  search(vector: Float32Array, topK: number): Neighbour[];
+}
+
+/** Exact search: compares with every vector. Memory: 4 bytes * size * dimensions. */
+export function buildExactIndex(vectors: readonly Float32Array[]): VectorIndex {
+  const dimensions = commonDimensions(vectors);
+  const matrix = new Float32Array(vectors.length * dimensions); // (size, dimensions)
+  vectors.forEach((vector, i) => matrix.set(normalise(vector), i * dimensions));
+  return {
+    name: 'exact',
+    size: vectors.length,
+    dimensions,
+    search: (vector, topK) => {
+      requireInteger('topK', topK);
+      requireDimensions(vector, dimensions);
+      const query = normalise(vector);
+      const best = createTopK(topK);
+      for (let i = 0; i < vectors.length; i++) best.offer(i, dotRow(matrix, i * dimensions, query));
+      return best.take();
+    },
+  };
+}
+
+/** A copy of unit length (L2); the zero vector stays zero. */
+export function normalise(vector: Float32Array): Float32Array {
+  let sum = 0;
+  for (const value of vector) sum += value * value;
+  const scale = sum > 0 ? 1 / Math.sqrt(sum) : 0;
+  return vector.map((value) => value * scale);
+}
+
+/** The vectors' common length; throws when there is none or a vector is not finite. */
+export function commonDimensions(vectors: readonly Float32Array[]): number {
+  if (vectors.length === 0) throw new RangeError('Expected at least one vector, but got none.');
+  const dimensions = vectors[0].length;
+  requireInteger('dimensions', dimensions);
+  vectors.forEach((vector, i) => {
+    requireDimensions(vector, dimensions);
+    if (!vector.every(Number.isFinite)) throw new RangeError(`Expected finite numbers in vector ${i}.`);
+  });
+  return dimensions;
+}
+
+/** Throws unless `vector` has the index's dimensions. */
+export function requireDimensions(vector: Float32Array, dimensions: number): void {
+  if (vector.length !== dimensions) {
+    throw new RangeError(`Expected a vector of ${dimensions} dimensions, but got ${vector.length}.`);
+  }
+}
+
+function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
+  let sum = 0;
+  for (let d = 0; d < query.length; d++) sum += matrix[start + d] * query[d];
+  return sum;
+}

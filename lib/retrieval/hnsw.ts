@@ -1,0 +1,104 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { HierarchicalNSW } from 'hnswlib-node';
+import { z } from 'zod';
+import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
+import { requireInteger } from './top-k.js';
+
+export interface HnswOptions {
+  /** Links of a node in each layer; default 16. */
+  m?: number;
+  /** Candidates kept while building; default 200. */
+  efConstruction?: number;
+  /** Candidates kept while searching (raised to topK where that is larger); default 64. */
+  efSearch?: number;
+  /** Seed of the layers' random heights; default 100. */
+  seed?: number;
+}
+
+/** An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling thread. */
+export interface HnswIndex extends VectorIndex {
+  /** Writes the graph to `path` and its dimensions and settings to `path` + '.json'. */
+  save(path: string): Promise<void>;
+}
+
+type Hnswlib = typeof import('hnswlib-node');
+
+const description = z.strictObject({
+  space: z.literal('ip'),
+  size: z.int().min(1),
+  dimensions: z.int().min(1),
+  efSearch: z.int().min(1),
+});
+
+/** Builds an HNSW index over unit-length copies of the vectors. Needs the optional package hnswlib-node. */
+export async function buildHnswIndex(
+  vectors: readonly Float32Array[],
+  options: HnswOptions = {},
+): Promise<HnswIndex> {
+  const { m = 16, efConstruction = 200, efSearch = 64, seed = 100 } = options;
+  requireInteger('m', m, 2);
+  requireInteger('efConstruction', efConstruction);
+  requireInteger('efSearch', efSearch);
+  const dimensions = commonDimensions(vectors);
+  const graph = new (await loadHnswlib()).HierarchicalNSW('ip', dimensions);
+  graph.initIndex({ maxElements: vectors.length, m, efConstruction, randomSeed: seed });
+  // The binding takes plain arrays only.
+  vectors.forEach((vector, i) => graph.addPoint(Array.from(normalise(vector)), i));
+  return wrapGraph(graph, { size: vectors.length, dimensions, efSearch });
+}
+
+/** Loads what `save` wrote. `efSearch` overrides the stored setting. */
+export async function loadHnswIndex(
+  path: string,
+  options: Pick<HnswOptions, 'efSearch'> = {},
+): Promise<HnswIndex> {
+  const stored = description.parse(JSON.parse(await readFile(`${path}.json`, 'utf8')));
+  const graph = new (await loadHnswlib()).HierarchicalNSW('ip', stored.dimensions);
+  await graph.readIndex(path);
+  if (graph.getCurrentCount() !== stored.size) {
+    throw new Error(`Expected ${stored.size} vectors in ${path}, but got ${graph.getCurrentCount()}.`);
+  }
+  const efSearch = options.efSearch ?? stored.efSearch;
+  requireInteger('efSearch', efSearch);
+  return wrapGraph(graph, { ...stored, efSearch });
+}
+
+/** Imports hnswlib-node; throws with the remedy when it isn't installed. */
+export async function loadHnswlib(importModule = () => import('hnswlib-node')): Promise<Hnswlib> {
+  try {
+    const module = (await importModule()) as Hnswlib & { default?: Hnswlib };
+    return module.default ?? module;
+  } catch (cause) {
+    throw new Error(
+      'Expected the optional package hnswlib-node, but it cannot be loaded. Install it with ' +
+        '"npm install hnswlib-node" (it needs a C++ compiler), or use the exact index.',
+      { cause },
+    );
+  }
+}
+
+function wrapGraph(
+  graph: HierarchicalNSW,
+  { size, dimensions, efSearch }: { size: number; dimensions: number; efSearch: number },
+): HnswIndex {
+  return {
+    name: 'hnsw',
+    size,
+    dimensions,
+    search: (vector, topK) => {
+      requireInteger('topK', topK);
+      requireDimensions(vector, dimensions);
+      const wanted = Math.min(topK, size);
+      // Set for every search: a loaded graph falls back to 10.
+      graph.setEf(Math.max(efSearch, wanted));
+      const { neighbors, distances } = graph.searchKnn(Array.from(normalise(vector)), wanted);
+      return neighbors
+        .map((index, i) => ({ index, score: 1 - distances[i] }))
+        .sort((a, b) => b.score - a.score || a.index - b.index);
+    },
+    save: async (path) => {
+      await graph.writeIndex(path);
+      await writeFile(`${path}.json`, JSON.stringify({ space: 'ip', size, dimensions, efSearch }) + '\n');
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import type { LruCache } from './cache.js';
+import type { RetrievedPassage, Retriever } from './retriever.js';
+import { requireInteger } from './top-k.js';
+
+export type SearchOutcome =
+  { status: 'ok'; passages: RetrievedPassage[] } | { status: 'failed'; reason: string };
+
+export interface SearchStats {
+  /** Queries asked for, duplicates included. */
+  requested: number;
+  /** Distinct queries sent to the retriever (each counted once, however often it was tried). */
+  fetched: number;
+  /** Distinct queries answered from the cache. */
+  cached: number;
+  /** Requested queries whose outcome is `failed`, duplicates included. */
+  failed: number;
+  /** Wall-clock time of the whole search, milliseconds. */
+  elapsedMs: number;
+}
+
+export interface SearchOptions {
+  /** Passages wanted for each query. */
+  topK: number;
+  /** Longest wait for one request to the retriever from its start, milliseconds; default 10,000. */
+  timeoutMs?: number;
+  /** Most requests in flight at a time; default 8. */
+  maxConcurrency?: number;
+  /** Most queries in a request; default 32. */
+  batchSize?: number;
+  /** Stops the whole search; `searchAll` then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Answers kept across calls (see `createLruCache`); failures are never kept. */
+  cache?: SearchCache;
+}
+
+export type SearchCache = LruCache<RetrievedPassage[]>;
+
+export interface SearchResults {
+  /** Outcome i belongs to query i. Duplicates share one array of passages: don't change it. */
+  outcomes: SearchOutcome[];
+  stats: SearchStats;
+}
+
+type Limiter = <T>(task: () => Promise<T>) => Promise<T>;
+type SettledOptions = SearchOptions & Required<Pick<SearchOptions, 'timeoutMs'>>;
+
+/**
+ * Retrieves for all queries at once: duplicates (after trimming) are fetched once, the rest goes out in batches, several at a
+ * time. A failed batch is tried again query by query; a late one is not, so that a search turn ends in time. What fails then
+ * is a `failed` outcome of just its queries; so is an empty query, which is never sent.
+ */
+export async function searchAll(
+  retriever: Retriever,
+  queries: readonly string[],
+  options: SearchOptions,
+): Promise<SearchResults> {
+  const { topK, timeoutMs = 10_000, maxConcurrency = 8, batchSize = 32, signal, cache } = options;
+  Object.entries({ topK, timeoutMs, maxConcurrency, batchSize }).forEach((entry) => requireInteger(...entry));
+  signal?.throwIfAborted();
+  const start = performance.now();
+  const keys = queries.map((query) => query.trim());
+  const outcomes = new Map<string, SearchOutcome>();
+  const wanted = [...new Set(keys)].filter((query) => {
+    const known = knownOutcome(query, cache?.get(cacheKey(retriever, topK, query)));
+    if (known) outcomes.set(query, known);
+    return !known;
+  });
+  const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
+  const limit = createLimiter(maxConcurrency);
+  const search = (batch: readonly string[]) =>
+    searchBatch(retriever, batch, { limit, ...options, timeoutMs });
+  const found = await Promise.all(splitBatches(wanted, batchSize).map(search));
+  found.flat().forEach((outcome, i) => {
+    outcomes.set(wanted[i], outcome);
+    if (outcome.status === 'ok') cache?.set(cacheKey(retriever, topK, wanted[i]), outcome.passages);
+  });
+  const inOrder = keys.map((query) => outcomes.get(query)!);
+  const failed = inOrder.filter(({ status }) => status === 'failed').length;
+  const elapsedMs = performance.now() - start;
+  return {
+    outcomes: inOrder,
+    stats: { requested: queries.length, fetched: wanted.length, cached, failed, elapsedMs },
+  };
+}
+
+function knownOutcome(query: string, passages: RetrievedPassage[] | undefined): SearchOutcome | undefined {
+  if (query === '') return { status: 'failed', reason: 'Expected a query, but got only white space.' };
+  return passages && { status: 'ok', passages };
+}
+
+function cacheKey(retriever: Retriever, topK: number, query: string): string {
+  return JSON.stringify([retriever.name, topK, query]);
+}
+
+function splitBatches<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}
+
+/** The outcomes of one batch; rejects only when the whole search is aborted. */
+async function searchBatch(
+  retriever: Retriever,
+  batch: readonly string[],
+  options: SettledOptions & { limit: Limiter },
+): Promise<SearchOutcome[]> {
+  try {
+    const lists = await options.limit(() => request(retriever, batch, options));
+    return lists.map((passages) => ({ status: 'ok', passages }));
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (batch.length > 1 && !isTimeout(error)) {
+      const singles = batch.map((query) => searchBatch(retriever, [query], options));
+      return (await Promise.all(singles)).flat();
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    return batch.map(() => ({ status: 'failed', reason }));
+  }
+}
+
+/** One request, given up when it is late or aborted even if the retriever ignores its signal. */
+async function request(
+  retriever: Retriever,
+  queries: readonly string[],
+  { topK, timeoutMs, signal }: SettledOptions,
+): Promise<RetrievedPassage[][]> {
+  signal?.throwIfAborted();
+  // A timer of our own: AbortSignal.timeout would not keep the process alive, and could not be cleared.
+  const controller = new AbortController();
+  const late = new DOMException(`Expected passages within ${timeoutMs} ms, but got none.`, 'TimeoutError');
+  const timer = setTimeout(() => controller.abort(late), timeoutMs);
+  const forward = () => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', forward, { once: true });
+  try {
+    const retrieved = callRetriever(retriever, queries, { topK, signal: controller.signal });
+    const lists = await Promise.race([retrieved, rejectOnAbort(controller.signal)]);
+    if (lists.length !== queries.length) {
+      throw new Error(`Expected ${queries.length} lists of passages, but got ${lists.length}.`);
+    }
+    return lists;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', forward);
+  }
+}
+
+/** Turns a synchronous throw into a rejection. */
+async function callRetriever(
+  ...[retriever, queries, options]: [Retriever, ...Parameters<Retriever['retrieve']>]
+): Promise<RetrievedPassage[][]> {
+  return retriever.retrieve(queries, options);
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
+
+/** Runs at most `most` tasks at a time, in the order of the calls. */
+function createLimiter(most: number): Limiter {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (running >= most) await new Promise<void>((resume) => waiting.push(resume));
+    else running++;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}

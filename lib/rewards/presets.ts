@@ -1,0 +1,49 @@
+/** Named reward options, each with the sentence it follows. */
+import type { RewardOptions } from './options.js';
+
+export const REWARD_PRESET_NAMES = ['paper', 'authors-code', 'search-r1'] as const;
+export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
+
+export interface RewardPreset {
+  /** What the preset follows. */
+  source: string;
+  options: RewardOptions;
+}
+
+const PAPER: RewardOptions = {
+  lambdaD: 0.15,
+  lambdaS: 0.35,
+  lambdaF: 0.1,
+  alpha: 3,
+  searchCountShifted: false,
+  decomposedBy: 'any',
+  parallelizableShapes: ['parallelizable'],
+};
+
+export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPreset>>> = {
+  paper: {
+    source:
+      'ParallelSearch (arXiv 2508.09303), Eq. 3 to 7 with lambda_d = 0.15 and lambda_s = 0.35; the paper gives no values for ' +
+      "lambda_f = 0.1 and alpha = 3, which are those of the authors' code.",
+    options: PAPER,
+  },
+  'authors-code': {
+    source:
+      "ParallelSearch, the authors' public code: r_s = lambda_s - lambda_s * |...|, and decomposed means that the first " +
+      'search turn holds two or more sub-queries; the rest as Eq. 3 to 7.',
+    options: { ...PAPER, searchCountShifted: true, decomposedBy: 'first-turn' },
+  },
+  'search-r1': {
+    source:
+      'Search-R1 (arXiv 2503.09516), the outcome reward only: exact match of the final answer, no format reward.',
+    options: { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 },
+  },
+};
+
+/** A copy of a preset's options, with `overrides` put over it; throws for an unknown name. */
+export function rewardOptions(name: string = 'paper', overrides: Partial<RewardOptions> = {}): RewardOptions {
+  if (!Object.hasOwn(REWARD_PRESETS, name)) {
+    throw new RangeError(`Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`);
+  }
+  return { ...REWARD_PRESETS[name as RewardPresetName].options, ...overrides };
+}

@@ -1,0 +1,111 @@
+import { availableParallelism } from 'node:os';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+// The union package registers every operation's gradient with tfjs-core.
+import '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-core';
+
+/** `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript. */
+export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu';
+export const BACKEND_NAMES: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
+
+export interface BackendReport {
+  name: BackendName;
+  /** tfjs's own name and the library's version, for provenance. */
+  detail: string;
+  /** Backends that were tried first, and why they did not load. */
+  skipped: { name: BackendName; reason: string }[];
+}
+
+/** tfjs-node 4.22 calls `util.isNullOrUndefined`, which Node 23 removed. */
+function restoreRemovedUtil(): void {
+  const mutable = createRequire(import.meta.url)('node:util') as Record<string, unknown>;
+  mutable.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined;
+}
+
+/** The part of tfjs-node's backend that tells a GPU from a CPU. */
+interface NodeBinding {
+  binding?: { TF_Version?: string };
+  isGPUPackage?: boolean;
+  isUsingGpuDevice?: boolean;
+}
+
+/** Loads the libtensorflow addon under either package name; it registers itself as `tensorflow`. */
+async function loadNative(wantGpu: boolean): Promise<string> {
+  process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
+  restoreRemovedUtil();
+  const failures: string[] = [];
+  for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
+    try {
+      await import(name);
+      if (!tf.findBackendFactory('tensorflow')) throw new Error('registers no native backend');
+      await tf.setBackend('tensorflow');
+      const backend = tf.backend() as unknown as NodeBinding;
+      if (wantGpu && !backend.isUsingGpuDevice) throw new Error('finds no CUDA device');
+      return `${name}, libtensorflow ${backend.binding?.TF_Version ?? 'unknown'}`;
+    } catch (error) {
+      failures.push(`${name} ${firstLine(error)}`);
+    }
+  }
+  throw new Error(failures.join('; '));
+}
+
+async function loadWasm(): Promise<string> {
+  const wasm = await import('@tensorflow/tfjs-backend-wasm');
+  const entry = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
+  wasm.setWasmPaths(`${dirname(entry)}/`);
+  if (!(await tf.setBackend('wasm'))) throw new Error('failed to initialise');
+  return `@tensorflow/tfjs-backend-wasm ${wasm.version_wasm}`;
+}
+
+async function loadCpu(): Promise<string> {
+  await import('@tensorflow/tfjs-backend-cpu');
+  await tf.setBackend('cpu');
+  return '@tensorflow/tfjs-backend-cpu';
+}
+
+const LOADERS: Record<BackendName, () => Promise<string>> = {
+  gpu: () => loadNative(true),
+  native: () => loadNative(false),
+  wasm: loadWasm,
+  cpu: loadCpu,
+};
+
+function firstLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const line = message.split('\n')[0].replace(/\/\S*\//g, '');
+  return /Cannot find (package|module)/.test(message) ? 'is not installed' : line.slice(0, 120);
+}
+
+/**
+ * Makes the first backend that loads the current one: GPU, native CPU, wasm, plain JavaScript.
+ * @param requested one backend to force, or `auto`
+ * @throws Error when a forced backend does not load (with the reason), or when none does
+ */
+export async function useBackend(requested: BackendName | 'auto' = 'auto'): Promise<BackendReport> {
+  const skipped: BackendReport['skipped'] = [];
+  for (const name of requested === 'auto' ? BACKEND_NAMES : [requested]) {
+    try {
+      const detail = await LOADERS[name]();
+      await tf.ready();
+      return { name, detail, skipped };
+    } catch (error) {
+      skipped.push({ name, reason: firstLine(error) });
+    }
+  }
+  const reasons = skipped.map((s) => `${s.name}: ${s.reason}`).join('; ');
+  throw new Error(
+    `Expected backend ${requested} to load, but it did not (${reasons}). Try --backend wasm, which needs nothing else.`,
+  );
+}
+
+/** One line for people: which backend runs and why not a faster one. */
+export function describeBackend(report: BackendReport): string {
+  const why = report.skipped.map((s) => `${s.name} ${s.reason}`).join('; ');
+  return `backend: ${report.name} (${report.detail})${why ? `; not ${why}` : ''}`;
+}
+
+/** Hardware as a result's provenance names it: architecture, cores and system, never a host's name. */
+export function describeHardware(): string {
+  return `${process.arch}, ${availableParallelism()} cores, ${process.platform}`;
+}

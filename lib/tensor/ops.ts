@@ -1,0 +1,203 @@
+/**
+ * What tfjs lacks or does slowly: products whose gradients avoid transposed forms on wasm, a gather whose gradient runs
+ * everywhere, and the layers of a Llama-type transformer with closed-form gradients.
+ *
+ * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D head width, V vocabulary.
+ * Every function returns a tensor that the caller disposes of (or `tf.tidy` does).
+ */
+import * as tf from '@tensorflow/tfjs-core';
+
+/** wasm multiplies 10 to 40 times slower with a transposed operand than with an explicit transpose first. */
+const transposesAreSlow = (): boolean => tf.getBackend() === 'wasm';
+
+/** a (N, I)^T x b (N, O) -> (I, O) */
+function matMulTransposeA(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {
+  return transposesAreSlow() ? tf.matMul(tf.transpose(a), b) : tf.matMul(a, b, true, false);
+}
+
+/** a (N, O) x b (I, O)^T -> (N, I) */
+export function matMulTransposeB(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {
+  return transposesAreSlow() ? tf.matMul(a, tf.transpose(b)) : tf.matMul(a, b, false, true);
+}
+
+type Save = (tensors: tf.Tensor[]) => void;
+
+/**
+ * A custom gradient without tfjs's loose types at every call. What the gradient needs must go through `save`: a tensor
+ * made in a surrounding `tf.tidy` is gone by then.
+ */
+function withGradient<O extends tf.Tensor>(
+  inputs: tf.Tensor[],
+  forward: (save: Save) => O,
+  backward: (dy: O, saved: tf.Tensor[]) => tf.Tensor[],
+): O {
+  const op = tf.customGrad((...args) => {
+    const save = args[args.length - 1] as tf.GradSaveFunc;
+    const value = forward((tensors) => save(tensors));
+    return {
+      value,
+      gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => backward(dy as O, saved),
+    };
+  });
+  return op(...inputs) as O;
+}
+
+/** x (N, I) times weight (I, O). The stored layout is input by output, the transpose of PyTorch's. */
+export function linear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
+  return withGradient(
+    [x, weight],
+    (save) => {
+      save([x, weight]);
+      return tf.matMul(x, weight);
+    },
+    (dy, [input, w]) => [
+      matMulTransposeB(dy, w as tf.Tensor2D),
+      matMulTransposeA(input as tf.Tensor2D, dy),
+    ],
+  );
+}
+
+/** Sums rows of `values` (N, C) into `numRows` rows by index: the gradient of a gather. */
+function sumRowsByIndex(values: tf.Tensor2D, indices: tf.Tensor1D, numRows: number): tf.Tensor2D {
+  if (tf.getBackend() === 'wasm') {
+    // Cast afterwards: wasm writes integer bits when asked for a float32 one-hot.
+    return matMulTransposeA(tf.cast(tf.oneHot(indices, numRows), 'float32') as tf.Tensor2D, values);
+  }
+  return tf.unsortedSegmentSum(values, indices, numRows) as tf.Tensor2D;
+}
+
+/** Rows of `table` (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
+export function gatherRows(table: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
+  const numRows = table.shape[0];
+  return withGradient(
+    [table],
+    (save) => {
+      save([indices]);
+      return tf.gather(table, indices);
+    },
+    (dy, [saved]) => [sumRowsByIndex(dy, saved as tf.Tensor1D, numRows)],
+  );
+}
+
+/** Rows of x (N, C) at distinct positions -> (M, C). Cheaper gradient than {@link gatherRows}: a scatter. */
+export function selectRows(x: tf.Tensor2D, positions: tf.Tensor1D): tf.Tensor2D {
+  const shape = x.shape;
+  return withGradient(
+    [x],
+    (save) => {
+      save([positions]);
+      return tf.gather(x, positions);
+    },
+    (dy, [saved]) => [tf.scatterND(tf.expandDims(saved, 1), dy, shape)],
+  );
+}
+
+/** RMSNorm of x (N, C) with a gain (C): x / sqrt(mean(x^2) + epsilon) * gain. */
+export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.Tensor2D {
+  return withGradient(
+    [x, gain],
+    (save) => {
+      const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(x), 1, true), epsilon));
+      const normed = tf.mul(x, inverse);
+      save([normed, inverse, gain]);
+      return tf.mul(normed, gain);
+    },
+    (dy, [normed, inverse, g]) => {
+      const dNormed = tf.mul(dy, g);
+      const projection = tf.mean(tf.mul(dNormed, normed), 1, true);
+      const dx = tf.mul(inverse, tf.sub(dNormed, tf.mul(normed, projection)));
+      return [dx, tf.sum(tf.mul(dy, normed), 0)];
+    },
+  );
+}
+
+/** SwiGLU of the fused product (N, 2F): silu(left half) * right half -> (N, F). */
+export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
+  return withGradient(
+    [gateUp],
+    (save) => {
+      save([gateUp]);
+      const [gate, up] = tf.split(gateUp, 2, 1);
+      return tf.mul(tf.mul(gate, tf.sigmoid(gate)), up) as tf.Tensor2D;
+    },
+    (dy, [saved]) => {
+      const [gate, up] = tf.split(saved, 2, 1);
+      const s = tf.sigmoid(gate);
+      const silu = tf.mul(gate, s);
+      const dGate = tf.mul(tf.mul(dy, up), tf.add(s, tf.mul(silu, tf.sub(1, s))));
+      return [tf.concat([dGate, tf.mul(dy, silu)], 1)];
+    },
+  );
+}
+
+/**
+ * Log-probabilities (nats) of the chosen tokens from logits (M, V): (M). The gradient is closed-form,
+ * (one-hot - softmax) * dy, so that wasm's slow log-softmax gradient is not needed.
+ */
+export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D {
+  const vocabularySize = logits.shape[1];
+  return withGradient<tf.Tensor1D>(
+    [logits],
+    (save) => {
+      const shifted = tf.sub(logits, tf.max(logits, 1, true));
+      const exponentials = tf.exp(shifted);
+      const total = tf.sum(exponentials, 1, true);
+      save([tf.div(exponentials, total), chosen]);
+      const picked = tf.sum(tf.mul(shifted, tf.oneHot(chosen, vocabularySize)), 1);
+      return tf.sub(picked, tf.log(tf.squeeze(total, [1]))) as tf.Tensor1D;
+    },
+    (dy, [probabilities, ids]) => [
+      tf.mul(tf.sub(tf.oneHot(ids, vocabularySize), probabilities), tf.expandDims(dy, 1)),
+    ],
+  );
+}
+
+/** Logits of a tied head: hidden (M, C) times embedding (V, C) transposed -> (M, V). */
+export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tensor2D {
+  return withGradient(
+    [hidden, embedding],
+    (save) => {
+      save([hidden, embedding]);
+      return matMulTransposeB(hidden, embedding);
+    },
+    (dy, [h, e]) => [tf.matMul(dy, e as tf.Tensor2D), matMulTransposeA(dy, h as tf.Tensor2D)],
+  );
+}
+
+/**
+ * Rotary embedding in Hugging Face's "rotate half" convention.
+ * @param x (N, D), one row a token and head
+ * @param cos (N, D) or broadcastable
+ * @param sin likewise
+ * @param rotation (D, D) constant with x . rotation = concat(-x[D/2:], x[:D/2])
+ */
+export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D, rotation: tf.Tensor2D): tf.Tensor2D {
+  return withGradient(
+    [x],
+    (save) => {
+      save([cos, sin, rotation]);
+      return tf.add(tf.mul(x, cos), tf.mul(tf.matMul(x, rotation), sin)) as tf.Tensor2D;
+    },
+    // The rotation is skew: its transpose is its negative.
+    (dy, [c, s, r]) => [tf.sub(tf.mul(dy, c), tf.matMul(tf.mul(dy, s) as tf.Tensor2D, r as tf.Tensor2D))],
+  );
+}
+
+/**
+ * Batched product a (N, I, K) x b (N, K, J), or b (N, J, K) when `transposeB` -> (N, I, J).
+ * wasm's batched product is a naive loop, 10 to 20 times slower than its plain one: large ones are taken apart.
+ */
+export function batchMatMul(a: tf.Tensor3D, b: tf.Tensor3D, transposeB: boolean): tf.Tensor3D {
+  const isSmall = a.shape[1] < 16;
+  if (tf.getBackend() !== 'wasm' || isSmall) return tf.matMul(a, b, false, transposeB);
+  const right = tf.unstack(transposeB ? tf.transpose(b, [0, 2, 1]) : b) as tf.Tensor2D[];
+  return tf.stack((tf.unstack(a) as tf.Tensor2D[]).map((left, i) => linear(left, right[i]))) as tf.Tensor3D;
+}
+
+/** Entropy (nats) of each row of logits (M, V): (M). Not differentiated. */
+export function entropies(logits: tf.Tensor2D): tf.Tensor1D {
+  return tf.tidy(() => {
+    const p = tf.softmax(logits);
+    return tf.neg(tf.sum(tf.mul(p, tf.log(tf.add(p, 1e-12))), 1)) as tf.Tensor1D;
+  });
+}

@@ -1,0 +1,95 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { NamedArray } from '../policy/safetensors.js';
+import type { Weights } from '../policy/weights.js';
+
+export interface AdamWOptions {
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  /** Decoupled decay; applied to matrices only, never to gains. */
+  weightDecay: number;
+}
+
+/** AdamW (Loshchilov and Hutter 2019, Algorithm 2, as in PyTorch). */
+export class AdamW {
+  private readonly means: Weights = {};
+  private readonly variances: Weights = {};
+  private step = 0;
+
+  constructor(private readonly options: AdamWOptions) {}
+
+  /** New weights after one step; disposes of the old ones and of the gradients. */
+  apply(weights: Weights, gradients: Weights, learningRate: number): Weights {
+    const { beta1, beta2, epsilon, weightDecay } = this.options;
+    this.step++;
+    const correction1 = 1 - beta1 ** this.step;
+    const correction2 = Math.sqrt(1 - beta2 ** this.step);
+    const next: Weights = {};
+    for (const [key, weight] of Object.entries(weights)) {
+      const gradient = gradients[key];
+      const [mean, variance, updated] = tf.tidy(() => {
+        const m = ema(this.means[key], gradient, beta1);
+        const v = ema(this.variances[key], tf.square(gradient), beta2);
+        const denominator = tf.add(tf.div(tf.sqrt(v), correction2), epsilon);
+        const decay = weight.rank > 1 ? 1 - learningRate * weightDecay : 1;
+        const kept = decay === 1 ? weight : tf.mul(weight, decay);
+        return [m, v, tf.sub(kept, tf.mul(tf.div(m, denominator), learningRate / correction1))];
+      });
+      tf.dispose([weight, gradient, this.means[key], this.variances[key]]);
+      this.means[key] = mean;
+      this.variances[key] = variance;
+      next[key] = updated;
+    }
+    return next;
+  }
+
+  /** The optimizer's state as named arrays, for a checkpoint. */
+  async toArrays(): Promise<Map<string, NamedArray>> {
+    const arrays = new Map<string, NamedArray>();
+    for (const [prefix, tensors] of [
+      ['mean', this.means],
+      ['variance', this.variances],
+    ] as const) {
+      for (const [key, tensor] of Object.entries(tensors)) {
+        arrays.set(`${prefix}.${key}`, { shape: tensor.shape, values: (await tensor.data()) as Float32Array });
+      }
+    }
+    arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
+    return arrays;
+  }
+
+  /** Goes on from a state that {@link toArrays} gave. */
+  restore(arrays: ReadonlyMap<string, NamedArray>): void {
+    this.dispose();
+    for (const [name, { shape, values }] of arrays) {
+      if (name === 'step') this.step = values[0];
+      else {
+        const [prefix, key] = [name.slice(0, name.indexOf('.')), name.slice(name.indexOf('.') + 1)];
+        (prefix === 'mean' ? this.means : this.variances)[key] = tf.tensor(values, shape);
+      }
+    }
+  }
+
+  dispose(): void {
+    for (const tensors of [this.means, this.variances]) {
+      tf.dispose(tensors);
+      for (const key of Object.keys(tensors)) delete tensors[key];
+    }
+  }
+}
+
+/** Exponential moving average beta * old + (1 - beta) * value, from zero. */
+function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Tensor {
+  const fresh = tf.mul(value, 1 - beta);
+  return old ? tf.add(tf.mul(old, beta), fresh) : fresh;
+}
+
+/** Learning rate at a step: linear warm-up, then linear decay to `final` (or constant when equal to peak). */
+export function scheduledRate(
+  step: number,
+  { peak, final, warmupSteps, totalSteps }: { peak: number; final: number; warmupSteps: number; totalSteps: number },
+): number {
+  if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
+  const done = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
+  return peak + (final - peak) * done;
+}

@@ -1,0 +1,59 @@
+/** Checkpoints of a training run: all that it takes to go on as if it had never stopped. */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { readSafetensors, writeFileSafely } from '../policy/model-folder.js';
+import { printSafetensors, type NamedArray } from '../policy/safetensors.js';
+import type { Weights } from '../policy/weights.js';
+import type { AdamW } from './adamw.js';
+
+export interface Checkpoint<State> {
+  /** What is trained: the weights, or an adapter's. The caller disposes of them. */
+  trainable: Weights;
+  optimizer: Map<string, NamedArray>;
+  /** Anything else, as JSON: the next step, counters, the configuration's hash. */
+  state: State;
+}
+
+async function toArrays(weights: Weights): Promise<Map<string, NamedArray>> {
+  const arrays = new Map<string, NamedArray>();
+  for (const [key, tensor] of Object.entries(weights)) {
+    arrays.set(key, { shape: tensor.shape, values: (await tensor.data()) as Float32Array });
+  }
+  return arrays;
+}
+
+/** Writes a checkpoint beside the old one and then takes its place: a kill leaves one of the two whole. */
+export async function saveCheckpoint<State>(
+  folder: string,
+  trainable: Weights,
+  optimizer: AdamW,
+  state: State,
+): Promise<void> {
+  const aside = `${folder}.partial`;
+  await rm(aside, { recursive: true, force: true });
+  await mkdir(aside, { recursive: true });
+  const write = async (name: string, arrays: Map<string, NamedArray>): Promise<void> =>
+    writeFileSafely(join(aside, name), printSafetensors(arrays, { storage: 'F32' }));
+  await write('trainable.safetensors', await toArrays(trainable));
+  await write('optimizer.safetensors', await optimizer.toArrays());
+  await writeFileSafely(join(aside, 'state.json'), JSON.stringify(state));
+  const old = `${folder}.old`;
+  await rm(old, { recursive: true, force: true });
+  if (existsSync(folder)) await rename(folder, old);
+  await rename(aside, folder);
+  await rm(old, { recursive: true, force: true });
+}
+
+/** The newest whole checkpoint, or null when there is none. */
+export async function loadCheckpoint<State>(folder: string): Promise<Checkpoint<State> | null> {
+  const found = [folder, `${folder}.old`].find((path) => existsSync(join(path, 'state.json')));
+  if (!found) return null;
+  const arrays = await readSafetensors(join(found, 'trainable.safetensors'));
+  return {
+    trainable: Object.fromEntries([...arrays].map(([key, { shape, values }]) => [key, tf.tensor(values, shape)])),
+    optimizer: await readSafetensors(join(found, 'optimizer.safetensors')),
+    state: JSON.parse(await readFile(join(found, 'state.json'), 'utf8')) as State,
+  };
+}

@@ -1,0 +1,60 @@
+/** Runs a supervised warm-up from fresh weights or from an earlier start, with checkpoints. */
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { saveModel, type Model } from '../policy/model-folder.js';
+import type { Weights } from '../policy/weights.js';
+import { createRandom } from '../random.js';
+import { AdamW } from './adamw.js';
+import { loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
+import { blendWarmUp, createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
+
+export interface WarmUpRun {
+  seed: number;
+  /** Where checkpoint, metrics and the finished model go. */
+  folder: string;
+  supervised: SupervisedOptions;
+  /** What is read at the beginning and at the end; in between the two are blended. */
+  first: WarmUpOptions;
+  last: WarmUpOptions;
+  checkpointEvery: number;
+}
+
+/**
+ * Trains `model` (its weights are consumed) and writes the result to `folder/model`. A run that was stopped goes on from
+ * its checkpoint.
+ * @param onStep reports progress; returning false stops after a checkpoint
+ */
+export async function runWarmUp(
+  model: Model,
+  data: WarmUpData,
+  run: WarmUpRun,
+  onStep: (report: SupervisedStep) => boolean | void,
+): Promise<Weights> {
+  await mkdir(run.folder, { recursive: true });
+  const checkpointFolder = join(run.folder, 'checkpoint');
+  const optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
+  const checkpoint = await loadCheckpoint<{ nextStep: number }>(checkpointFolder);
+  if (checkpoint) {
+    tf.dispose(model.weights);
+    optimizer.restore(checkpoint.optimizer);
+  }
+  const draw = createWarmUpSampler(data, createRandom(run.seed).fork('warm-up'));
+  const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, run.supervised, {
+    optimizer,
+    firstStep: checkpoint?.state.nextStep ?? 0,
+    sample: (step) => draw(step, blendWarmUp(run.first, run.last, step / run.supervised.steps)),
+    onStep: async (report, newest) => {
+      await appendFile(join(run.folder, 'metrics.jsonl'), `${JSON.stringify(report)}\n`);
+      const isStopped = onStep(report) === false;
+      if (isStopped || (report.step + 1) % run.checkpointEvery === 0) {
+        await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep: report.step + 1 });
+      }
+      if (isStopped) throw new Error('stopped');
+    },
+  });
+  optimizer.dispose();
+  await saveModel(join(run.folder, 'model'), { ...model, weights }, { storage: 'F32' });
+  return weights;
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env node
+/**
+ * Behind `npm start` and `npm test`: installs and builds what is missing, then runs.
+ * Plain Node without dependencies, for it runs before anything is installed.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const BUILD_STAMP = 'dist/.source-hash';
+const TOOLS = {
+  tsc: 'node_modules/typescript/bin/tsc', // never node_modules/.bin/tsc: tslab brings a TypeScript of its own
+  eslint: 'node_modules/eslint/bin/eslint.js',
+  prettier: 'node_modules/prettier/bin/prettier.cjs',
+  vitest: 'node_modules/vitest/vitest.mjs',
+};
+const HELP = `Installs and builds what is missing or out of date, then runs.
+
+  npm start [-- ARGS]            evaluate, execute the notebooks, export the reports
+                                 (ARGS go to \`parallelsearch reproduce\`: --retrain, --full, --backend NAME, ...)
+  npm test                       lint, format, types and all tests
+  npm test -- FILTER ...         only the tests that vitest finds with FILTER; no lint, format, types
+  npm test -- --full             with the slow tests
+  node scripts/bootstrap.mjs build          only install and build
+`;
+
+/** What is lost without an optional dependency, and how to get it. */
+const OPTIONAL_PARTS = {
+  '@tensorflow/tfjs-node-gpu': {
+    effect: 'no native backend; everything runs on wasm, training several times slower',
+    remedy: 'run `npm ci` where storage.googleapis.com can be reached (Linux or Windows, x64)',
+  },
+  'hnswlib-node': {
+    effect: 'no HNSW index; BM25 and exact search work',
+    remedy: 'install a C++ compiler, make and Python, then run `npm ci`',
+  },
+};
+
+const inRoot = (path) => join(ROOT, path);
+const readText = (path) => readFileSync(inRoot(path), 'utf8');
+const readJson = (path) => JSON.parse(readText(path));
+const seconds = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
+
+function filesIn(folder) {
+  if (!existsSync(inRoot(folder))) return [];
+  return readdirSync(inRoot(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .sort();
+}
+
+// Processes
+
+let child = null;
+let interruptedBy = null;
+
+/** Passes signals on. A terminal's Ctrl-C reaches the child by itself, and twice could mean "at once, without saving". */
+function forwardSignals() {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      interruptedBy = signal;
+      if (signal === 'SIGTERM' || !process.stdin.isTTY) child?.kill(signal);
+    });
+  }
+}
+
+/** Runs a program in the project's folder. Resolves to its exit code, 128 + n where signal n ended it. */
+function run(program, args, { env = {}, shell = false } = {}) {
+  return new Promise((resolve, reject) => {
+    child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env }, shell });
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code));
+  });
+}
+
+const runNode = (args, env) => run(process.execPath, args, { env });
+
+/** Runs one phase between two lines that name it. Returns its exit code; ends the process when a signal came. */
+async function phase(name, what, action) {
+  const startMs = Date.now();
+  console.log(`[${name}] ${what}`);
+  const code = await action();
+  console.log(`[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`);
+  if (interruptedBy) process.exit(code || 128 + constants.signals[interruptedBy]);
+  return code;
+}
+
+async function required(name, what, action) {
+  const code = await phase(name, what, action);
+  if (code !== 0) process.exit(code);
+}
+
+// Node, packages, build
+
+/** Whether this Node is in a range such as `>=20.19` or `^20.19 || >=22.12`. */
+function isNodeIn(range) {
+  const [hasMajor, hasMinor] = process.versions.node.split('.').map(Number);
+  return range.split('||').some((part) => {
+    const [, sign, major, minor] = /(\^|>=)\s*(\d+)\.(\d+)/.exec(part);
+    return hasMajor === Number(major) ? hasMinor >= Number(minor) : sign === '>=' && hasMajor > Number(major);
+  });
+}
+
+function checkNode() {
+  const range = readJson('package.json').engines.node;
+  if (isNodeIn(range)) return;
+  console.error(
+    `Expected Node ${range}, but this is ${process.version}. Install a current one from https://nodejs.org`,
+  );
+  process.exit(1);
+}
+
+/** Whether node_modules holds what package-lock.json says; optional packages may be absent. */
+function isInstalled() {
+  if (!existsSync(inRoot('node_modules/.package-lock.json'))) return false;
+  const installed = readJson('node_modules/.package-lock.json').packages;
+  return Object.entries(readJson('package-lock.json').packages).every(([path, wanted]) => {
+    if (path === '' || (wanted.optional && !installed[path])) return true;
+    return installed[path]?.version === wanted.version && installed[path]?.integrity === wanted.integrity;
+  });
+}
+
+/** The npm that started this script, else the one on the path. */
+function runNpm(args) {
+  const cli = process.env.npm_execpath ?? '';
+  if (/npm-cli\.js$/.test(cli)) return runNode([cli, ...args]);
+  return run('npm', args, { shell: process.platform === 'win32' });
+}
+
+function reportMissingParts() {
+  for (const name of Object.keys(readJson('package.json').optionalDependencies ?? {})) {
+    const folder = `node_modules/${name}`;
+    const part = OPTIONAL_PARTS[name];
+    const isWhole = part
+      ? filesIn(folder).some((file) => file.endsWith('.node'))
+      : existsSync(inRoot(folder));
+    if (isWhole) continue;
+    const { effect, remedy } = part ?? { effect: 'what needs it is off', remedy: 'run `npm ci` again' };
+    console.log(`[install] optional part ${name} not installed: ${effect}; to get it, ${remedy}`);
+  }
+}
+
+async function install() {
+  if (isInstalled()) return;
+  // loglevel: the deprecations and peer warnings of others' packages tell a user nothing
+  const args = ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'];
+  await required('install', 'npm ci (a minute or two)', () => runNpm(args));
+  reportMissingParts();
+}
+
+/** One hash over everything that the build reads. */
+function sourceHash() {
+  const hash = createHash('sha256');
+  for (const file of [
+    ...filesIn('lib'),
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ]) {
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(inRoot(file)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** Deletes what an earlier build made of a source that is gone. */
+function removeStaleOutputs() {
+  for (const file of filesIn('dist')) {
+    const [, base] = /^dist\/(.+?)(\.d\.ts|\.js)(\.map)?$/.exec(file) ?? [];
+    if (base && !existsSync(inRoot(`lib/${base}.ts`))) rmSync(inRoot(file));
+  }
+}
+
+async function build() {
+  const hash = sourceHash();
+  if (existsSync(inRoot(BUILD_STAMP)) && readText(BUILD_STAMP) === hash) return;
+  await required('build', 'tsc -p tsconfig.build.json', () =>
+    runNode([TOOLS.tsc, '-p', 'tsconfig.build.json']),
+  );
+  removeStaleOutputs();
+  if (existsSync(inRoot('dist/cli.js'))) chmodSync(inRoot('dist/cli.js'), 0o755);
+  writeFileSync(inRoot(BUILD_STAMP), hash);
+}
+
+// Tests
+
+/** Numbers of tests in vitest's JSON report; a file that could not be loaded counts as one failed test. */
+function countTests(report) {
+  const unloadable = report.testResults.filter(
+    (f) => f.status === 'failed' && f.assertionResults.length === 0,
+  );
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + unloadable.length,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+/** Runs vitest; returns its exit code and the counts, null where it died before it wrote them. */
+async function runVitest(args, env) {
+  const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-test-'));
+  const output = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${output}`];
+  try {
+    const code = await phase('tests', ['vitest run', ...args].join(' '), () =>
+      runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
+    );
+    return { code, counts: existsSync(output) ? countTests(JSON.parse(readFileSync(output, 'utf8'))) : null };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lint, format, types: all three, so that one run shows everything. Returns `[name, exit code]` of each. */
+async function runChecks() {
+  const checks = [
+    ['lint', 'eslint .', [TOOLS.eslint, '.']],
+    ['format', 'prettier --check .', [TOOLS.prettier, '--check', '--log-level=warn', '.']],
+    ['types', 'tsc -p tsconfig.json', [TOOLS.tsc, '-p', 'tsconfig.json']],
+  ];
+  const results = [];
+  for (const [name, what, args] of checks) results.push([name, await phase(name, what, () => runNode(args))]);
+  return results;
+}
+
+async function test(args) {
+  const isFull = args.includes('--full');
+  const filters = args.filter((arg) => arg !== '--full');
+  const results = filters.length > 0 ? [] : await runChecks();
+  const { code, counts } = await runVitest(filters, isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {});
+  results.push(['tests', code]);
+  const failures = results.filter(([, exitCode]) => exitCode !== 0);
+  if (failures.length > 0) console.error(`failed: ${failures.map(([name]) => name).join(', ')}`);
+  if (counts) console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  process.exitCode = failures[0]?.[1] ?? 0;
+}
+
+async function start(args) {
+  const what = ['parallelsearch reproduce', ...args].join(' ');
+  process.exitCode = await phase('start', what, () => runNode(['dist/cli.js', 'reproduce', ...args]));
+}
+
+const COMMANDS = { start, test, build: async () => {} };
+
+async function main([command, ...args]) {
+  if (!Object.hasOwn(COMMANDS, command ?? '') || args.includes('--help')) {
+    process.stdout.write(HELP);
+    const isKnown =
+      command === undefined || command === '--help' || command === 'help' || args.includes('--help');
+    if (!isKnown) console.error(`Expected start, test or build, but got ${command}.`);
+    process.exitCode = isKnown ? 0 : 1;
+    return;
+  }
+  forwardSignals();
+  await install();
+  await build();
+  await COMMANDS[command](args);
+}
+
+checkNode();
+await main(process.argv.slice(2));

@@ -1,0 +1,114 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ModelConfig } from '../../lib/policy/model-config.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { randomWeights, type Weights } from '../../lib/policy/weights.js';
+import type { SamplingOptions } from '../../lib/policy/policy.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { trainBpe } from '../../lib/text/bpe.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { sequenceLogProbs } from '../../lib/training/sequences.js';
+
+const config: ModelConfig = {
+  vocabSize: 300,
+  hiddenSize: 32,
+  intermediateSize: 64,
+  numLayers: 2,
+  numHeads: 4,
+  numKeyValueHeads: 2,
+  headDim: 8,
+  maxPositionEmbeddings: 128,
+  rmsNormEps: 1e-5,
+  ropeTheta: 10000,
+  tieWordEmbeddings: true,
+  eosTokenId: null,
+  padTokenId: 0,
+};
+const tokenizer = createTokenizer(
+  trainBpe(['a short text, a short text again and again'], {
+    vocabSize: 300,
+    minFrequency: 2,
+    addedTokens: [{ content: '</search>', special: false }],
+  }),
+);
+
+let weights: Weights;
+let policy: LocalPolicy;
+beforeAll(async () => {
+  await useBackend('wasm');
+  weights = randomWeights(config, createRandom(5));
+  // Sharper than a fresh model, so that a wrong mask or position shows in the log-probabilities.
+  weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
+  policy = new LocalPolicy('test', weights, config, tokenizer);
+});
+afterAll(() => policy.dispose());
+
+const options = (rows: number, more: Partial<SamplingOptions> = {}): SamplingOptions => ({
+  temperature: 1,
+  topP: 1,
+  maxNewTokens: 12,
+  stop: ['</search>'],
+  randoms: Array.from({ length: rows }, (_, i) => createRandom(`row ${i}`)),
+  ...more,
+});
+const contexts = [
+  [5, 9, 200, 31],
+  [77, 8, 3, 140, 60, 61, 62, 99, 100],
+  [250, 251],
+];
+
+describe('LocalPolicy.generate', () => {
+  it('samples with log-probabilities that the training pass gives too, within 1e-4, over two turns', async () => {
+    const first = await policy.generate(contexts, options(3));
+    const more = contexts.map((c, i) => [...c, ...first[i].tokenIds, ...[7, 11, 13, 17, 19].slice(i)]);
+    const second = await policy.generate(more, options(3));
+    const rows = more.map((c, i) => ({
+      tokenIds: [...c, ...second[i].tokenIds],
+      lossMask: [...c.map(() => 0), ...second[i].tokenIds.map(() => 1)],
+    }));
+    const recomputed = await sequenceLogProbs(weights, rows, config);
+    second.forEach((generation, i) => {
+      generation.logProbs.forEach((logProb, t) => {
+        expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);
+      });
+    });
+  });
+
+  it('gives a row the same tokens alone, in company, and without the cache of the turn before', async () => {
+    const together = await policy.generate(contexts, options(3, { temperature: 0 }));
+    policy.clearCache();
+    for (const [i, context] of contexts.entries()) {
+      const [alone] = await policy.generate([context], options(1, { temperature: 0 }));
+      expect(alone.tokenIds).toEqual(together[i].tokenIds);
+    }
+  });
+
+  it('stops after a stop token, and goes on with a part of the rows', async () => {
+    const stop = tokenizer.tokenId('</search>')!;
+    const all = await policy.generate(contexts, options(3, { maxNewTokens: 60, temperature: 3 }));
+    for (const { tokenIds, finish } of all) {
+      expect(tokenIds.indexOf(stop)).toBe(finish === 'stop' ? tokenIds.length - 1 : -1);
+    }
+    const rest = [2, 0].map((i) => [...contexts[i], ...all[i].tokenIds, 4]);
+    const cached = await policy.generate(rest, options(2, { temperature: 0 }));
+    policy.clearCache();
+    const fresh = await policy.generate(rest, options(2, { temperature: 0 }));
+    expect(cached.map((g) => g.tokenIds)).toEqual(fresh.map((g) => g.tokenIds));
+  });
+
+  it('leaves no tensors behind but its cache', async () => {
+    await policy.generate(contexts, options(3));
+    policy.clearCache();
+    const before = tf.memory().numTensors;
+    for (let i = 0; i < 3; i++) await policy.generate(contexts, options(3));
+    policy.clearCache();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it('names the lengths when a context does not fit', async () => {
+    await expect(policy.generate([new Array<number>(128).fill(1)], options(1))).rejects.toThrow(
+      'Expected contexts of 1 to 127 tokens, but got lengths up to 128.',
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseModelConfig, numParameters } from '../../lib/policy/model-config.js';
+import { parseSafetensors, printSafetensors } from '../../lib/policy/safetensors.js';
+import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
+import { arraysFromWeights, weightsFromArrays, type Weights } from '../../lib/policy/weights.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { chosenLogProbs, selectRows } from '../../lib/tensor/ops.js';
+
+const folder = new URL('../fixtures/llama-tiny/', import.meta.url);
+const read = (name: string): Buffer => readFileSync(new URL(name, folder));
+const config = parseModelConfig(JSON.parse(read('config.json').toString()));
+const arrays = parseSafetensors(read('model.safetensors'));
+
+interface Expected {
+  input_ids: number[][];
+  logits: number[][][];
+  loss: number;
+  gradients: Record<string, { norm: number; first: number[] }>;
+}
+const expected = JSON.parse(read('expected.json').toString()) as Expected;
+
+let weights: Weights;
+let table: RotaryTable;
+beforeAll(async () => {
+  await useBackend((process.env.PARALLELSEARCH_BACKEND as 'wasm' | undefined) ?? 'wasm');
+  weights = weightsFromArrays(arrays, config);
+  table = rotaryTable(config, config.maxPositionEmbeddings);
+});
+
+/** Mean cross-entropy of every next token of the fixture's rows. */
+function crossEntropy(): tf.Scalar {
+  const [rows, tokens] = [expected.input_ids.length, expected.input_ids[0].length];
+  const hidden = forward(weights, tf.tensor2d(expected.input_ids, [rows, tokens], 'int32'), config, table);
+  const positions = expected.input_ids.flatMap((_, r) => Array.from({ length: tokens - 1 }, (_, t) => r * tokens + t));
+  const picked = selectRows(hidden, tf.tensor1d(positions, 'int32'));
+  const next = tf.tensor1d(expected.input_ids.flatMap((row) => row.slice(1)), 'int32');
+  return tf.neg(tf.mean(chosenLogProbs(logitsOf(weights, picked, config), next))) as tf.Scalar;
+}
+
+describe('the transformer beside transformers (Python)', () => {
+  it('gives the same logits within 5e-5', () => {
+    const logits = tf.tidy(() => {
+      const ids = tf.tensor2d(expected.input_ids, [2, 12], 'int32');
+      return logitsOf(weights, forward(weights, ids, config, table), config).arraySync();
+    });
+    const flat = expected.logits.flat();
+    const worst = Math.max(...logits.map((row, n) => Math.max(...row.map((v, i) => Math.abs(v - flat[n][i])))));
+    expect(worst).toBeLessThan(5e-5);
+  });
+
+  it('gives the same loss within 1e-5 and gradients within 1e-4 of their norm', async () => {
+    const keys = Object.keys(weights);
+    const gradientOf = tf.valueAndGrads((...tensors: tf.Tensor[]) => {
+      const saved = weights;
+      weights = Object.fromEntries(keys.map((key, i) => [key, tensors[i]]));
+      const loss = crossEntropy();
+      weights = saved;
+      return loss;
+    });
+    const { value, grads } = gradientOf(keys.map((key) => weights[key]));
+    expect((value.arraySync() as number) - expected.loss).toBeCloseTo(0, 5);
+    const gradients = await arraysFromWeights(Object.fromEntries(keys.map((k, i) => [k, grads[i]])), config);
+    for (const [name, { norm, first }] of Object.entries(expected.gradients)) {
+      const values = gradients.get(name)!.values;
+      expect(Math.abs(Math.hypot(...values) - norm), name).toBeLessThan(1e-4 * norm);
+      first.forEach((v, i) => expect(Math.abs(values[i] - v), name).toBeLessThan(1e-4 * norm));
+    }
+  });
+
+  it('keeps every weight through fusing, taking apart, writing and reading', async () => {
+    const back = parseSafetensors(printSafetensors(await arraysFromWeights(weights, config), { storage: 'F32' }));
+    for (const [name, { shape, values }] of arrays) {
+      expect(back.get(name)!.shape).toEqual(shape);
+      expect(back.get(name)!.values).toEqual(values);
+    }
+    const total = [...arrays.values()].reduce((sum, a) => sum + a.values.length, 0);
+    expect(numParameters(config)).toBe(total);
+  });
+
+  it('names a tensor that is missing', () => {
+    const without = new Map([...arrays].filter(([name]) => name !== 'model.norm.weight'));
+    expect(() => weightsFromArrays(without, config)).toThrow(
+      'Expected tensor model.norm.weight of shape [32], but got none.',
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { trainBpe } from '../../lib/text/bpe.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+
+interface Fixture {
+  settings: { vocab_size: number; min_frequency: number };
+  added_tokens: string[];
+  training_lines: string[];
+  tokenizer_json: { model: { vocab: Record<string, number>; merges: [string, string][] } };
+  encodings: { text: string; ids: number[] }[];
+}
+const fixture = JSON.parse(readFileSync(new URL('../fixtures/bpe.json', import.meta.url), 'utf8')) as Fixture;
+
+function trained(): Fixture['tokenizer_json'] {
+  return trainBpe(fixture.training_lines, {
+    vocabSize: fixture.settings.vocab_size,
+    minFrequency: fixture.settings.min_frequency,
+    addedTokens: fixture.added_tokens.map((content) => ({ content, special: true })),
+  }) as Fixture['tokenizer_json'];
+}
+
+describe('trainBpe', () => {
+  it('learns the vocabulary and merges of the tokenizers library, in order', () => {
+    const { model } = trained();
+    expect(model.merges).toEqual(fixture.tokenizer_json.model.merges);
+    expect(model.vocab).toEqual(fixture.tokenizer_json.model.vocab);
+  });
+
+  it('encodes as the tokenizers library does, and decodes to the same text', () => {
+    const tokenizer = createTokenizer(trained());
+    for (const { text, ids } of fixture.encodings) {
+      expect(tokenizer.encode(text), text).toEqual(ids);
+      expect(tokenizer.decode(ids), text).toBe(text);
+    }
+  });
+
+  it('names the smallest vocabulary when asked for too little', () => {
+    expect(() => trainBpe([], { vocabSize: 10, minFrequency: 2, addedTokens: [] })).toThrow(
+      'Expected vocabSize to be at least 256, but got 10.',
+    );
+  });
+});

@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { exactMatch, extractAnswer, normalizeAnswer, tokenF1 } from '../../lib/text/normalize.js';
+
+describe('normalizeAnswer', () => {
+  it.each([
+    ['The Beatles!', 'beatles'],
+    ['  A  man,\ta plan ', 'man plan'],
+    ['U.S.A.', 'usa'],
+    ['anthem', 'anthem'],
+    ['Vidéa a Été', 'vidéa été'],
+    ['1939–1945', '1939–1945'],
+    ['the', ''],
+  ])('turns %j into %j', (text, expected) => {
+    expect(normalizeAnswer(text)).toBe(expected);
+  });
+
+  it('never grows a text and leaves no upper case, doubled or outer space', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
+        const normalized = normalizeAnswer(text);
+        expect(normalized).not.toMatch(/[A-Z]|^\s|\s$|\s\s|[!-/:-@[-`{-~]/);
+        expect(normalized.length).toBeLessThanOrEqual(text.length);
+      }),
+    );
+  });
+});
+
+describe('exactMatch and tokenF1', () => {
+  it.each([
+    ['The Jesus', ['Jesus Christ', 'jesus'], 1, 1],
+    ['Jesus', ['Jesus Christ'], 0, 2 / 3],
+    ['late December', ['mid November', 'late November or early December'], 0, (2 * 1 * 0.4) / 1.4],
+    ['no', ['no way'], 0, 0],
+    ['yes', ['Yes.'], 1, 1],
+    ['a a b b', ['b'], 0, (2 * 0.5) / 1.5],
+    [null, ['x'], 0, 0],
+    ['x', [], 0, 0],
+  ])('score %j against %j', (answer, goldens, em, f1) => {
+    expect(exactMatch(answer, goldens)).toBe(em);
+    expect(tokenF1(answer, goldens)).toBeCloseTo(f1, 12);
+  });
+
+  it('give F1 between 0 and 1, and 1 to every exact match with words in it', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.array(fc.string()), (answer, goldens) => {
+        const f1 = tokenF1(answer, goldens);
+        expect(f1).toBeGreaterThanOrEqual(0);
+        expect(f1).toBeLessThanOrEqual(1);
+        if (exactMatch(answer, goldens) === 1 && normalizeAnswer(answer) !== '')
+          expect(f1).toBeCloseTo(1, 12);
+      }),
+    );
+  });
+});
+
+interface ReportedLine {
+  id: string;
+  golden_answers: string[];
+  response: string;
+  reported: { pred: string; em: number; f1: number };
+}
+
+const rollouts = process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname, '../../../shared/rollouts');
+
+function reportedLines(): ReportedLine[] {
+  const files = readdirSync(rollouts).filter((name) => name.endsWith('.jsonl'));
+  const texts = files.map((name) => readFileSync(join(rollouts, name), 'utf8'));
+  return texts.flatMap((text) =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as ReportedLine),
+  );
+}
+
+describe.skipIf(!existsSync(rollouts))("another group's reported scores", () => {
+  it('are reproduced for every trajectory: answer, exact match, F1 within 1e-12', () => {
+    const lines = reportedLines();
+    expect(lines.length).toBeGreaterThanOrEqual(275);
+    for (const { id, golden_answers: goldens, response, reported } of lines) {
+      const answer = extractAnswer(response);
+      expect(answer ?? '', id).toBe(reported.pred);
+      expect(exactMatch(answer, goldens), id).toBe(reported.em);
+      expect(tokenF1(answer, goldens), id).toBeCloseTo(reported.f1, 12);
+    }
+  });
+});
