@@ -28,11 +28,17 @@ const resultSchema: z.ZodType<QuestionResult> = z.object({
   answer: z.string().nullable(),
 });
 
-const curveSchema = z
+/** Every number that training wrote at one step, under its own name (`reward`, `reward/outcome`, `turns`, ...). */
+export interface CurvePoint {
+  method: string;
+  start: string;
+  seed: number;
+  step: number;
+  [metric: string]: string | number | null;
+}
+const curveSchema: z.ZodType<CurvePoint> = z
   .object({ method: z.string(), start: z.string(), seed: z.number().int(), step: count })
   .catchall(z.number().nullable());
-/** Every number that training wrote at one step, under its own name (`reward`, `reward/outcome`, `turns`, ...). */
-export type CurvePoint = z.infer<typeof curveSchema>;
 
 const provenanceSchema = z.record(z.string(), z.unknown());
 

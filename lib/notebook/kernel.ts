@@ -36,7 +36,7 @@ export interface KernelOptions {
   cwd: string;
   /** What cells print and show, as it comes: `stream`, `display_data`, `update_display_data`, ... */
   onOutput?: (id: string, message: Message) => void;
-  /** Default 60,000: TypeScript reads every declaration file on first use. */
+  /** Default 120,000: TypeScript reads every declaration file on first use. */
   startTimeoutMs?: number;
 }
 
@@ -58,7 +58,7 @@ export async function startKernel(options: KernelOptions): Promise<Kernel> {
   }
 }
 
-async function startOnce({ cwd, onOutput, startTimeoutMs = 60_000 }: KernelOptions): Promise<Kernel> {
+async function startOnce({ cwd, onOutput, startTimeoutMs = 120_000 }: KernelOptions): Promise<Kernel> {
   const info = await chooseConnection();
   const folder = mkdtempSync(path.join(tmpdir(), 'parallelsearch-kernel-'));
   const configFile = path.join(folder, 'connection.json');
@@ -66,23 +66,24 @@ async function startOnce({ cwd, onOutput, startTimeoutMs = 60_000 }: KernelOptio
   const child = spawnKernel(configFile, cwd);
   const connection = await connect(info);
   const session = createSession(child, connection, onOutput);
-  const cleanUp = (): void => {
-    rmSync(folder, { recursive: true, force: true });
-    for (const socket of [connection.shell, connection.control, connection.iopub]) socket.close();
-  };
+  const close = (): void =>
+    [connection.shell, connection.control, connection.iopub].forEach((s) => s.close());
   try {
     await session.ready(startTimeoutMs);
   } catch (error) {
     child.kill('SIGKILL');
-    cleanUp();
+    close();
     throw error;
+  } finally {
+    // The kernel has read the file, and its key is nobody else's business.
+    rmSync(folder, { recursive: true, force: true });
   }
   return {
     execute: (code, cell) => session.execute(code, cell),
     interrupt: () => void child.kill('SIGINT'),
     shutdown: async () => {
       await session.shutdown();
-      cleanUp();
+      close();
     },
   };
 }

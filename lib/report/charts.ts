@@ -224,7 +224,8 @@ export function trainingChart({ curves }: Results, metric: string): Chart {
   }));
   const x = { field: 'step', type: 'quantitative', title: titled('Training', 'GRPO steps') };
   const y = { type: 'quantitative', title: titled(name, unit), scale: { zero: false } };
-  const color = methodColor(methods);
+  const legend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
+  const color = { ...methodColor(methods), legend };
   const band = {
     mark: { type: 'area', opacity: 0.22 },
     encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },

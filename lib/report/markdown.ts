@@ -9,7 +9,7 @@ export interface Heading {
 }
 
 export interface MarkdownRenderer {
-  render(markdown: string): string;
+  render: (markdown: string) => string;
   /** The headings rendered so far, in order. */
   headings: Heading[];
 }

@@ -134,7 +134,8 @@ table { border-collapse: collapse; font-size: .83rem; font-variant-numeric: tabu
 caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem; font-size: .9rem; }
 th, td { padding: .28rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--line); font-weight: 600; }
-tbody th { font-weight: 500; }
+thead th { white-space: normal; vertical-align: bottom; }
+tbody th { font-weight: 500; white-space: normal; }
 th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--line); }
 td.figure, th.figure { text-align: right; }
 tbody tr:hover { background: var(--panel); }

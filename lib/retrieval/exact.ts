@@ -56,8 +56,16 @@ export function requireDimensions(vector: Float32Array, dimensions: number): voi
   }
 }
 
+/** Inner product with the row at `start`; four sums at a time keep the processor's adders busy. */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
-  let sum = 0;
-  for (let d = 0; d < query.length; d++) sum += matrix[start + d] * query[d];
-  return sum;
+  let [a, b, c, e] = [0, 0, 0, 0];
+  let d = 0;
+  for (; d + 3 < query.length; d += 4) {
+    a += matrix[start + d] * query[d];
+    b += matrix[start + d + 1] * query[d + 1];
+    c += matrix[start + d + 2] * query[d + 2];
+    e += matrix[start + d + 3] * query[d + 3];
+  }
+  for (; d < query.length; d++) a += matrix[start + d] * query[d];
+  return a + b + c + e;
 }

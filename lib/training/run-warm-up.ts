@@ -6,19 +6,24 @@ import { saveModel, type Model } from '../policy/model-folder.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom } from '../random.js';
 import { AdamW } from './adamw.js';
+import type { GradientWorker } from './gradient-worker.js';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
-import { blendWarmUp, createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
+import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
 
 export interface WarmUpRun {
   seed: number;
   /** Where checkpoint, metrics and the finished model go. */
   folder: string;
   supervised: SupervisedOptions;
-  /** What is read at the beginning and at the end; in between the two are blended. */
-  first: WarmUpOptions;
-  last: WarmUpOptions;
+  /** What is read, stage by stage; the last stage goes on to the end. */
+  stages: { steps: number; options: WarmUpOptions }[];
   checkpointEvery: number;
+}
+
+function stageAt(stages: WarmUpRun['stages'], step: number): WarmUpOptions {
+  let end = 0;
+  return (stages.find(({ steps }) => step < (end += steps)) ?? stages[stages.length - 1]).options;
 }
 
 /**
@@ -31,6 +36,7 @@ export async function runWarmUp(
   data: WarmUpData,
   run: WarmUpRun,
   onStep: (report: SupervisedStep) => boolean | void,
+  worker?: GradientWorker,
 ): Promise<Weights> {
   await mkdir(run.folder, { recursive: true });
   const checkpointFolder = join(run.folder, 'checkpoint');
@@ -43,8 +49,9 @@ export async function runWarmUp(
   const draw = createWarmUpSampler(data, createRandom(run.seed).fork('warm-up'));
   const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, run.supervised, {
     optimizer,
+    worker,
     firstStep: checkpoint?.state.nextStep ?? 0,
-    sample: (step) => draw(step, blendWarmUp(run.first, run.last, step / run.supervised.steps)),
+    sample: (step) => draw(step, stageAt(run.stages, step)),
     onStep: async (report, newest) => {
       await appendFile(join(run.folder, 'metrics.jsonl'), `${JSON.stringify(report)}\n`);
       const isStopped = onStep(report) === false;

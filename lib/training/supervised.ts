@@ -1,11 +1,12 @@
 /** Supervised training on weighted tokens: the warm-up that gives the policy its grammar and its skill. */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ModelConfig } from '../policy/model-config.js';
-import { rotaryTable } from '../policy/transformer.js';
+import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { type Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { AdamW, scheduledRate } from './adamw.js';
 import type { Piece } from './demonstrations.js';
+import type { GradientWorker } from './gradient-worker.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
 import { batchLogProbs, groupByLength, packSequences, type Sequence } from './sequences.js';
 
@@ -42,14 +43,25 @@ export interface SupervisedStep {
   numTokens: number;
 }
 
-/** Gradient of the weighted mean cross-entropy over all rows. The caller disposes of the gradients. */
+export interface GradientOptions {
+  maxTokensPerPass: number;
+  table: RotaryTable;
+  /** What the summed loss is divided by: the weight of all tokens of the step. */
+  totalWeight: number;
+}
+
+/** The weight of all tokens with a loss. */
+export function totalWeight(rows: readonly Sequence[]): number {
+  return rows.reduce((sum, row) => sum + row.lossMask.slice(1).reduce((a, b) => a + b, 0), 0);
+}
+
+/** Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the gradients. */
 export function supervisedGradients(
   weights: Weights,
   rows: readonly Sequence[],
   config: ModelConfig,
-  options: { maxTokensPerPass: number; table: ReturnType<typeof rotaryTable> },
+  options: GradientOptions,
 ): { loss: number; gradients: Weights } {
-  const totalWeight = rows.reduce((sum, row) => sum + row.lossMask.slice(1).reduce((a, b) => a + b, 0), 0);
   let gradients: Weights | null = null;
   let loss = 0;
   for (const group of groupByLength(rows.map((row) => row.tokenIds.length), options.maxTokensPerPass)) {
@@ -57,13 +69,44 @@ export function supervisedGradients(
     if (batch.positions.length === 0) continue;
     const part = lossAndGradients(weights, (w) => {
       const { logProbs } = batchLogProbs(w, batch, config, options.table);
-      return tf.sum(tf.mul(logProbs, tf.tensor1d(batch.weights.map((x) => -x / totalWeight)))) as tf.Scalar;
+      const negated = batch.weights.map((weight) => -weight / options.totalWeight);
+      return tf.sum(tf.mul(logProbs, tf.tensor1d(negated))) as tf.Scalar;
     });
     loss += part.value;
     gradients = addGradients(gradients, part.gradients);
   }
   if (!gradients) throw new Error('Expected at least one token with a loss, but the batch has none.');
   return { loss, gradients };
+}
+
+/** Rows in two halves of about as many tokens, long and short ones in both. */
+export function splitRows(rows: readonly Sequence[]): [Sequence[], Sequence[]] {
+  const byLength = rows.toSorted((a, b) => b.tokenIds.length - a.tokenIds.length);
+  const halves: [Sequence[], Sequence[]] = [[], []];
+  const tokens = [0, 0];
+  for (const row of byLength) {
+    const lighter = tokens[0] <= tokens[1] ? 0 : 1;
+    halves[lighter].push(row);
+    tokens[lighter] += row.tokenIds.length;
+  }
+  return halves;
+}
+
+/** A step's gradients, shared with a worker where there is one. */
+async function stepGradients(
+  weights: Weights,
+  rows: readonly Sequence[],
+  config: ModelConfig,
+  options: GradientOptions,
+  worker: GradientWorker | undefined,
+): Promise<{ loss: number; gradients: Weights }> {
+  if (!worker || rows.length < 2) return supervisedGradients(weights, rows, config, options);
+  const [own, others] = splitRows(rows);
+  const { maxTokensPerPass, totalWeight } = options;
+  const finish = await worker.start(weights, others, { maxTokensPerPass, totalWeight });
+  const a = supervisedGradients(weights, own, config, options);
+  const b = await finish();
+  return { loss: a.loss + b.loss, gradients: addGradients(a.gradients, b.gradients) };
 }
 
 /**
@@ -80,6 +123,8 @@ export async function trainSupervised(
     onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
     optimizer?: AdamW;
     firstStep?: number;
+    /** Computes half of each step's gradients in another process. */
+    worker?: GradientWorker;
   },
 ): Promise<Weights> {
   const optimizer = callbacks.optimizer ?? new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
@@ -87,7 +132,13 @@ export async function trainSupervised(
   let current = weights;
   for (let step = callbacks.firstStep ?? 0; step < options.steps; step++) {
     const rows = callbacks.sample(step);
-    const { loss, gradients } = supervisedGradients(current, rows, config, { ...options, table });
+    const { loss, gradients } = await stepGradients(
+      current,
+      rows,
+      config,
+      { maxTokensPerPass: options.maxTokensPerPass, table, totalWeight: totalWeight(rows) },
+      callbacks.worker,
+    );
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
     const learningRate = scheduledRate(step, {
       peak: options.learningRate,

@@ -16,7 +16,7 @@ import {
   type Lookup,
   type Piece,
 } from './demonstrations.js';
-import { renameQuestion } from './renaming.js';
+import { inventedName, renameQuestion } from './renaming.js';
 import type { Sequence } from './sequences.js';
 import { encodePieces } from './supervised.js';
 
@@ -24,6 +24,8 @@ import { encodePieces } from './supervised.js';
 export interface WarmUpMix {
   /** Plain passages, as language modelling. */
   passages: number;
+  /** A list of names twice, the second time with a loss: the shortest way to learn to copy. */
+  repeat: number;
   /** Question to first search, under the drill prompt. */
   copy: number;
   /** Recap to conclusion, under the drill prompt. */
@@ -124,18 +126,6 @@ function drawKind(mix: WarmUpMix, random: Random): Kind {
   return (kinds.find(([, share]) => (left -= share) < 0) ?? kinds[0])[0];
 }
 
-/** Options that move in a straight line from a first to a last value. */
-export function blendWarmUp(first: WarmUpOptions, last: WarmUpOptions, share: number): WarmUpOptions {
-  const between = (a: number, b: number): number => a + (b - a) * share;
-  const kinds = Object.keys(first.mix) as Kind[];
-  return {
-    ...last,
-    mix: Object.fromEntries(kinds.map((kind) => [kind, between(first.mix[kind], last.mix[kind])])) as unknown as WarmUpMix,
-    contextWeight: between(first.contextWeight, last.contextWeight),
-    recapWeight: between(first.recapWeight, last.recapWeight),
-  };
-}
-
 interface WarmUpSource extends WarmUpData {
   groups: ReturnType<typeof groupQuestions>;
   /** Capitalised words of training names, to be mixed with invented ones. */
@@ -201,6 +191,13 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
     });
   return {
     passages: (r) => [{ text: `${r.choice(passages).contents}\n`, weight: 1 }],
+    repeat: (r) => {
+      const names = Array.from({ length: 3 + r.integer(6) }, () => ` ${inventedName(source.nameWords, r)}`).join('');
+      return [
+        { text: `${names}\n`, weight: 0 },
+        { text: `${names}\n`, weight: 1 },
+      ];
+    },
     copy: (r) => {
       const from = r.uniform() < 0.8 ? groups.comparisons : groups.all;
       return copyDrill(practiceExercise(source, options, r, from).question, { prompt: 'drill', contextWeight });

@@ -1,0 +1,117 @@
+/**
+ * Low-rank adapters (Hu et al. 2021): a frozen weight W (I, O) plus scale * A (I, R) * B (R, O). Adapters are stored in
+ * PEFT's format, where a fused product becomes one adapter a module with a shared A.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import type { Random } from '../random.js';
+import type { ModelConfig } from './model-config.js';
+import type { NamedArray } from './safetensors.js';
+import { takeColumns, transposeValues, weightSlots, type Weights } from './weights.js';
+
+export interface LoraOptions {
+  rank: number;
+  /** The update is scaled by alpha / rank. */
+  alpha: number;
+}
+
+const adaptedSlots = (config: ModelConfig) =>
+  weightSlots(config).filter(({ kind, key }) => kind === 'matrix' && key !== 'head');
+
+/** Fresh adapters: A normal with deviation 1/sqrt(I), B zero, so that the policy is unchanged. The caller disposes of them. */
+export function createAdapter(config: ModelConfig, { rank }: LoraOptions, random: Random): Weights {
+  const adapter: Weights = {};
+  for (const { key, shape } of adaptedSlots(config)) {
+    const stream = random.fork(key);
+    const deviation = 1 / Math.sqrt(shape[0]);
+    const values = Float32Array.from({ length: shape[0] * rank }, () => stream.normal() * deviation);
+    adapter[`${key}.A`] = tf.tensor2d(values, [shape[0], rank]);
+    adapter[`${key}.B`] = tf.zeros([rank, shape[1]]);
+  }
+  return adapter;
+}
+
+/**
+ * The weights with the adapter's update added; differentiable in the adapter. Weights without an adapter are the base's own
+ * tensors, so dispose of the result with {@link disposeMerged}.
+ */
+export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: LoraOptions): Weights {
+  return Object.fromEntries(
+    Object.entries(base).map(([key, weight]) => {
+      const a = adapter[`${key}.A`] as tf.Tensor2D | undefined;
+      if (!a) return [key, weight];
+      const update = tf.matMul(a, adapter[`${key}.B`] as tf.Tensor2D);
+      return [key, tf.add(weight, tf.mul(update, alpha / rank))];
+    }),
+  );
+}
+
+/** Disposes of what a merge made, not of the base. */
+export function disposeMerged(merged: Weights, base: Weights): void {
+  for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();
+}
+
+const peftName = (name: string, side: 'A' | 'B'): string =>
+  `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
+
+/** The adapter under PEFT's names and layout (output by input). */
+export async function arraysFromAdapter(
+  adapter: Weights,
+  config: ModelConfig,
+  { rank }: LoraOptions,
+): Promise<Map<string, NamedArray>> {
+  const arrays = new Map<string, NamedArray>();
+  for (const { key, shape, parts } of adaptedSlots(config)) {
+    const a = (await adapter[`${key}.A`].data()) as Float32Array;
+    const b = (await adapter[`${key}.B`].data()) as Float32Array;
+    let from = 0;
+    for (const { name, columns } of parts) {
+      const part = takeColumns(b, shape[1], from, columns);
+      arrays.set(peftName(name, 'A'), { shape: [rank, shape[0]], values: transposeValues(a, shape[0], rank) });
+      arrays.set(peftName(name, 'B'), { shape: [columns, rank], values: transposeValues(part, rank, columns) });
+      from += columns;
+    }
+  }
+  return arrays;
+}
+
+/**
+ * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own. The caller disposes of
+ * the result ({@link disposeMerged}).
+ * @throws Error naming a tensor that is missing
+ */
+export function mergePeftArrays(
+  base: Weights,
+  arrays: ReadonlyMap<string, NamedArray>,
+  config: ModelConfig,
+  { rank, alpha }: LoraOptions,
+): Weights {
+  const tensorOf = (name: string): tf.Tensor2D => {
+    const array = arrays.get(name);
+    if (!array) throw new Error(`Expected the adapter to hold ${name}, but it does not.`);
+    return tf.tensor2d(array.values, array.shape as [number, number]);
+  };
+  return tf.tidy(() => {
+    const merged: Weights = { ...base };
+    for (const { key, parts } of adaptedSlots(config)) {
+      const updates = parts.map(({ name }) =>
+        tf.transpose(tf.matMul(tensorOf(peftName(name, 'B')), tensorOf(peftName(name, 'A')))),
+      );
+      merged[key] = tf.add(base[key], tf.mul(tf.concat(updates, 1), alpha / rank));
+    }
+    return merged;
+  });
+}
+
+/** PEFT's `adapter_config.json`. */
+export function peftConfig({ rank, alpha }: LoraOptions, baseModel: string): Record<string, unknown> {
+  return {
+    peft_type: 'LORA',
+    task_type: 'CAUSAL_LM',
+    base_model_name_or_path: baseModel,
+    r: rank,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    bias: 'none',
+    target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+  };
+}

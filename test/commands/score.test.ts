@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runScore, scoreCommand, type ScoreSettings } from '../../lib/commands/score.js';
+import type { TranscriptScore } from '../../lib/rewards/score.js';
+
+const goodLine = (id: string): string =>
+  JSON.stringify({
+    id,
+    golden_answers: ['x'],
+    response: '<think> \u2028t </think><answer> x </answer>',
+    metadata: { type: 'single_hop' },
+  });
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'score-'))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function writeFile(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+class TextSink extends Writable {
+  text = '';
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+/** Runs the command's inside on fake streams. */
+async function score(
+  files: string[],
+  settings: Partial<ScoreSettings> = {},
+  stdin = '',
+): Promise<{ exitCode: number; out: string; complaints: string; scores: TranscriptScore[] }> {
+  const [stdout, stderr] = [new TextSink(), new TextSink()];
+  const streams = { stdin: Readable.from([stdin], { objectMode: false }), stdout, stderr };
+  const exitCode = await runScore(files, { preset: 'paper', ...settings }, streams);
+  const scores = settings.json
+    ? stdout.text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as TranscriptScore)
+    : [];
+  return { exitCode, out: stdout.text, complaints: stderr.text, scores };
+}
+
+describe('score', () => {
+  it('prints one JSON object a line for every file in order', async () => {
+    const first = writeFile('first.jsonl', `\uFEFF${goodLine('a')}\r\n\n${goodLine('b')}`);
+    const second = writeFile('second.jsonl', `${goodLine('c')}\n`);
+    const { exitCode, scores, complaints } = await score([first, second], { json: true });
+    expect({ exitCode, complaints }).toEqual({ exitCode: 0, complaints: '' });
+    expect(scores.map((s) => s.id)).toEqual(['a', 'b', 'c']);
+    expect(scores[0]).toMatchObject({
+      exactMatch: 1,
+      f1: 1,
+      formatOk: true,
+      turns: 0,
+      decomposed: false,
+      outcome: 1,
+      decomposition: 0.15,
+      searchCount: -0.35,
+      format: 0,
+    });
+    expect(scores[0].total).toBeCloseTo(0.8, 12);
+  });
+
+  it('reads standard input and prints a table', async () => {
+    const { exitCode, out } = await score(['-'], {}, `${goodLine('a')}\n`);
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^id +shape +EM +F1/);
+    expect(out).toMatch(/\nmean +n = 1 +1\.000 +1\.000 /);
+  });
+
+  it('follows the preset', async () => {
+    const file = writeFile('a.jsonl', goodLine('a'));
+    const { scores } = await score([file], { json: true, preset: 'search-r1' });
+    expect(scores[0].total).toBe(1);
+    await expect(score([file], { preset: 'other' })).rejects.toThrow('but got other');
+  });
+
+  it('names bad lines and files, scores the others, and returns 1', async () => {
+    const file = writeFile('bad.jsonl', `${goodLine('a')}\n{"id": \n{"id": "x"}\n\n${goodLine('b')}\n`);
+    const { exitCode, scores, complaints } = await score([join(folder, 'absent.jsonl'), file], {
+      json: true,
+    });
+    expect(exitCode).toBe(1);
+    expect(scores.map((s) => s.id)).toEqual(['a', 'b']);
+    const lines = complaints.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain('absent.jsonl: ENOENT');
+    expect(lines[1]).toContain('bad.jsonl:2: ');
+    expect(lines[2]).toContain('bad.jsonl:3: Expected segments');
+  });
+
+  it('stops quietly when the reader has gone', async () => {
+    const file = writeFile('a.jsonl', Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'));
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    });
+    const streams = { stdin: Readable.from([]), stdout, stderr: new TextSink() };
+    await expect(runScore([file], { preset: 'paper', json: true }, streams)).resolves.toBe(0);
+    await expect(runScore([file], { preset: 'paper' }, streams)).resolves.toBe(0);
+  });
+
+  it('does not hide any other trouble with the output', async () => {
+    const file = writeFile('a.jsonl', goodLine('a'));
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
+    });
+    const streams = { stdin: Readable.from([]), stdout, stderr: new TextSink() };
+    await expect(runScore([file], { preset: 'paper', json: true }, streams)).rejects.toThrow('no space');
+  });
+});
+
+describe('scoreCommand', () => {
+  it('refuses an unknown preset and a call without files', async () => {
+    const parse = (args: string[]): Promise<unknown> =>
+      scoreCommand()
+        .exitOverride()
+        .configureOutput({ writeErr: () => undefined })
+        .parseAsync(args, { from: 'user' });
+    await expect(parse(['x.jsonl', '--preset', 'other'])).rejects.toThrow('Allowed choices are paper');
+    await expect(parse([])).rejects.toThrow("missing required argument 'files'");
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import {
+  contrastEstimate,
+  createBootstrap,
+  meanEstimate,
+  percentileInterval,
+  strataBy,
+  type Estimate,
+} from '../../lib/evaluation/bootstrap.js';
+import { selectionWeights } from '../../lib/evaluation/metrics.js';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { scoreTable } from '../../lib/evaluation/scores.js';
+import { createRandom } from '../../lib/random.js';
+import { result } from './synthetic.js';
+
+const everything = { benchmark: 'all', subset: 'all' };
+const deviation = ({ samples }: Estimate): number => {
+  const mean = samples.reduce((sum, x) => sum + x, 0) / samples.length;
+  return Math.sqrt(samples.reduce((sum, x) => sum + (x - mean) ** 2, 0) / samples.length);
+};
+
+/** Results of one method from exact match values, (seeds)(questions). */
+function answers(method: string, values: (0 | 1)[][]): QuestionResult[] {
+  return values.flatMap((row, s) =>
+    row.map((em, q) => result({ method, seed: s + 1, questionId: `q${q}`, em })),
+  );
+}
+
+function bootstrapOf(results: QuestionResult[], { resamples = 4000, seed = 0 } = {}) {
+  const table = scoreTable(results);
+  const strata = strataBy(table.questions.map((question) => question.benchmark));
+  const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples });
+  const weights = selectionWeights(table.questions, everything);
+  return (method: string) => bootstrap.estimate({ method, start: 'base' }, 'em', weights);
+}
+
+/** `share` of `n` questions right, deterministic. */
+const shareRight = (n: number, share: number): (0 | 1)[] =>
+  Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
+
+describe('question resampling', () => {
+  it('agrees with the normal approximation of a share: sqrt(p (1 - p) / n)', () => {
+    const estimate = bootstrapOf(answers('a', [shareRight(400, 0.3)]))('a');
+    const expected = Math.sqrt((0.3 * 0.7) / 400);
+    expect(estimate.value).toBeCloseTo(0.3, 12);
+    expect(Math.abs(deviation(estimate) / expected - 1)).toBeLessThan(0.04);
+    const { low, high } = percentileInterval(estimate);
+    expect(Math.abs(low - (0.3 - 1.96 * expected))).toBeLessThan(0.004);
+    expect(Math.abs(high - (0.3 + 1.96 * expected))).toBeLessThan(0.004);
+  });
+
+  it('agrees with the exact distribution of two questions, one right: 1/4, 1/2, 1/4', () => {
+    const { samples } = bootstrapOf(answers('a', [[0, 1]]), { resamples: 8000 })('a');
+    const shares = [0, 0.5, 1].map((x) => samples.filter((sample) => sample === x).length / samples.length);
+    [0.25, 0.5, 0.25].forEach((expected, i) => expect(Math.abs(shares[i] - expected)).toBeLessThan(0.015));
+  });
+
+  it('is paired: methods that answer alike differ by exactly 0', () => {
+    const values = [shareRight(50, 0.4)];
+    const estimate = bootstrapOf([...answers('a', values), ...answers('b', values)]);
+    const difference = contrastEstimate(estimate('a'), estimate('b'), 'difference')!;
+    expect([...difference.samples].every((x) => x === 0)).toBe(true);
+  });
+
+  it('keeps the size of each stratum: a benchmark without spread adds none', () => {
+    const constant = shareRight(100, 1).map((em, q) =>
+      result({ method: 'a', questionId: `c${q}`, em, benchmark: 'popqa' }),
+    );
+    const estimate = bootstrapOf([...answers('a', [shareRight(100, 0.5)]), ...constant])('a');
+    const expected = 0.5 * Math.sqrt(0.25 / 100);
+    expect(Math.abs(deviation(estimate) / expected - 1)).toBeLessThan(0.04);
+  });
+});
+
+describe('seed resampling', () => {
+  it('adds the spread between seeds: variance of the seeds over their number', () => {
+    const estimate = bootstrapOf(
+      answers('a', [shareRight(500, 1), shareRight(500, 0), shareRight(500, 0.5)]),
+    )('a');
+    const betweenSeeds = (0.25 + 0.25 + 0) / 3 / 3;
+    expect(Math.abs(deviation(estimate) / Math.sqrt(betweenSeeds) - 1)).toBeLessThan(0.05);
+  });
+
+  it('draws the seeds of two methods independently', () => {
+    const seeds = [shareRight(20, 1), shareRight(20, 0)];
+    const estimate = bootstrapOf([...answers('a', seeds), ...answers('b', seeds)]);
+    const [a, b] = [estimate('a'), estimate('b')];
+    const equal = [...a.samples].filter((x, i) => x === b.samples[i]).length / a.samples.length;
+    expect(Math.abs(equal - (1 / 16 + 1 / 4 + 1 / 16))).toBeLessThan(0.03);
+  });
+});
+
+describe('contrasts and intervals', () => {
+  const estimate = (value: number, samples: number[]): Estimate => ({
+    value,
+    samples: Float64Array.from(samples),
+  });
+
+  it('takes differences, ratios and means resample by resample', () => {
+    const [a, b] = [estimate(2, [1, 3]), estimate(4, [2, 6])];
+    expect(contrastEstimate(a, b, 'difference')).toEqual(estimate(-2, [-1, -3]));
+    expect(contrastEstimate(a, b, 'ratio')).toEqual(estimate(0.5, [0.5, 0.5]));
+    expect(meanEstimate([a, b])).toEqual(estimate(3, [1.5, 4.5]));
+  });
+
+  it('gives no ratio to a figure that can be zero', () => {
+    expect(contrastEstimate(estimate(1, [1, 1]), estimate(1, [0, 1]), 'ratio')).toBeNull();
+  });
+
+  it('interpolates percentiles linearly', () => {
+    const interval = percentileInterval(
+      estimate(
+        20,
+        Array.from({ length: 41 }, (_, i) => 40 - i),
+      ),
+    );
+    expect(interval.value).toBe(20);
+    expect(interval.low).toBeCloseTo(1, 12);
+    expect(interval.high).toBeCloseTo(39, 12);
+  });
+
+  it('repeats itself for the same seed and not for another', () => {
+    const results = answers('a', [shareRight(30, 0.5)]);
+    const samples = (seed: number) => bootstrapOf(results, { resamples: 50, seed })('a').samples;
+    expect(samples(1)).toEqual(samples(1));
+    expect(samples(1)).not.toEqual(samples(2));
+  });
+});

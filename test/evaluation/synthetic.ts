@@ -1,0 +1,144 @@
+/** Made-up results for tests of statistics and reports. They are never shown as results. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { CurvePoint } from '../../lib/evaluation/load.js';
+import { createRandom } from '../../lib/random.js';
+
+type Shape = QuestionResult['subset'];
+interface Template {
+  benchmark: string;
+  subset: Shape;
+  type: string;
+  compared?: number[];
+}
+
+const TEMPLATES: Template[] = [
+  { benchmark: 'nq', subset: 'single_hop', type: 'na' },
+  { benchmark: 'triviaqa', subset: 'single_hop', type: 'na' },
+  { benchmark: 'popqa', subset: 'single_hop', type: 'na' },
+  { benchmark: 'hotpotqa', subset: 'sequential', type: 'bridge' },
+  { benchmark: 'hotpotqa', subset: 'parallelizable', type: 'comparison', compared: [2, 3, 4, 5] },
+  { benchmark: '2wikimultihopqa', subset: 'parallelizable', type: 'comparison', compared: [2, 5] },
+  { benchmark: '2wikimultihopqa', subset: 'sequential', type: 'compositional' },
+  { benchmark: '2wikimultihopqa', subset: 'hybrid', type: 'bridge_comparison', compared: [2] },
+  { benchmark: 'musique', subset: 'sequential', type: '3hop' },
+  { benchmark: 'bamboogle', subset: 'sequential', type: '2hop' },
+];
+
+const METHODS = ['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
+const SKILL: Record<string, number> = {
+  r1: 0.15,
+  'search-r1': 0.6,
+  'search-r1-parallel-prompt': 0.62,
+  parallelsearch: 0.7,
+};
+
+/** A plain result, for tests which set the few fields that they are about. */
+export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
+  return {
+    questionId: 'q0',
+    method: 'search-r1',
+    start: 'base',
+    seed: 1,
+    benchmark: 'nq',
+    type: 'na',
+    subset: 'single_hop',
+    entitiesCompared: 0,
+    em: 1,
+    f1: 1,
+    formatOk: true,
+    turns: 1,
+    modelCalls: 2,
+    decomposed: false,
+    coverage: 1,
+    criticalPathRatio: 1,
+    responseTokens: 40,
+    answer: 'x',
+    ...fields,
+  };
+}
+
+/** `perTemplate` questions of each kind, answered by four methods from two starts with `seeds` seeds. */
+export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): QuestionResult[] {
+  const random = createRandom('synthetic');
+  const questions = TEMPLATES.flatMap((template) =>
+    Array.from({ length: perTemplate }, (_, i) => ({
+      ...template,
+      questionId: `${template.benchmark}-${template.type}-${i}`,
+      entitiesCompared: template.compared ? template.compared[i % template.compared.length] : 0,
+      ease: random.normal() * 0.15,
+    })),
+  );
+  const seedNumbers = Array.from({ length: seeds }, (_, i) => i + 1);
+  return METHODS.flatMap((method) =>
+    (['base', 'instruct'] as const).flatMap((start) =>
+      (method === 'r1' ? [1] : seedNumbers).flatMap((seed) =>
+        questions.map((question) => {
+          const em = random.uniform() < SKILL[method] + question.ease ? 1 : 0;
+          const decomposed = method === 'parallelsearch' && question.subset === 'parallelizable';
+          const turns = method === 'r1' ? 0 : decomposed ? 1 : Math.max(1, question.entitiesCompared || 2);
+          const { questionId, benchmark, type, subset, entitiesCompared } = question;
+          const identity = { questionId, method, start, seed, benchmark, type, subset, entitiesCompared };
+          const measured = { em, f1: em, turns, modelCalls: turns + 1, decomposed, coverage: em } as const;
+          return result({
+            ...identity,
+            ...measured,
+            criticalPathRatio: (turns + 1) / 2,
+          });
+        }),
+      ),
+    ),
+  );
+}
+
+const CURVES = [
+  'reward',
+  'reward/outcome',
+  'turns',
+  'response_length',
+  'decomposition_ratio',
+  'kl',
+  'entropy',
+];
+
+/** Training curves of the two trained methods. */
+export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
+  const random = createRandom('synthetic curves');
+  return ['search-r1', 'parallelsearch'].flatMap((method) =>
+    ['base', 'instruct'].flatMap((start) =>
+      Array.from({ length: seeds }, (_, seed) =>
+        Array.from({ length: steps }, (_, step): CurvePoint => {
+          const point: CurvePoint = { method, start, seed: seed + 1, step };
+          CURVES.forEach((name, i) => {
+            point[name] = (i + 1) * (1 - Math.exp(-step / 20)) + random.normal() * 0.1;
+          });
+          return point;
+        }),
+      ).flat(),
+    ),
+  );
+}
+
+/** Writes a folder as the evaluation does. */
+export function writeSyntheticEvaluation(
+  folder: string,
+  options: { perTemplate?: number; seeds?: number } = {},
+): void {
+  mkdirSync(folder, { recursive: true });
+  const lines = (items: readonly object[]): string =>
+    items.map((item) => JSON.stringify(item)).join('\n') + '\n';
+  const provenance = {
+    seeds: [1, 2, 3],
+    commit: '0000000',
+    configHash: 'synthetic',
+    backend: 'wasm',
+    hardware: 'none',
+    node: process.version,
+    durationSeconds: 61.5,
+    recorded: false,
+  };
+  writeFileSync(path.join(folder, 'results.jsonl'), lines(syntheticResults(options)));
+  writeFileSync(path.join(folder, 'curves.jsonl'), lines(syntheticCurves()));
+  writeFileSync(path.join(folder, 'provenance.json'), JSON.stringify(provenance));
+}

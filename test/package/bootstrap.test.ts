@@ -1,0 +1,179 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+// A project in miniature, whose tools write one line to calls.txt each: no network, no real build.
+const BOOTSTRAP = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.meta.url));
+const CALLED =
+  "require('node:fs').appendFileSync('calls.txt', [NAME, ...process.argv.slice(2)].join(' ') + '\\n');";
+const tool = (name: string, code = '') => CALLED.replace('NAME', `'${name}'`) + code;
+const lock = (version: string) =>
+  JSON.stringify({
+    packages: { '': {}, 'node_modules/a': { version }, 'node_modules/b': { version, optional: true } },
+  });
+const CLI = `${tool('cli')}if (process.argv[3] === '--wait') {
+  process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('waiting');
+} else process.exit(process.argv[3] === '--fail' ? 3 : 0);`;
+const BUILD = `const fs = require('node:fs'); fs.mkdirSync('dist', { recursive: true });
+if (process.argv[3] === 'tsconfig.build.json') for (const file of fs.readdirSync('lib'))
+  fs.copyFileSync('lib/' + file, 'dist/' + file.replace('.ts', '.js'));`;
+const REPORT = `const path = process.argv.find((a) => a.startsWith('--outputFile.json=')).slice(18);
+require('node:fs').appendFileSync('calls.txt', 'full=' + process.env.PARALLELSEARCH_TEST_FULL + '\\n');
+require('node:fs').writeFileSync(path, JSON.stringify({ numPassedTests: 5, numFailedTests: 1, numPendingTests: 2,
+  numTodoTests: 1, testResults: [{ status: 'failed', assertionResults: [] }] })); process.exit(1);`;
+
+let project: string;
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), text);
+}
+
+function takeCalls(): string[] {
+  const path = join(project, 'calls.txt');
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
+  rmSync(path);
+  return lines;
+}
+
+function spawnBootstrap(args: string[]): ChildProcess {
+  const env = { ...process.env, npm_execpath: join(project, 'npm-cli.js'), PARALLELSEARCH_TEST_FULL: '' };
+  return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: project, env });
+}
+
+function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+  let output = '';
+  child.stdout!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+}
+
+const bootstrap = (...args: string[]) => finish(spawnBootstrap(args));
+
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'bootstrap-'));
+  mkdirSync(join(project, 'scripts'));
+  copyFileSync(BOOTSTRAP, join(project, 'scripts/bootstrap.mjs'));
+  write('package.json', '{"engines": {"node": ">=20.19"}, "optionalDependencies": {"hnswlib-node": "3"}}');
+  for (const file of ['tsconfig.json', 'tsconfig.build.json']) write(file, '{}');
+  write('package-lock.json', lock('1.0.0'));
+  write('node_modules/.package-lock.json', lock('1.0.0'));
+  write('npm-cli.js', tool('npm'));
+  write('node_modules/typescript/bin/tsc', tool('tsc', BUILD));
+  write('node_modules/eslint/bin/eslint.js', tool('eslint'));
+  write('node_modules/prettier/bin/prettier.cjs', tool('prettier'));
+  write(
+    'node_modules/vitest/vitest.mjs',
+    `import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url); ${tool('vitest', REPORT)}`,
+  );
+  write('lib/cli.ts', CLI);
+});
+
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+describe('start', () => {
+  it('builds, then passes its arguments and the exit code of the command through', async () => {
+    expect((await bootstrap('start', '--backend', 'wasm')).code).toBe(0);
+    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'cli reproduce --backend wasm']);
+    expect((await bootstrap('start', '--fail')).code).toBe(3);
+  });
+  it('builds again only after a change, and deletes the outputs of deleted sources', async () => {
+    write('lib/gone.ts', '');
+    await bootstrap('start');
+    expect(existsSync(join(project, 'dist/gone.js'))).toBe(true);
+    takeCalls();
+    await bootstrap('start');
+    expect(takeCalls()).toEqual(['cli reproduce']);
+    rmSync(join(project, 'lib/gone.ts'));
+    await bootstrap('start');
+    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'cli reproduce']);
+    expect(existsSync(join(project, 'dist/gone.js'))).toBe(false);
+    expect(existsSync(join(project, 'dist/cli.js'))).toBe(true);
+  });
+  it('stops at a failed build, and builds again next time', async () => {
+    write('node_modules/typescript/bin/tsc', tool('tsc', `${BUILD} process.exit(2);`));
+    expect((await bootstrap('start')).code).toBe(2);
+    expect((await bootstrap('start')).code).toBe(2);
+    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'tsc -p tsconfig.build.json']);
+  });
+  it('passes a signal on and ends with the exit code of the command', async () => {
+    const child = spawnBootstrap(['start', '--wait']);
+    child.stdout!.on(
+      'data',
+      (chunk: Buffer) => chunk.toString().includes('waiting') && child.kill('SIGTERM'),
+    );
+    expect((await finish(child)).code).toBe(7);
+  });
+});
+
+describe('install', () => {
+  it('runs npm ci where nothing is installed, and says which optional part is missing', async () => {
+    rmSync(join(project, 'node_modules/.package-lock.json'));
+    const { code, output } = await bootstrap('build');
+    expect(code).toBe(0);
+    expect(takeCalls()[0]).toBe('npm ci --include=dev --loglevel=error --no-audit --no-fund');
+    expect(output).toMatch(/^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m);
+  });
+  it('is silent about an optional part that is there', async () => {
+    rmSync(join(project, 'node_modules/.package-lock.json'));
+    write('node_modules/hnswlib-node/build/Release/addon.node', '');
+    expect((await bootstrap('build')).output).not.toContain('optional part');
+  });
+  it('accepts packages that the user installed, also without the optional ones', async () => {
+    const installed = { packages: { 'node_modules/a': { version: '1.0.0' } } };
+    write('node_modules/.package-lock.json', JSON.stringify(installed));
+    await bootstrap('build');
+    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json']);
+  });
+  it('runs npm ci where a package has another version than the lock file', async () => {
+    write('package-lock.json', lock('1.0.1'));
+    await bootstrap('build');
+    expect(takeCalls()[0]).toMatch(/^npm ci/);
+  });
+  it('stops with the exit code of a failed npm ci', async () => {
+    rmSync(join(project, 'node_modules/.package-lock.json'));
+    write('npm-cli.js', tool('npm', 'process.exit(9);'));
+    expect((await bootstrap('start')).code).toBe(9);
+    expect(takeCalls()).toHaveLength(1);
+  });
+  it('refuses a Node that is too old', async () => {
+    write('package.json', '{"engines": {"node": "^20.99 || >=99.0"}}');
+    const { code, output } = await bootstrap('start');
+    expect(code).toBe(1);
+    expect(output).toContain(`Expected Node ^20.99 || >=99.0, but this is ${process.version}.`);
+    expect(takeCalls()).toEqual([]);
+  });
+});
+
+describe('test', () => {
+  it('runs every check, ends with the counts, and fails with the code of the first failed phase', async () => {
+    write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
+    const { code, output } = await bootstrap('test');
+    const names = takeCalls().map((call) => call.split(' ')[0]);
+    expect(names).toEqual(['tsc', 'eslint', 'prettier', 'tsc', 'vitest', 'full=']);
+    expect(code).toBe(4);
+    expect(output).toContain('failed: lint, tests\n');
+    // one failed test and one file that could not be loaded; two skipped and one todo
+    expect(output.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
+  });
+  it('passes filters to vitest, without the checks, and --full as an environment variable', async () => {
+    expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
+    const [, vitest, full, ...others] = takeCalls();
+    expect(vitest).toMatch(/^vitest run --reporter=default .* rewards$/);
+    expect(full).toBe('full=1');
+    expect(others).toEqual([]);
+  });
+});

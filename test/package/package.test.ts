@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+interface Manifest {
+  type: string;
+  license: string;
+  version: string;
+  main: string;
+  types: string;
+  bin: Record<string, string>;
+  exports: { '.': { types: string; default: string } };
+  engines: { node: string };
+  scripts: Record<string, string>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+}
+
+interface LockedPackage extends Partial<Manifest> {
+  resolved?: string;
+  integrity?: string;
+  link?: boolean;
+  optional?: boolean;
+  hasInstallScript?: boolean;
+}
+
+const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const read = (path: string) => readFileSync(root(path), 'utf8');
+const manifest = JSON.parse(read('package.json')) as Manifest;
+const lock = (JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> }).packages;
+const locked = Object.entries(lock).filter(([path]) => path !== '');
+
+describe('package.json', () => {
+  it('names the same entry for Node and for tslab, which reads main and types only', () => {
+    expect(manifest.exports['.'].default).toBe(`./${manifest.main}`);
+    expect(manifest.exports['.'].types).toBe(`./${manifest.types}`);
+    expect(manifest.types).toBe(manifest.main.replace(/\.js$/, '.d.ts'));
+    expect(manifest.type).toBe('module');
+  });
+  it.skipIf(!existsSync(root('dist/index.js')))('points at files that the build makes', () => {
+    const files = [manifest.main, manifest.types, ...Object.values(manifest.bin)];
+    expect(files.filter((file) => !existsSync(root(file)))).toEqual([]);
+    expect(existsSync(root(`${manifest.main}.map`))).toBe(true);
+  });
+  it.skipIf(!existsSync(root('dist/cli.js')))('starts its command line with Node', () => {
+    expect(read(manifest.bin.parallelsearch).startsWith('#!/usr/bin/env node\n')).toBe(true);
+    accessSync(root(manifest.bin.parallelsearch), constants.X_OK);
+  });
+  it.skipIf(!existsSync(root('dist/index.js')))('imports as a package by its own name', () => {
+    const code = "import('parallelsearch').then((m) => console.log(Object.keys(m).length))";
+    const numExports = Number(execFileSync(process.execPath, ['-e', code], { cwd: root('.') }).toString());
+    expect(numExports).toBeGreaterThan(0);
+  });
+  it('keeps what needs a download or a GPU out of the required dependencies', () => {
+    for (const name of ['@tensorflow/tfjs-node-gpu', 'hnswlib-node']) {
+      expect(Object.keys(manifest.optionalDependencies)).toContain(name);
+      expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(name);
+    }
+    expect(Object.keys(manifest.dependencies)).not.toContain('@tensorflow/tfjs-node');
+  });
+  it('compiles without the optional dependencies: none gives its types, unless they are declared here', () => {
+    const files = readdirSync(root('lib'), { recursive: true, encoding: 'utf8' }).filter((f) =>
+      f.endsWith('.ts'),
+    );
+    const sources = files.map((file) => read(`lib/${file}`)).join('\n');
+    const typed = Object.keys(manifest.optionalDependencies).filter(
+      (name) =>
+        new RegExp(`(from |import\\()'${name}'`).test(sources) &&
+        !sources.includes(`declare module '${name}'`),
+    );
+    expect(typed).toEqual([]);
+  });
+  it('builds with its own TypeScript, not with the one that tslab brings', () => {
+    const [major, minor] = /(\d+)\.(\d+)/.exec(manifest.devDependencies.typescript)!.slice(1);
+    const installed = createRequire(import.meta.url)('typescript/package.json') as { version: string };
+    expect(installed.version.startsWith(`${major}.${minor}.`)).toBe(true);
+    for (const script of Object.values(manifest.scripts)) expect(script).not.toMatch(/(^|&& )tsc\b/);
+  });
+});
+
+describe('package-lock.json', () => {
+  it('locks the dependencies of package.json', () => {
+    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies', 'engines'] as const) {
+      expect(lock[''][kind]).toEqual(manifest[kind]);
+    }
+    expect(lock[''].version).toBe(manifest.version);
+  });
+  it('takes every package from the npm registry, with its checksum', () => {
+    const elsewhere = locked.filter(
+      ([, p]) => p.resolved && !p.resolved.startsWith('https://registry.npmjs.org/'),
+    );
+    expect(elsewhere.map(([path]) => path)).toEqual([]);
+    expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual([]);
+  });
+  it('has a decision in allowScripts for every install script, and for no other', () => {
+    const withScript = locked.filter(([, p]) => p.hasInstallScript && !isForOtherSystem(p));
+    const names = withScript.map(([path]) =>
+      path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    );
+    expect([...new Set(names)].sort()).toEqual(Object.keys(manifest.allowScripts).sort());
+  });
+});
+
+/** npm never runs the scripts of packages for another system; fsevents (macOS) is one. */
+function isForOtherSystem(locked: LockedPackage & { os?: string[] }): boolean {
+  return locked.os !== undefined && !locked.os.includes('linux');
+}
+
+describe('continuous integration', () => {
+  const workflow = read('.github/workflows/ci.yml');
+
+  it('tests the oldest supported Node and the later long-term releases', () => {
+    const nodes = /node: \[(.+)\]/.exec(workflow)![1].split(',').map(Number);
+    expect(nodes).toEqual([20, 22, 24]);
+    expect(Math.min(...nodes)).toBe(Number(/\d+/.exec(manifest.engines.node)![0]));
+  });
+  it('runs what a user runs, without an install of its own', () => {
+    const commands = [...workflow.matchAll(/- run: (.+)/g)].map(([, command]) => command);
+    expect(commands).toEqual(['npm test', 'npm start']);
+  });
+  it('calls npm test from .ci/run, from any folder', () => {
+    accessSync(root('.ci/run'), constants.X_OK);
+    expect(read('.ci/run').trimEnd().split('\n').at(-1)).toBe('npm test');
+    expect(read('.ci/run')).toContain('cd "$(dirname');
+  });
+});
+
+describe('citation and licence', () => {
+  it('agree with package.json', () => {
+    const citation = read('CITATION.cff');
+    expect(citation).toContain(`\nversion: ${manifest.version}\n`);
+    expect(citation).toContain(`\nlicense: ${manifest.license}\n`);
+    expect(read('LICENSE')).toContain('Apache License\n                           Version 2.0');
+    expect(read('CHANGELOG.md')).toMatch(/^## \[Unreleased\]$/m);
+  });
+});

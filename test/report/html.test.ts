@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { CodeCell } from '../../lib/notebook/nbformat.js';
+import { emChart } from '../../lib/report/charts.js';
+import { mimeBundle, type Displayable } from '../../lib/report/display.js';
+import { reportHtml } from '../../lib/report/html.js';
+import { createMarkdown } from '../../lib/report/markdown.js';
+import { inlineJson, inlineScript } from '../../lib/report/page.js';
+import { claimsTable } from '../../lib/report/tables.js';
+import { code, markdown, notebookOf } from '../notebook/notebooks.js';
+import { syntheticSummary } from './fixtures.js';
+
+const results = syntheticSummary();
+
+async function shown(...items: Displayable[]): Promise<CodeCell> {
+  const cell = code('show("<&>")') as CodeCell;
+  for (const item of items)
+    cell.outputs.push({ output_type: 'display_data', data: await mimeBundle(item), metadata: {} });
+  return cell;
+}
+
+describe('markdown', () => {
+  it('links headings by unique, readable ids', () => {
+    const { render, headings } = createMarkdown();
+    expect(render('## What & why?\n\n## What *&* why?')).toContain(
+      '<h2 id="what-why-2">What <em>&amp;</em> why?</h2>',
+    );
+    expect(headings.map(({ id, text }) => [id, text])).toEqual([
+      ['what-why', 'What & why?'],
+      ['what-why-2', 'What & why?'],
+    ]);
+  });
+
+  it('shows raw HTML as text and drops links that could run', () => {
+    const { render } = createMarkdown();
+    const html = render(
+      '<img src=x onerror=alert(1)>\n\na <b>b</b> [c](javascript:alert(1)) [d](https://x.org) [e](a.html)',
+    );
+    expect(html).not.toMatch(/<img|<b>|javascript:/);
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(html).toContain('<a href="https://x.org">d</a> <a href="a.html">e</a>');
+  });
+});
+
+describe('reportHtml', () => {
+  it('is one page with contents, folded code, outputs and provenance', async () => {
+    const cells = [
+      markdown('# Title <1>\n\nAbout *this*.'),
+      markdown('## Part'),
+      await shown(results, claimsTable(results)),
+    ];
+    const { html, title, tidy } = reportHtml(notebookOf(...cells));
+    expect(title).toBe('Title <1>');
+    expect(html).toContain('<title>Title &lt;1&gt;</title>');
+    expect(html).toContain('<meta name="description" content="About this.">');
+    expect(html).toContain('<li class="level-2"><a href="#part">Part</a></li>');
+    expect(html).toContain(
+      '<details class="code"><summary>Code</summary><pre><code>show(&quot;&lt;&amp;&gt;&quot;)',
+    );
+    expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
+    expect(html).toContain('<caption>What was to be seen');
+    expect(tidy?.rows).toEqual(results.tidy.rows);
+    expect(tidy?.provenance.headlines).toHaveLength(6);
+    expect(html.includes('vegaEmbed')).toBe(false);
+  });
+
+  it('draws charts as pictures that scripts make interactive, all inside the file', async () => {
+    const chart = emChart(results);
+    const { html } = reportHtml(notebookOf(await shown(chart, chart)));
+    const marked = html.replace(/<script>[\s\S]*?<\/script>/g, '');
+    const count = (pattern: RegExp): number => marked.match(pattern)?.length ?? 0;
+    expect(count(/<figure class="chart"/g)).toBe(2);
+    expect(count(/<svg xmlns/g)).toBe(2);
+    expect(count(/<script type="application\/json" data-chart="chart-\d">/g)).toBe(2);
+    expect(marked.includes(`<figcaption id="chart-2-alt">${chart.alt}</figcaption>`)).toBe(true);
+    expect(count(/<(script|link|img|iframe)[^>]+(src|href)="(?!data:)/g)).toBe(0);
+    expect(count(/default-src 'none'/g)).toBe(1);
+    expect(html.length).toBeLessThan(3e6);
+    const ids = [...marked.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('escapes streams and errors, without terminal colours', () => {
+    const cell = code('x') as CodeCell;
+    cell.outputs.push({ output_type: 'stream', name: 'stderr', text: ['\u001b[31m<red>\u001b[0m\n'] });
+    cell.outputs.push({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['<trace>'] });
+    const { html } = reportHtml(notebookOf(cell));
+    expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');
+    expect(html).toContain('<pre class="stderr">&lt;trace&gt;</pre>');
+  });
+});
+
+describe('text inside scripts', () => {
+  it('cannot end its element', () => {
+    expect(inlineScript('a="</script><!--"')).toBe('a="<\\/script><\\!--"');
+    const json = inlineJson({ a: '</script>\u2028' });
+    expect(json).not.toMatch(/<|\u2028/);
+    expect(JSON.parse(json)).toEqual({ a: '</script>\u2028' });
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { retrievalRecall } from '../../lib/retrieval/recall.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { FILMS } from './passages.js';
+
+/** Always answers with FILMS in order. */
+const inOrder: Retriever = {
+  name: 'in order',
+  retrieve: async (queries, { topK }) =>
+    queries.map(() => FILMS.slice(0, topK).map((passage) => ({ passage, score: 1 }))),
+};
+
+describe('retrievalRecall', () => {
+  it('averages the share of evidence among the first k', async () => {
+    const queries = [
+      { query: 'a', evidence: ['p0', 'p2'] }, // k = 1: 1/2, k = 3: 2/2
+      { query: 'b', evidence: ['p3'] }, // k = 1: 0, k = 3: 0
+    ];
+    expect(await retrievalRecall(inOrder, queries, [1, 3])).toEqual([
+      { k: 1, recall: 0.25, hitRate: 0.5 },
+      { k: 3, recall: 0.5, hitRate: 0.5 },
+    ]);
+  });
+  it('is 1 where the title is the query', async () => {
+    const queries = FILMS.map(({ id, contents }) => ({ query: contents.split('\n')[0], evidence: [id] }));
+    const [at1, at2] = await retrievalRecall(createBm25Retriever(FILMS), queries, [1, 2]);
+    expect(at1.recall).toBe(1);
+    expect(at2.recall).toBe(1);
+  });
+  it('rejects queries without evidence, no queries and a k of 0', async () => {
+    await expect(retrievalRecall(inOrder, [{ query: 'a', evidence: [] }], [1])).rejects.toThrow(
+      'Expected evidence for the query "a", but got none.',
+    );
+    await expect(retrievalRecall(inOrder, [], [1])).rejects.toThrow('Expected at least one query');
+    await expect(retrievalRecall(inOrder, [{ query: 'a', evidence: ['p0'] }], [0])).rejects.toThrow(
+      'Expected k to be an integer >= 1, but got 0.',
+    );
+  });
+});

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLruCache } from '../../lib/retrieval/cache.js';
+import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
+import { searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
+import { echoRetriever } from './passages.js';
+
+const ids = (outcomes: SearchOutcome[]) =>
+  outcomes.map((outcome) => (outcome.status === 'ok' ? outcome.passages[0].passage.id : 'failed'));
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => void unhandled.push(reason);
+beforeEach(() => void process.on('unhandledRejection', note));
+afterEach(async () => {
+  await delay(5);
+  process.off('unhandledRejection', note);
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+const someQueries = fc.array(fc.constantFrom('a', 'b', ' b', 'c ', 'c', 'bad', 'd', 'e', ''), {
+  maxLength: 20,
+});
+const settings = fc.record({
+  topK: fc.constant(1),
+  batchSize: fc.integer({ min: 1, max: 5 }),
+  maxConcurrency: fc.integer({ min: 1, max: 4 }),
+});
+
+describe('searchAll', () => {
+  it('keeps the order, fetches duplicates once and fails bad queries alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(someQueries, settings, async (queries, options) => {
+        const retriever = echoRetriever((batch) => {
+          if (batch.includes('bad')) throw new Error('bad query');
+        });
+        const { outcomes, stats } = await searchAll(retriever, queries, options);
+        const wanted = queries.map((query) => query.trim());
+        const fails = (query: string) => query === 'bad' || query === '';
+        expect(ids(outcomes)).toEqual(wanted.map((query) => (fails(query) ? 'failed' : query)));
+        expect(stats).toMatchObject({
+          requested: queries.length,
+          fetched: new Set(wanted.filter(Boolean)).size,
+          cached: 0,
+          failed: wanted.filter(fails).length,
+        });
+        const sent = retriever.calls.filter((batch) => !batch.includes('bad')).flat();
+        expect(new Set(sent).size).toBe(sent.length);
+        expect(retriever.calls.every((batch) => batch.length <= options.batchSize)).toBe(true);
+      }),
+    );
+  });
+  it('never exceeds the concurrency, and uses it', async () => {
+    let [running, most] = [0, 0];
+    const retriever = echoRetriever(async () => {
+      most = Math.max(most, ++running);
+      await delay(2);
+      running--;
+    });
+    const queries = Array.from({ length: 12 }, (_, i) => `q${i}`);
+    await searchAll(retriever, queries, { topK: 1, batchSize: 1, maxConcurrency: 3 });
+    expect(most).toBe(3);
+  });
+  it('tries a failed batch again query by query and says why the rest failed', async () => {
+    const retriever = echoRetriever((batch) => {
+      if (batch.includes('bad')) throw new Error('bad query');
+    });
+    const { outcomes } = await searchAll(retriever, ['a', 'bad', 'b'], { topK: 1 });
+    expect(retriever.calls).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
+    expect(outcomes[1]).toEqual({ status: 'failed', reason: 'bad query' });
+  });
+  it('fails a late request without trying it again, even when the retriever ignores its signal', async () => {
+    const retriever = echoRetriever((batch) => (batch[0] === 'slow' ? delay(200) : undefined));
+    const { outcomes, stats } = await searchAll(retriever, ['slow', 'a'], {
+      topK: 1,
+      batchSize: 1,
+      timeoutMs: 20,
+    });
+    expect(outcomes[0]).toEqual({
+      status: 'failed',
+      reason: 'Expected passages within 20 ms, but got none.',
+    });
+    expect(ids(outcomes)).toEqual(['failed', 'a']);
+    expect(stats.failed).toBe(1);
+    expect(stats.elapsedMs).toBeLessThan(150);
+    expect(retriever.calls).toHaveLength(2);
+  });
+  it('gives the retriever a signal that tells of the timeout', async () => {
+    const reasons: unknown[] = [];
+    const retriever = echoRetriever(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal!.addEventListener('abort', () => {
+            reasons.push((signal!.reason as Error).name);
+            reject(signal!.reason as Error);
+          });
+        }),
+    );
+    const { outcomes } = await searchAll(retriever, ['a', 'b'], { topK: 1, timeoutMs: 10 });
+    expect(ids(outcomes)).toEqual(['failed', 'failed']);
+    expect(reasons).toEqual(['TimeoutError']);
+  });
+  it('rejects with the reason when aborted, before and while searching', async () => {
+    const retriever = echoRetriever(() => delay(100));
+    const stopped = new Error('stopped');
+    await expect(searchAll(retriever, ['a'], { topK: 1, signal: AbortSignal.abort(stopped) })).rejects.toBe(
+      stopped,
+    );
+    expect(retriever.calls).toEqual([]);
+    const controller = new AbortController();
+    const options = { topK: 1, batchSize: 1, maxConcurrency: 2, signal: controller.signal };
+    const search = searchAll(retriever, ['a', 'b', 'c', 'd'], options);
+    setTimeout(() => controller.abort(stopped), 10);
+    await expect(search).rejects.toBe(stopped);
+    await delay(10);
+    expect(retriever.calls).toEqual([['a'], ['b']]);
+  });
+  it('fails the queries of a retriever that answers with too few lists', async () => {
+    const short = { name: 'short', retrieve: async () => [] };
+    const { outcomes } = await searchAll(short, ['a'], { topK: 1 });
+    expect(outcomes).toEqual([{ status: 'failed', reason: 'Expected 1 lists of passages, but got 0.' }]);
+  });
+  it('answers from the cache across calls, for the same topK only, and keeps no failures', async () => {
+    let working = false;
+    const retriever = echoRetriever(() => {
+      if (!working) throw new Error('down');
+    });
+    const cache = createLruCache<RetrievedPassage[]>(10);
+    const search = (topK: number) => searchAll(retriever, ['a', 'a '], { topK, cache });
+    expect((await search(1)).stats.failed).toBe(2);
+    working = true;
+    expect((await search(1)).stats).toMatchObject({ fetched: 1, cached: 0, failed: 0 });
+    expect((await search(1)).stats).toMatchObject({ requested: 2, fetched: 0, cached: 1, failed: 0 });
+    expect((await search(2)).stats).toMatchObject({ fetched: 1, cached: 0 });
+  });
+  it('asks nothing for no queries and rejects settings out of range', async () => {
+    expect(await searchAll(echoRetriever(), [], { topK: 1 })).toMatchObject({ outcomes: [] });
+    await expect(searchAll(echoRetriever(), ['a'], { topK: 0 })).rejects.toThrow(
+      'Expected topK to be an integer >= 1, but got 0.',
+    );
+    await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow('batchSize');
+  });
+});
+
+describe('createLruCache', () => {
+  it('holds what a list of the most recent keys would hold', () => {
+    const action = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), write: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(action), fc.integer({ min: 1, max: 4 }), (actions, capacity) => {
+        const cache = createLruCache<number>(capacity);
+        let model: [string, number][] = [];
+        actions.forEach(({ key, write }, i) => {
+          const known = model.find(([name]) => name === key);
+          if (!write) expect(cache.get(key)).toBe(known?.[1]);
+          if (!write && !known) return;
+          const entry: [string, number] = [key, write ? i : known![1]];
+          if (write) cache.set(key, i);
+          model = [...model.filter(([name]) => name !== key), entry].slice(-capacity);
+          expect(cache.size).toBe(model.length);
+        });
+      }),
+    );
+  });
+  it('is empty after clear', () => {
+    const cache = createLruCache<number>(1);
+    cache.set('a', 1);
+    cache.clear();
+    expect([cache.size, cache.get('a')]).toEqual([0, undefined]);
+  });
+});
