@@ -1,0 +1,100 @@
+/** Answers questions greedily with a policy and measures every answer. */
+import { graphDepth, independentSubQuestions, questionShape, type Question } from '../data/question.js';
+import type { Policy } from '../policy/policy.js';
+import { createRandom } from '../random.js';
+import { createLruCache } from '../retrieval/cache.js';
+import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
+import { isDecomposed } from '../rewards/decomposition.js';
+import { rewardInputFromTrajectory } from '../rewards/input.js';
+import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
+import type { QuestionResult } from './result.js';
+
+/** What is measured of one trajectory; who answered is added by the caller. */
+export type Measurement = Omit<QuestionResult, 'method' | 'start' | 'seed'>;
+
+export interface EvaluateOptions {
+  rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;
+  /** Questions answered side by side. */
+  batchSize: number;
+  signal?: AbortSignal;
+  /** @param done questions answered so far */
+  onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
+  /** Empties the policy's caches between batches. */
+  clearCache?: () => void;
+}
+
+/**
+ * The share of the graph's independent sub-questions that some search asked: one whose words hold the entity's name.
+ * One by one counts as well as together.
+ */
+export function coverage(question: Question, searches: readonly (readonly string[])[]): number {
+  const roots = independentSubQuestions(question.metadata.graph ?? []);
+  const asked = searches.flat().map((query) => ` ${normalizeAnswer(query)} `);
+  const covered = roots.filter(({ entity }) => asked.some((query) => query.includes(` ${normalizeAnswer(entity)} `)));
+  return roots.length === 0 ? 0 : covered.length / roots.length;
+}
+
+/**
+ * All metrics of one trajectory.
+ * @throws Error when the question has no dependency graph
+ */
+export function measure(question: Question, trajectory: Trajectory): Measurement {
+  const { graph, benchmark, type } = question.metadata;
+  if (!graph) throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
+  const shape = questionShape(graph);
+  const { answer, formatOk, searchTurns } = rewardInputFromTrajectory(trajectory, question);
+  const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
+  return {
+    questionId: question.id,
+    benchmark: benchmark ?? 'unknown',
+    type: type ?? 'unknown',
+    subset: shape,
+    entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
+    em: exactMatch(answer, question.goldenAnswers),
+    f1: tokenF1(answer, question.goldenAnswers),
+    formatOk,
+    turns: searchTurns.length,
+    modelCalls: trajectory.modelCalls,
+    decomposed: isDecomposed(searchTurns),
+    coverage: coverage(question, searchTurns),
+    criticalPathRatio: trajectory.modelCalls / (graphDepth(graph) + 1),
+    responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
+    answer,
+  };
+}
+
+/** Questions of like shape side by side, so that rows of a batch end together. */
+function batchesOf(questions: readonly Question[], batchSize: number): number[][] {
+  const sizeOf = ({ metadata }: Question): number => {
+    const graph = metadata.graph ?? [];
+    return 10 * graphDepth(graph) + graph.length;
+  };
+  const order = questions.map((_, i) => i).sort((a, b) => sizeOf(questions[a]) - sizeOf(questions[b]) || a - b);
+  return Array.from({ length: Math.ceil(order.length / batchSize) }, (_, b) =>
+    order.slice(b * batchSize, (b + 1) * batchSize),
+  );
+}
+
+/** Measurements in the order of the questions. Greedy, so that a run has no randomness of its own. */
+export async function evaluatePolicy(
+  policy: Policy,
+  retriever: Retriever,
+  questions: readonly Question[],
+  options: EvaluateOptions,
+): Promise<Measurement[]> {
+  const measurements = new Array<Measurement>(questions.length);
+  const rollout = { ...options.rollout, temperature: 0, signal: options.signal, cache: createLruCache<RetrievedPassage[]>(20_000) };
+  let done = 0;
+  for (const batch of batchesOf(questions, options.batchSize)) {
+    options.signal?.throwIfAborted();
+    const part = batch.map((i) => questions[i]);
+    const randoms = part.map((question) => createRandom(question.id));
+    const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
+    options.clearCache?.();
+    batch.forEach((i, j) => (measurements[i] = measure(questions[i], trajectories[j])));
+    options.onBatch?.((done += batch.length), trajectories);
+  }
+  return measurements;
+}

@@ -1,0 +1,77 @@
+/** The embedded world: mini-wiki, questions, starts and adapters, as they lie in `data/`. */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { METHODS, type MethodName, type StartName } from '../config.js';
+import { readPassages, readQuestions } from '../data/flashrag.js';
+import type { Passage, Question } from '../data/question.js';
+import { packagePath } from '../paths.js';
+import { mergePeftArrays } from '../policy/lora.js';
+import { LocalPolicy } from '../policy/local-policy.js';
+import { loadModel, readJson, readSafetensors } from '../policy/model-folder.js';
+import { createBm25Retriever, type Bm25Retriever } from '../retrieval/bm25.js';
+
+export const MINI_WIKI = packagePath('data', 'mini-wiki');
+export const CHECKPOINTS = packagePath('data', 'checkpoints');
+
+export interface World {
+  passages: Passage[];
+  questions: Question[];
+  retriever: Bm25Retriever;
+}
+
+/** Reads a corpus and its questions, and builds BM25 over it. */
+export async function loadWorld({ folder = MINI_WIKI, titleWeight = 5 } = {}): Promise<World> {
+  const passages = await readPassages(join(folder, 'passages.jsonl'));
+  const questions = await readQuestions(join(folder, 'questions.jsonl'));
+  return { passages, questions, retriever: createBm25Retriever(passages, { titleWeight }) };
+}
+
+export const startFolder = (start: StartName, root = CHECKPOINTS): string => join(root, start);
+
+/** Where the adapter of a trained run lies. */
+export function adapterFolder(run: { method: string; start: string; seed: number }, root = CHECKPOINTS): string {
+  return join(root, `${run.start}-${run.method}-seed${run.seed}`);
+}
+
+/** Who answers: a method from a start, with a seed. */
+export interface PolicyRun {
+  method: MethodName;
+  start: StartName;
+  seed: number;
+}
+
+/** The folders that a run's weights are read from: the start, and the adapter where training made one. */
+export function weightFolders({ method, start, seed }: PolicyRun, root = CHECKPOINTS): string[] {
+  const { trainedBy } = METHODS[method];
+  const base = startFolder(start, root);
+  return trainedBy === null ? [base] : [base, adapterFolder({ method: trainedBy, start, seed }, root)];
+}
+
+/**
+ * The policy of a run.
+ * @throws Error naming the folder that is missing, with the remedy
+ */
+export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
+  const [base, adapter] = weightFolders(run, root);
+  for (const folder of [base, adapter]) {
+    if (folder && !existsSync(folder)) {
+      throw new Error(`Expected weights in ${folder}, but there are none. Train them: npx parallelsearch reproduce --retrain`);
+    }
+  }
+  const model = await loadModel(base);
+  const name = `${run.method} (${run.start}, seed ${run.seed})`;
+  if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
+  const { r, lora_alpha } = (await readJson(join(adapter, 'adapter_config.json'))) as { r: number; lora_alpha: number };
+  const arrays = await readSafetensors(join(adapter, 'adapter_model.safetensors'));
+  const merged = mergePeftArrays(model.weights, arrays, model.config, { rank: r, alpha: lora_alpha });
+  return new LocalPolicy(name, merged, model.config, model.tokenizer);
+}
+
+/** SHA-256 over the contents of files, twelve hex digits. */
+export async function contentHash(paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(await readFile(path));
+  return hash.digest('hex').slice(0, 12);
+}
