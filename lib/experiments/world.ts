@@ -51,10 +51,12 @@ export function weightFolders({ method, start, seed }: PolicyRun, root = CHECKPO
 
 /**
  * The policy of a run.
+ * @param ownAdapter an adapter's folder instead of the run's
  * @throws Error naming the folder that is missing, with the remedy
  */
-export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  const [base, adapter] = weightFolders(run, root);
+export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS, ownAdapter?: string): Promise<LocalPolicy> {
+  const [base, trained] = weightFolders(run, root);
+  const adapter = ownAdapter ?? trained;
   for (const folder of [base, adapter]) {
     if (folder && !existsSync(folder)) {
       throw new Error(`Expected weights in ${folder}, but there are none. Train them: npx parallelsearch reproduce --retrain`);

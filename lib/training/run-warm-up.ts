@@ -1,19 +1,18 @@
-/** Runs a supervised warm-up from fresh weights or from an earlier start, with checkpoints. */
+/** Runs a supervised warm-up from fresh weights or from an earlier start, with metrics and checkpoints. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as tf from '@tensorflow/tfjs-core';
-import { saveModel, type Model } from '../policy/model-folder.js';
-import type { Weights } from '../policy/weights.js';
+import type { Model } from '../policy/model-folder.js';
+import { disposeWeights, type Weights } from '../policy/weights.js';
 import { createRandom } from '../random.js';
 import { AdamW } from './adamw.js';
-import type { GradientWorker } from './gradient-worker.js';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import type { GradientWorker } from './gradient-worker.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
 import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
 
 export interface WarmUpRun {
   seed: number;
-  /** Where checkpoint, metrics and the finished model go. */
+  /** Where checkpoint and metrics go. */
   folder: string;
   supervised: SupervisedOptions;
   /** What is read, stage by stage; the last stage goes on to the end. */
@@ -27,41 +26,39 @@ function stageAt(stages: WarmUpRun['stages'], step: number): WarmUpOptions {
 }
 
 /**
- * Trains `model` (its weights are consumed) and writes the result to `folder/model`. A run that was stopped goes on from
- * its checkpoint.
- * @param onStep reports progress; returning false stops after a checkpoint
+ * Trains `model` and returns the new weights; the model's own are disposed of. A run that was stopped goes on from its
+ * checkpoint.
+ * @throws the signal's reason, after a checkpoint
  */
 export async function runWarmUp(
   model: Model,
   data: WarmUpData,
   run: WarmUpRun,
-  onStep: (report: SupervisedStep) => boolean | void,
-  worker?: GradientWorker,
+  options: { worker?: GradientWorker; signal?: AbortSignal; onStep?: (report: SupervisedStep) => void },
 ): Promise<Weights> {
   await mkdir(run.folder, { recursive: true });
   const checkpointFolder = join(run.folder, 'checkpoint');
   const optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
   const checkpoint = await loadCheckpoint<{ nextStep: number }>(checkpointFolder);
   if (checkpoint) {
-    tf.dispose(model.weights);
+    disposeWeights(model.weights);
     optimizer.restore(checkpoint.optimizer);
   }
   const draw = createWarmUpSampler(data, createRandom(run.seed).fork('warm-up'));
   const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, run.supervised, {
     optimizer,
-    worker,
+    worker: options.worker,
     firstStep: checkpoint?.state.nextStep ?? 0,
     sample: (step) => draw(step, stageAt(run.stages, step)),
     onStep: async (report, newest) => {
       await appendFile(join(run.folder, 'metrics.jsonl'), `${JSON.stringify(report)}\n`);
-      const isStopped = onStep(report) === false;
-      if (isStopped || (report.step + 1) % run.checkpointEvery === 0) {
+      options.onStep?.(report);
+      if (options.signal?.aborted || (report.step + 1) % run.checkpointEvery === 0) {
         await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep: report.step + 1 });
       }
-      if (isStopped) throw new Error('stopped');
+      options.signal?.throwIfAborted();
     },
   });
   optimizer.dispose();
-  await saveModel(join(run.folder, 'model'), { ...model, weights }, { storage: 'F32' });
   return weights;
 }

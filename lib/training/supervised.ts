@@ -41,6 +41,7 @@ export interface SupervisedStep {
   gradNorm: number;
   learningRate: number;
   numTokens: number;
+  seconds: number;
 }
 
 export interface GradientOptions {
@@ -131,6 +132,7 @@ export async function trainSupervised(
   const table = rotaryTable(config, config.maxPositionEmbeddings);
   let current = weights;
   for (let step = callbacks.firstStep ?? 0; step < options.steps; step++) {
+    const start = performance.now();
     const rows = callbacks.sample(step);
     const { loss, gradients } = await stepGradients(
       current,
@@ -148,7 +150,8 @@ export async function trainSupervised(
     });
     current = optimizer.apply(current, clipped.gradients, learningRate);
     const numTokens = rows.reduce((sum, row) => sum + row.tokenIds.length, 0);
-    await callbacks.onStep?.({ step, loss, gradNorm: clipped.norm, learningRate, numTokens }, current);
+    const seconds = (performance.now() - start) / 1000;
+    await callbacks.onStep?.({ step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds }, current);
   }
   if (!callbacks.optimizer) optimizer.dispose();
   tf.dispose([table.cos, table.sin, table.rotation]);

@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { Command } from 'commander';
+import { scoreCommand } from './commands/score.js';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+/** Commands that load tensors or charts are imported when they are called, so that `--help` is quick. */
+const LAZY: Record<string, () => Promise<Command>> = {
+  reproduce: async () => (await import('./commands/reproduce.js')).reproduceCommand(),
+  train: async () => (await import('./commands/train.js')).trainCommand(),
+  evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
+  'warm-up': async () => (await import('./commands/warm-up.js')).warmUpCommand(),
+};
+
+async function main(): Promise<void> {
+  const program = new Command('parallelsearch')
+    .description('Reinforcement learning that teaches a language model to search in parallel (arXiv 2508.09303).')
+    .version(version);
+  const wanted = process.argv[2];
+  const names = wanted in LAZY ? [wanted] : Object.keys(LAZY);
+  if (wanted !== 'score') for (const name of names) program.addCommand(await LAZY[name]());
+  program.addCommand(scoreCommand());
+  await program.parseAsync();
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (process.env.DEBUG) console.error(error);
+  process.exitCode = 1;
+});

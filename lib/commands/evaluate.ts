@@ -1,0 +1,89 @@
+import { appendFile, rm } from 'node:fs/promises';
+import { Command, Option } from 'commander';
+import { METHOD_NAMES, rolloutConfigOf, START_NAMES, type MethodName, type StartName } from '../config.js';
+import { evaluatePolicy } from '../evaluation/evaluate.js';
+import { meanMetrics } from '../evaluation/metrics.js';
+import type { QuestionResult } from '../evaluation/result.js';
+import { loadPolicy, loadWorld, CHECKPOINTS } from '../experiments/world.js';
+import { writeFileSafely } from '../policy/model-folder.js';
+import { startProgress } from '../progress.js';
+import type { BackendName } from '../tensor/backend.js';
+import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
+
+interface EvaluateSettings {
+  method: MethodName;
+  start: StartName;
+  seed: number;
+  checkpoints: string;
+  adapter?: string;
+  split: string;
+  limit?: number;
+  topK?: number;
+  batchSize: number;
+  data?: string;
+  out?: string;
+  trajectories?: string;
+  backend: BackendName | 'auto';
+}
+
+/** Answers questions with a trained policy; results go to `--out` or, as a summary, to stdout. */
+export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
+  await announceBackend(settings.backend);
+  const world = await loadWorld({ folder: settings.data });
+  const questions = world.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
+  if (questions.length === 0) throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
+  const run = { method: settings.method, start: settings.start, seed: settings.seed };
+  const policy = await loadPolicy(run, settings.checkpoints, settings.adapter);
+  const signal = interruptSignal('Stopping.');
+  const progress = startProgress('Evaluating', questions.length);
+  const { trajectories } = settings;
+  if (trajectories) await rm(trajectories, { force: true });
+  let written = Promise.resolve();
+  const measurements = await evaluatePolicy(policy, world.retriever, questions, {
+    rollout: { ...rolloutConfigOf(settings.method), ...(settings.topK ? { topK: settings.topK } : {}) },
+    batchSize: settings.batchSize,
+    clearCache: () => policy.clearCache(),
+    signal,
+    onBatch: (done, batch) => {
+      progress.update(done);
+      const lines = batch.map((trajectory) => `${JSON.stringify(trajectory)}\n`).join('');
+      if (trajectories) written = written.then(() => appendFile(trajectories, lines));
+    },
+  });
+  await written;
+  progress.stop();
+  const results = measurements.map((measurement): QuestionResult => ({ ...run, ...measurement }));
+  if (settings.out) await writeFileSafely(settings.out, results.map((r) => `${JSON.stringify(r)}\n`).join(''));
+  process.stdout.write(summaryOf(results));
+}
+
+/** Means by subset, a line each. */
+function summaryOf(results: readonly QuestionResult[]): string {
+  const line = (name: string, some: readonly QuestionResult[]): string => {
+    const metrics = Object.entries(meanMetrics(some)).map(([metric, value]) => `${metric} ${value.toFixed(3)}`);
+    const valid = some.filter(({ formatOk }) => formatOk).length / some.length;
+    return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('  ')}  valid ${valid.toFixed(3)}\n`;
+  };
+  const subsets = [...new Set(results.map(({ subset }) => subset))].sort();
+  return [line('all', results), ...subsets.map((s) => line(s, results.filter(({ subset }) => subset === s)))].join('');
+}
+
+/** The `evaluate` command. */
+export function evaluateCommand(): Command {
+  return new Command('evaluate')
+    .description('answer questions with a trained policy and measure every answer')
+    .addOption(new Option('--method <name>', 'who answers').choices(METHOD_NAMES).default('parallelsearch'))
+    .addOption(new Option('--start <name>', 'the start it was trained from').choices(START_NAMES).default('instruct'))
+    .option('--seed <n>', 'seed it was trained with', parseCount, 1)
+    .option('--checkpoints <folder>', 'folder of starts and adapters', CHECKPOINTS)
+    .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
+    .option('--split <name>', 'train, dev or test', 'test')
+    .option('--limit <n>', 'only the first n questions', parseCount)
+    .option('--top-k <n>', 'passages a sub-query', parseCount)
+    .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
+    .option('--data <folder>', 'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)')
+    .option('--out <file>', 'one line a question (JSONL)')
+    .option('--trajectories <file>', 'every trajectory (JSONL)')
+    .addOption(backendOption())
+    .action(runEvaluate);
+}

@@ -1,0 +1,32 @@
+/** Options that several commands share. */
+import { InvalidArgumentError, Option } from 'commander';
+import { BACKEND_NAMES, describeBackend, useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
+
+export function parseCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(`Expected an integer >= 1, but got ${text}.`);
+  return value;
+}
+
+export const backendOption = (): Option =>
+  new Option('--backend <name>', 'where tensors are computed').choices(['auto', ...BACKEND_NAMES]).default('auto');
+
+/** Loads the backend and says on stderr which one it is and why. */
+export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {
+  const report = await useBackend(requested);
+  process.stderr.write(`${describeBackend(report)}\n`);
+  return report;
+}
+
+/** A signal that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once. */
+export function interruptSignal(message: string): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => {
+    if (controller.signal.aborted) process.exit(130);
+    process.stderr.write(`\n${message}\n`);
+    controller.abort(new DOMException('Interrupted.', 'AbortError'));
+  };
+  process.on('SIGINT', abort);
+  process.on('SIGTERM', abort);
+  return controller.signal;
+}

@@ -1,0 +1,79 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { evaluateMainResults, mainRuns, RECORDED } from '../experiments/main-results.js';
+import { evaluationHash, readRecord, writeRecord } from '../experiments/evaluation-run.js';
+import { estimateRetraining, retrainEverything } from '../experiments/retrain.js';
+import { packagePath } from '../paths.js';
+import { exportReport } from '../report/export.js';
+import type { BackendName } from '../tensor/backend.js';
+import { announceBackend, backendOption, interruptSignal } from './options.js';
+
+/** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
+const BUDGET_SECONDS = 150;
+const EVALUATION = packagePath('runs', 'evaluation');
+
+interface ReproduceSettings {
+  retrain?: boolean;
+  full?: boolean;
+  fresh?: boolean;
+  record?: boolean;
+  backend: BackendName | 'auto';
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function describeHours(seconds: number): string {
+  return seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
+}
+
+/** Keeps the evaluation's records beside the weights, for machines that have not the time. */
+async function record(): Promise<void> {
+  for (const run of mainRuns()) {
+    const found = await readRecord(EVALUATION, run, await evaluationHash(run));
+    if (found) await writeRecord(RECORDED, found);
+  }
+}
+
+/** Evaluates, executes the notebooks and exports the reports. */
+export async function runReproduce(settings: ReproduceSettings): Promise<number> {
+  const backend = await announceBackend(settings.backend);
+  const signal = interruptSignal('Stopping; the same command goes on from here.');
+  if (settings.fresh) await rm(EVALUATION, { recursive: true, force: true });
+  try {
+    if (settings.retrain) {
+      const estimate = describeHours(await estimateRetraining());
+      say(`Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`);
+      await retrainEverything({ backend, folder: packagePath('runs', 'retrain'), signal, log: say });
+    }
+    const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;
+    await evaluateMainResults({ backend, folder: EVALUATION, budgetSeconds });
+    if (settings.record) await record();
+    const report = await exportReport({
+      notebook: packagePath('notebooks', '01-main-results.ipynb'),
+      name: 'main-results',
+      outDir: packagePath('reports'),
+      log: say,
+    });
+    say(`Reports: ${[report.html, report.json, report.index].filter(Boolean).join(', ')}`);
+    say(`Open ${join('reports', 'index.html')} in a browser.`);
+    return 0;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return 130;
+  }
+}
+
+/** The `reproduce` command: what `npm start` runs. */
+export function reproduceCommand(): Command {
+  return new Command('reproduce')
+    .description('evaluate the committed weights, execute the notebooks and export the reports (npm start)')
+    .option('--retrain', 'train everything again first; says beforehand how long that takes')
+    .option('--full', 'evaluate every run from its weights, however long it takes')
+    .option('--fresh', 'forget earlier evaluations')
+    .option('--record', 'keep the results beside the weights (implies --full)')
+    .addOption(backendOption())
+    .action(async (settings: ReproduceSettings) => {
+      process.exitCode = await runReproduce(settings);
+    });
+}

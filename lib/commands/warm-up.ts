@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { Argument, Command } from 'commander';
+import { START_NAMES, type StartName } from '../config.js';
+import { RECIPES, trainStart } from '../experiments/starts.js';
+import { CHECKPOINTS, loadWorld } from '../experiments/world.js';
+import { startProgress } from '../progress.js';
+import type { BackendName } from '../tensor/backend.js';
+import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
+
+interface WarmUpSettings {
+  seed: number;
+  out?: string;
+  checkpoints: string;
+  backend: BackendName | 'auto';
+}
+
+/** Trains a start; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+export async function runWarmUpCommand(start: StartName, settings: WarmUpSettings): Promise<number> {
+  const backend = await announceBackend(settings.backend);
+  const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
+  const progress = startProgress(`Warming up ${start}`, RECIPES[start].supervised.steps);
+  try {
+    await trainStart(start, await loadWorld(), {
+      seed: settings.seed,
+      folder: settings.out ?? join('runs', `warm-up-${start}-seed${settings.seed}`),
+      backend: backend.name,
+      checkpoints: settings.checkpoints,
+      signal,
+      onStep: ({ step, loss }) => progress.update(step + 1, `loss ${loss.toFixed(3)}`),
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    process.stderr.write('Stopped. The same command goes on from here.\n');
+    return 130;
+  } finally {
+    progress.stop();
+  }
+  process.stderr.write(`The start is in ${join(settings.checkpoints, start)}.\n`);
+  return 0;
+}
+
+/** The `warm-up` command. */
+export function warmUpCommand(): Command {
+  return new Command('warm-up')
+    .description('train a start by supervision; goes on where an earlier run stopped')
+    .addArgument(new Argument('<start>', 'instruct goes on from base').choices(START_NAMES))
+    .option('--seed <n>', 'seed of everything random', parseCount, 1)
+    .option('--out <folder>', 'where metrics and checkpoint go')
+    .option('--checkpoints <folder>', 'where the finished start goes', CHECKPOINTS)
+    .addOption(backendOption())
+    .action(async (start: StartName, settings: WarmUpSettings) => {
+      process.exitCode = await runWarmUpCommand(start, settings);
+    });
+}

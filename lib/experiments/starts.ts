@@ -1,0 +1,191 @@
+/**
+ * The two starting points of the embedded scale. `base` learns to copy, to read and to compare under the drill prompt, which
+ * reinforcement never uses, and sees a little raw transcript text; `instruct` goes on from it with demonstrations under the
+ * prompts that reinforcement uses, most of them sequential even where parallel was possible.
+ */
+import { join } from 'node:path';
+import type { StartName } from '../config.js';
+import type { ModelConfig } from '../policy/model-config.js';
+import { loadModel, saveModel, type Model } from '../policy/model-folder.js';
+import { disposeWeights, randomWeights } from '../policy/weights.js';
+import { createRandom } from '../random.js';
+import type { BackendName } from '../tensor/backend.js';
+import { trainBpe } from '../text/bpe.js';
+import { createTokenizer } from '../text/tokenizer.js';
+import { startGradientWorker } from '../training/gradient-worker.js';
+import { runWarmUp, type WarmUpRun } from '../training/run-warm-up.js';
+import type { SupervisedStep } from '../training/supervised.js';
+import { TAG_TOKENS, tokenizerLines, trainingPassages, type WarmUpMix, type WarmUpOptions } from '../training/warm-up.js';
+import { CHECKPOINTS, startFolder, type World } from './world.js';
+
+/** 1.2 million parameters. */
+export const SMALL_MODEL: ModelConfig = {
+  vocabSize: 2560,
+  hiddenSize: 128,
+  intermediateSize: 344,
+  numLayers: 4,
+  numHeads: 4,
+  numKeyValueHeads: 4,
+  headDim: 32,
+  maxPositionEmbeddings: 1024,
+  rmsNormEps: 1e-5,
+  ropeTheta: 10000,
+  tieWordEmbeddings: true,
+  eosTokenId: 1,
+  padTokenId: 0,
+};
+
+const NOTHING: WarmUpMix = {
+  passages: 0,
+  repeat: 0,
+  copy: 0,
+  verdict: 0,
+  practice: 0,
+  sequentialHabit: 0,
+  parallelHabit: 0,
+  direct: 0,
+  ramble: 0,
+};
+
+const COMMON: Omit<WarmUpOptions, 'mix' | 'rowsPerStep' | 'contextWeight' | 'recapWeight'> = {
+  topKs: [1, 1, 1, 2],
+  maxSearchTurns: 4,
+  renamedShare: 0.7,
+  parallelShare: 0.3,
+};
+
+type Recipe = Pick<WarmUpRun, 'supervised' | 'stages'>;
+
+const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 4096 };
+
+/** What each start is trained on, and for how long. */
+export const RECIPES: Record<StartName, Recipe> = {
+  base: {
+    supervised: { ...SUPERVISED, steps: 1900, learningRate: 2e-3, finalLearningRate: 5e-5, warmupSteps: 50 },
+    stages: [
+      {
+        // Copying: names that never occurred before, read twice.
+        steps: 300,
+        options: {
+          ...COMMON,
+          rowsPerStep: 48,
+          contextWeight: 0,
+          recapWeight: 1,
+          mix: { ...NOTHING, passages: 0.15, repeat: 0.6, copy: 0.25 },
+        },
+      },
+      {
+        // From question to search, from recap to conclusion, and the first whole transcripts.
+        steps: 500,
+        options: {
+          ...COMMON,
+          rowsPerStep: 32,
+          contextWeight: 0.02,
+          recapWeight: 3,
+          mix: { ...NOTHING, passages: 0.02, repeat: 0.08, copy: 0.4, verdict: 0.2, practice: 0.3 },
+        },
+      },
+      {
+        steps: 1100,
+        options: {
+          ...COMMON,
+          rowsPerStep: 24,
+          contextWeight: 0.01,
+          recapWeight: 3,
+          mix: {
+            passages: 0.04,
+            repeat: 0.02,
+            copy: 0.08,
+            verdict: 0.12,
+            practice: 0.6,
+            sequentialHabit: 0.05,
+            parallelHabit: 0.04,
+            direct: 0.01,
+            ramble: 0.04,
+          },
+        },
+      },
+    ],
+  },
+  instruct: {
+    supervised: { ...SUPERVISED, steps: 200, learningRate: 6e-4, finalLearningRate: 2e-5, warmupSteps: 10 },
+    stages: [
+      {
+        steps: 200,
+        options: {
+          ...COMMON,
+          rowsPerStep: 24,
+          parallelShare: 0.2,
+          contextWeight: 0,
+          recapWeight: 3,
+          mix: {
+            ...NOTHING,
+            copy: 0.04,
+            verdict: 0.08,
+            practice: 0.36,
+            sequentialHabit: 0.24,
+            parallelHabit: 0.24,
+            direct: 0.04,
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** A fresh model with a tokenizer trained on the training text, or the base start to go on from. */
+async function modelToTrain(start: StartName, world: World, seed: number, checkpoints: string): Promise<Model> {
+  if (start === 'instruct') return loadModel(startFolder('base', checkpoints));
+  const questions = world.questions.filter(({ split }) => split === 'train');
+  const tokenizerJson = trainBpe(tokenizerLines(trainingPassages(world.passages, world.questions), questions), {
+    vocabSize: SMALL_MODEL.vocabSize,
+    minFrequency: 2,
+    addedTokens: [
+      ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
+      // Not special: other trainers decode with special tokens skipped, and the tags must stay.
+      ...TAG_TOKENS.map((content) => ({ content, special: false })),
+    ],
+  });
+  return {
+    config: SMALL_MODEL,
+    tokenizerJson,
+    tokenizer: createTokenizer(tokenizerJson),
+    weights: randomWeights(SMALL_MODEL, createRandom(seed).fork('weights')),
+  };
+}
+
+export interface TrainStartOptions {
+  seed: number;
+  /** Where the run's checkpoint and metrics go. */
+  folder: string;
+  backend: BackendName;
+  /** Where the finished start goes, and where `instruct` finds `base`. */
+  checkpoints?: string;
+  signal?: AbortSignal;
+  onStep?: (report: SupervisedStep, totalSteps: number) => void;
+}
+
+/** Trains a start and writes it in half precision into the checkpoints' folder. */
+export async function trainStart(start: StartName, world: World, options: TrainStartOptions): Promise<void> {
+  const checkpoints = options.checkpoints ?? CHECKPOINTS;
+  const model = await modelToTrain(start, world, options.seed, checkpoints);
+  const data = {
+    questions: world.questions.filter(({ split }) => split === 'train'),
+    passages: trainingPassages(world.passages, world.questions),
+    retriever: world.retriever,
+    tokenizer: model.tokenizer,
+  };
+  const worker = startGradientWorker(model.config, options.backend);
+  const run = { ...RECIPES[start], seed: options.seed, folder: options.folder, checkpointEvery: 50 };
+  try {
+    const weights = await runWarmUp(model, data, run, {
+      worker,
+      signal: options.signal,
+      onStep: (report) => options.onStep?.(report, run.supervised.steps),
+    });
+    await saveModel(join(checkpoints, start), { ...model, weights }, { storage: 'F16' });
+    disposeWeights(weights);
+  } finally {
+    worker.stop();
+  }
+}
