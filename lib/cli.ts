@@ -15,7 +15,9 @@ const LAZY: Record<string, () => Promise<Command>> = {
 
 async function main(): Promise<void> {
   const program = new Command('parallelsearch')
-    .description('Reinforcement learning that teaches a language model to search in parallel (arXiv 2508.09303).')
+    .description(
+      'Reinforcement learning that teaches a language model to search in parallel (arXiv 2508.09303).',
+    )
     .version(version);
   const wanted = process.argv[2];
   const names = wanted in LAZY ? [wanted] : Object.keys(LAZY);

@@ -84,7 +84,8 @@ export type RolloutConfig = z.infer<typeof rolloutSchema>;
  */
 export function parseTrainConfig(json: unknown): TrainConfig {
   const parsed = trainSchema.safeParse(json);
-  if (!parsed.success) throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
@@ -101,7 +102,10 @@ function sortKeys(value: unknown): unknown {
 
 /** Twelve hex digits that change with any setting. */
 export function configHash(config: object): string {
-  return createHash('sha256').update(JSON.stringify(sortKeys(config))).digest('hex').slice(0, 12);
+  return createHash('sha256')
+    .update(JSON.stringify(sortKeys(config)))
+    .digest('hex')
+    .slice(0, 12);
 }
 
 export const START_NAMES = ['base', 'instruct'] as const;
@@ -114,7 +118,12 @@ export const METHODS = {
   /** Search-R1: its prompt, outcome reward only, one query a search. */
   'search-r1': { prompt: 'search-r1', splitQueries: false, maxSearchTurns: 4, trainedBy: 'search-r1' },
   /** "Search-R1 + Parallel Prompt" (Table 3): Search-R1's weights under the parallel prompt. */
-  'search-r1-parallel-prompt': { prompt: 'parallel', splitQueries: true, maxSearchTurns: 4, trainedBy: 'search-r1' },
+  'search-r1-parallel-prompt': {
+    prompt: 'parallel',
+    splitQueries: true,
+    maxSearchTurns: 4,
+    trainedBy: 'search-r1',
+  },
   /** ParallelSearch: the parallel prompt and the rewards of Eq. 3 to 7. */
   parallelsearch: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 4, trainedBy: 'parallelsearch' },
 } as const;
@@ -128,7 +137,11 @@ export function rolloutConfigOf(method: MethodName): RolloutConfig {
 }
 
 /** The training configuration of a method at the embedded scale. */
-export function trainingPreset(method: 'search-r1' | 'parallelsearch', start: StartName, seed: number): TrainConfig {
+export function trainingPreset(
+  method: 'search-r1' | 'parallelsearch',
+  start: StartName,
+  seed: number,
+): TrainConfig {
   return parseTrainConfig({
     method,
     start,

@@ -1,5 +1,74 @@
 /** The public API on one page. */
+
+// text: tokenizer, tag grammar, answers, prompts
+export { trainBpe, type BpeOptions } from './text/bpe.js';
+export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
+export * from './text/tags.js';
+export { exactMatch, normalizeAnswer, tokenF1 } from './text/normalize.js';
+export { buildPrompt, PROMPT_NAMES, type PromptName } from './text/prompts.js';
+
+// data: questions with dependency graphs, passages
+export {
+  graphDepth,
+  independentSubQuestions,
+  questionShape,
+  type Passage,
+  type Question,
+  type QuestionGraph,
+  type QuestionShape,
+  type SubQuestion,
+} from './data/question.js';
+export { parsePassages, parseQuestions, readPassages, readQuestions } from './data/flashrag.js';
+
+// retrieval
+export type { RetrievedPassage, RetrieveOptions, Retriever } from './retrieval/retriever.js';
+export { createBm25Retriever, type Bm25Options, type Bm25Retriever } from './retrieval/bm25.js';
+export { buildExactIndex } from './retrieval/exact.js';
+export { buildHnswIndex, loadHnswIndex, type HnswIndex } from './retrieval/hnsw.js';
+export { createDenseRetriever, encodePassages } from './retrieval/dense.js';
+export type { Encoder } from './retrieval/encoder.js';
+export { loadEncoder, trainEncoderFiles } from './retrieval/train-encoder.js';
+export { retrievalRecall } from './retrieval/recall.js';
+export { searchAll, type SearchOptions, type SearchOutcome } from './retrieval/search.js';
+export { createRemoteRetriever } from './retrieval/remote.js';
+export { startRetrievalServer } from './retrieval/server.js';
+
+// policy
+export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
+export { LocalPolicy } from './policy/local-policy.js';
+export { loadModel, saveModel, type Model } from './policy/model-folder.js';
+export type { ModelConfig } from './policy/model-config.js';
+export { describeBackend, useBackend, type BackendName, type BackendReport } from './tensor/backend.js';
+
+// rollout and rewards
+export { rollOut, type RolloutOptions } from './rollout/rollout.js';
+export { lossMask, responseText, tokenIds, type Segment, type Trajectory } from './rollout/trajectory.js';
+export { decompositionReward } from './rewards/decomposition.js';
+export { formatReward } from './rewards/format.js';
+export { outcomeReward } from './rewards/outcome.js';
+export { REWARD_PRESETS, rewardOptions } from './rewards/presets.js';
+export { searchCountReward } from './rewards/search-count.js';
+export { totalReward, type RewardComponents, type RewardInput } from './rewards/total.js';
+export { rewardInputFromTrajectory, rewardInputFromTranscript } from './rewards/input.js';
+export type { RewardOptions } from './rewards/options.js';
+
+// training
+export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
+export { runGrpo, type GrpoRun } from './training/run-grpo.js';
+export { createRandom, type Random } from './random.js';
+export {
+  configHash,
+  METHODS,
+  parseTrainConfig,
+  trainingPreset,
+  type MethodName,
+  type TrainConfig,
+} from './config.js';
+export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments/world.js';
+
+// evaluation
 export type { QuestionResult } from './evaluation/result.js';
+export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
 export { loadResults, type CurvePoint, type Results } from './evaluation/load.js';
 export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
 export {
@@ -10,6 +79,8 @@ export {
   type TidyResults,
   type TidyRow,
 } from './evaluation/table.js';
+
+// notebooks and reports
 export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
 export type { Chart, VegaLiteSpec } from './report/chart.js';
 export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js';

@@ -31,7 +31,9 @@ export function startWorker<Request, Reply, Note = never>(
         action();
       };
       const onExit = (code: number | null): void =>
-        settle(() => reject(new Error(`A helper process stopped with code ${code}; its error stands above.`)));
+        settle(() =>
+          reject(new Error(`A helper process stopped with code ${code}; its error stands above.`)),
+        );
       const onMessage = (message: Message<Reply, Note>): void => {
         if (message.kind === 'note') onNote?.(message.note);
         else if (message.kind === 'reply') settle(() => resolve(message.reply));
@@ -65,7 +67,10 @@ export function serve<Request, Reply, Note = never>(
       try {
         post({ kind: 'reply', reply: await answer(request, (note) => post({ kind: 'note', note })) });
       } catch (error) {
-        post({ kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+        post({
+          kind: 'error',
+          message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+        });
       }
     });
   });

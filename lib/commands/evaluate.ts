@@ -31,7 +31,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
   await announceBackend(settings.backend);
   const world = await loadWorld({ folder: settings.data });
   const questions = world.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
-  if (questions.length === 0) throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
+  if (questions.length === 0)
+    throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
   const run = { method: settings.method, start: settings.start, seed: settings.seed };
   const policy = await loadPolicy(run, settings.checkpoints, settings.adapter);
   const signal = interruptSignal('Stopping.');
@@ -53,19 +54,30 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
   await written;
   progress.stop();
   const results = measurements.map((measurement): QuestionResult => ({ ...run, ...measurement }));
-  if (settings.out) await writeFileSafely(settings.out, results.map((r) => `${JSON.stringify(r)}\n`).join(''));
+  if (settings.out)
+    await writeFileSafely(settings.out, results.map((r) => `${JSON.stringify(r)}\n`).join(''));
   process.stdout.write(summaryOf(results));
 }
 
 /** Means by subset, a line each. */
 function summaryOf(results: readonly QuestionResult[]): string {
   const line = (name: string, some: readonly QuestionResult[]): string => {
-    const metrics = Object.entries(meanMetrics(some)).map(([metric, value]) => `${metric} ${value.toFixed(3)}`);
+    const metrics = Object.entries(meanMetrics(some)).map(
+      ([metric, value]) => `${metric} ${value.toFixed(3)}`,
+    );
     const valid = some.filter(({ formatOk }) => formatOk).length / some.length;
     return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('  ')}  valid ${valid.toFixed(3)}\n`;
   };
   const subsets = [...new Set(results.map(({ subset }) => subset))].sort();
-  return [line('all', results), ...subsets.map((s) => line(s, results.filter(({ subset }) => subset === s)))].join('');
+  return [
+    line('all', results),
+    ...subsets.map((s) =>
+      line(
+        s,
+        results.filter(({ subset }) => subset === s),
+      ),
+    ),
+  ].join('');
 }
 
 /** The `evaluate` command. */
@@ -73,7 +85,9 @@ export function evaluateCommand(): Command {
   return new Command('evaluate')
     .description('answer questions with a trained policy and measure every answer')
     .addOption(new Option('--method <name>', 'who answers').choices(METHOD_NAMES).default('parallelsearch'))
-    .addOption(new Option('--start <name>', 'the start it was trained from').choices(START_NAMES).default('instruct'))
+    .addOption(
+      new Option('--start <name>', 'the start it was trained from').choices(START_NAMES).default('instruct'),
+    )
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of starts and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
@@ -81,7 +95,10 @@ export function evaluateCommand(): Command {
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages a sub-query', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
-    .option('--data <folder>', 'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)')
+    .option(
+      '--data <folder>',
+      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
+    )
     .option('--out <file>', 'one line a question (JSONL)')
     .option('--trajectories <file>', 'every trajectory (JSONL)')
     .addOption(backendOption())

@@ -1,15 +1,24 @@
 /** Options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander';
-import { BACKEND_NAMES, describeBackend, useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
+import {
+  BACKEND_NAMES,
+  describeBackend,
+  useBackend,
+  type BackendName,
+  type BackendReport,
+} from '../tensor/backend.js';
 
 export function parseCount(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(`Expected an integer >= 1, but got ${text}.`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError(`Expected an integer >= 1, but got ${text}.`);
   return value;
 }
 
 export const backendOption = (): Option =>
-  new Option('--backend <name>', 'where tensors are computed').choices(['auto', ...BACKEND_NAMES]).default('auto');
+  new Option('--backend <name>', 'where tensors are computed')
+    .choices(['auto', ...BACKEND_NAMES])
+    .default('auto');
 
 /** Loads the backend and says on stderr which one it is and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {

@@ -43,7 +43,9 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
   try {
     if (settings.retrain) {
       const estimate = describeHours(await estimateRetraining());
-      say(`Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`);
+      say(
+        `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
+      );
       await retrainEverything({ backend, folder: packagePath('runs', 'retrain'), signal, log: say });
     }
     const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;

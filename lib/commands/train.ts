@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { configHash, parseTrainConfig, START_NAMES, trainingPreset, type StartName, type TrainConfig } from '../config.js';
+import {
+  configHash,
+  parseTrainConfig,
+  START_NAMES,
+  trainingPreset,
+  type StartName,
+  type TrainConfig,
+} from '../config.js';
 import { loadWorld, startFolder } from '../experiments/world.js';
 import { loadModel, readJson } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
@@ -36,7 +43,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const world = await loadWorld({ folder: settings.data, titleWeight: config.titleWeight });
   const start = await loadModel(settings.model ?? startFolder(config.start as StartName));
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
-  process.stderr.write(`${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`);
+  process.stderr.write(
+    `${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
+  );
   const progress = startProgress('Training', config.grpo.steps);
   try {
     await runGrpo({
@@ -69,13 +78,18 @@ export function trainCommand(): Command {
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
     .option('--config <file>', 'a training configuration (JSON); replaces --method, --start and --seed')
     .addOption(
-      new Option('--method <name>', 'preset').choices(['search-r1', 'parallelsearch']).default('parallelsearch'),
+      new Option('--method <name>', 'preset')
+        .choices(['search-r1', 'parallelsearch'])
+        .default('parallelsearch'),
     )
     .addOption(new Option('--start <name>', 'weights to start from').choices(START_NAMES).default('instruct'))
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option('--model <folder>', 'a Llama-type model in Hugging Face format to start from')
-    .option('--data <folder>', 'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)')
+    .option(
+      '--data <folder>',
+      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
+    )
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
     .addOption(backendOption())
     .action(async (settings: TrainSettings) => {

@@ -18,6 +18,8 @@ export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;
   /** Questions answered side by side. */
   batchSize: number;
+  /** 0 (default) is greedy, so that a run has no randomness of its own. */
+  temperature?: number;
   signal?: AbortSignal;
   /** @param done questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
@@ -32,7 +34,9 @@ export interface EvaluateOptions {
 export function coverage(question: Question, searches: readonly (readonly string[])[]): number {
   const roots = independentSubQuestions(question.metadata.graph ?? []);
   const asked = searches.flat().map((query) => ` ${normalizeAnswer(query)} `);
-  const covered = roots.filter(({ entity }) => asked.some((query) => query.includes(` ${normalizeAnswer(entity)} `)));
+  const covered = roots.filter(({ entity }) =>
+    asked.some((query) => query.includes(` ${normalizeAnswer(entity)} `)),
+  );
   return roots.length === 0 ? 0 : covered.length / roots.length;
 }
 
@@ -42,7 +46,8 @@ export function coverage(question: Question, searches: readonly (readonly string
  */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph, benchmark, type } = question.metadata;
-  if (!graph) throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
+  if (!graph)
+    throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
   const shape = questionShape(graph);
   const { answer, formatOk, searchTurns } = rewardInputFromTrajectory(trajectory, question);
   const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
@@ -71,13 +76,15 @@ function batchesOf(questions: readonly Question[], batchSize: number): number[][
     const graph = metadata.graph ?? [];
     return 10 * graphDepth(graph) + graph.length;
   };
-  const order = questions.map((_, i) => i).sort((a, b) => sizeOf(questions[a]) - sizeOf(questions[b]) || a - b);
+  const order = questions
+    .map((_, i) => i)
+    .sort((a, b) => sizeOf(questions[a]) - sizeOf(questions[b]) || a - b);
   return Array.from({ length: Math.ceil(order.length / batchSize) }, (_, b) =>
     order.slice(b * batchSize, (b + 1) * batchSize),
   );
 }
 
-/** Measurements in the order of the questions. Greedy, so that a run has no randomness of its own. */
+/** Measurements in the order of the questions. */
 export async function evaluatePolicy(
   policy: Policy,
   retriever: Retriever,
@@ -85,7 +92,13 @@ export async function evaluatePolicy(
   options: EvaluateOptions,
 ): Promise<Measurement[]> {
   const measurements = new Array<Measurement>(questions.length);
-  const rollout = { ...options.rollout, temperature: 0, signal: options.signal, cache: createLruCache<RetrievedPassage[]>(20_000) };
+  const { temperature = 0 } = options;
+  const rollout = {
+    ...options.rollout,
+    temperature,
+    signal: options.signal,
+    cache: createLruCache<RetrievedPassage[]>(20_000),
+  };
   let done = 0;
   for (const batch of batchesOf(questions, options.batchSize)) {
     options.signal?.throwIfAborted();

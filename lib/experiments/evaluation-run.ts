@@ -35,12 +35,17 @@ const fileOf = (folder: string, { method, start, seed }: PolicyRun): string =>
   join(folder, `${start}-${method}-seed${seed}.json.gz`);
 
 /** Reads a record when the folder has one of this hash, else null. */
-export async function readRecord(folder: string, run: PolicyRun, hash: string): Promise<EvaluationRecord | null> {
+export async function readRecord(
+  folder: string,
+  run: PolicyRun,
+  hash: string,
+): Promise<EvaluationRecord | null> {
   const path = fileOf(folder, run);
   if (!existsSync(path)) return null;
   const json: unknown = JSON.parse(gunzipSync(await readFile(path)).toString());
   const parsed = recordSchema.safeParse(json);
-  if (!parsed.success) throw new Error(`Expected ${basename(path)} to be an evaluation's record. Remove it and run again.`);
+  if (!parsed.success)
+    throw new Error(`Expected ${basename(path)} to be an evaluation's record. Remove it and run again.`);
   return parsed.data.hash === hash ? (json as EvaluationRecord) : null;
 }
 

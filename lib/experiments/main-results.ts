@@ -56,7 +56,10 @@ async function collectRecords(runs: readonly PolicyRun[], options: EvaluateMainO
   const progress = startProgress('Evaluating', runs.length * 100);
   const report = (i: number, fraction: number): void => {
     fractions[i] = fraction;
-    progress.update(Math.floor(100 * fractions.reduce((a, b) => a + b, 0)), `${runs[i].method}, ${runs[i].start}`);
+    progress.update(
+      Math.floor(100 * fractions.reduce((a, b) => a + b, 0)),
+      `${runs[i].method}, ${runs[i].start}`,
+    );
   };
   let next = 0;
   const work = async (): Promise<void> => {
@@ -66,7 +69,9 @@ async function collectRecords(runs: readonly PolicyRun[], options: EvaluateMainO
         const known = await knownRecord(runs[i], hashes[i], options, (performance.now() - start) / 1000);
         if (!known) {
           const job = { run: runs[i], folder: options.folder, backend: options.backend.name };
-          await (await worker.send(job, (fraction) => report(i, fraction))).reply;
+          await (
+            await worker.send(job, (fraction) => report(i, fraction))
+          ).reply;
         }
         const record = known ?? (await readRecord(options.folder, runs[i], hashes[i]));
         outcomes[i] = { isRecorded: false, ...record! };
@@ -99,7 +104,9 @@ const nameOf = ({ method, start, seed }: PolicyRun): string => `${method}, ${sta
 
 function commitOf(): string {
   try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: packagePath(), stdio: 'pipe' }).toString().trim();
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: packagePath(), stdio: 'pipe' })
+      .toString()
+      .trim();
   } catch {
     return 'not a git checkout';
   }
@@ -122,8 +129,14 @@ async function readCurves(): Promise<CurvePoint[]> {
     const path = join(adapterFolder({ method, start, seed }), 'metrics.jsonl');
     if (!existsSync(path)) continue;
     for await (const line of createInterface({ input: createReadStream(path) })) {
-      const { step, alarms: _, ...metrics } = JSON.parse(line) as { step: number; alarms: string[] } & Record<string, number>;
-      const renamed = Object.entries(metrics).map(([name, value]) => [CURVE_NAMES[name] ?? name, value] as const);
+      const {
+        step,
+        alarms: _,
+        ...metrics
+      } = JSON.parse(line) as { step: number; alarms: string[] } & Record<string, number>;
+      const renamed = Object.entries(metrics).map(
+        ([name, value]) => [CURVE_NAMES[name] ?? name, value] as const,
+      );
       curves.push({ method, start, seed, step, ...Object.fromEntries(renamed) });
     }
   }

@@ -31,7 +31,9 @@ async function recordedSeconds(path: string, names: readonly string[]): Promise<
 
 /** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
 export async function estimateRetraining(): Promise<number> {
-  const starts = START_NAMES.map((start) => recordedSeconds(join(startFolder(start), 'metrics.jsonl'), ['seconds']));
+  const starts = START_NAMES.map((start) =>
+    recordedSeconds(join(startFolder(start), 'metrics.jsonl'), ['seconds']),
+  );
   const runs = trainedRuns().map((run) =>
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']),
   );
@@ -86,18 +88,27 @@ async function retrainRun(run: PolicyRun, options: RetrainOptions): Promise<void
 function train(run: PolicyRun, folder: string, options: RetrainOptions): Promise<void> {
   const { method, start, seed } = run;
   const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
-  const child = spawn(process.execPath, [packagePath('dist', 'cli.js'), ...args, '--backend', options.backend.name], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    // One thread each: the processes share the cores already.
-    env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    [packagePath('dist', 'cli.js'), ...args, '--backend', options.backend.name],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      // One thread each: the processes share the cores already.
+      env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
+    },
+  );
   const stop = (): void => void child.kill('SIGTERM');
   options.signal.addEventListener('abort', stop, { once: true });
   return new Promise((resolve, reject) => {
     child.on('exit', (code) => {
       options.signal.removeEventListener('abort', stop);
       if (code === 0) resolve();
-      else reject(options.signal.aborted ? (options.signal.reason as Error) : new Error(`Training into ${folder} ended with code ${code}.`));
+      else
+        reject(
+          options.signal.aborted
+            ? (options.signal.reason as Error)
+            : new Error(`Training into ${folder} ended with code ${code}.`),
+        );
     });
   });
 }

@@ -15,7 +15,14 @@ import { createTokenizer } from '../text/tokenizer.js';
 import { startGradientWorker } from '../training/gradient-worker.js';
 import { runWarmUp, type WarmUpRun } from '../training/run-warm-up.js';
 import type { SupervisedStep } from '../training/supervised.js';
-import { TAG_TOKENS, tokenizerLines, trainingPassages, type WarmUpMix, type WarmUpOptions } from '../training/warm-up.js';
+import {
+  TAG_TOKENS,
+  tokenizerLines,
+  trainingPassages,
+  type WarmUpMix,
+  type WarmUpOptions,
+} from '../training/warm-up.js';
+import { writeStartCard } from './model-card.js';
 import { CHECKPOINTS, startFolder, type World } from './world.js';
 
 /** 1.2 million parameters. */
@@ -61,7 +68,7 @@ const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 4096 };
 /** What each start is trained on, and for how long. */
 export const RECIPES: Record<StartName, Recipe> = {
   base: {
-    supervised: { ...SUPERVISED, steps: 1900, learningRate: 2e-3, finalLearningRate: 5e-5, warmupSteps: 50 },
+    supervised: { ...SUPERVISED, steps: 3000, learningRate: 2e-3, finalLearningRate: 5e-5, warmupSteps: 50 },
     stages: [
       {
         // Copying: names that never occurred before, read twice.
@@ -86,7 +93,7 @@ export const RECIPES: Record<StartName, Recipe> = {
         },
       },
       {
-        steps: 1100,
+        steps: 2200,
         options: {
           ...COMMON,
           rowsPerStep: 24,
@@ -134,18 +141,26 @@ export const RECIPES: Record<StartName, Recipe> = {
 };
 
 /** A fresh model with a tokenizer trained on the training text, or the base start to go on from. */
-async function modelToTrain(start: StartName, world: World, seed: number, checkpoints: string): Promise<Model> {
+async function modelToTrain(
+  start: StartName,
+  world: World,
+  seed: number,
+  checkpoints: string,
+): Promise<Model> {
   if (start === 'instruct') return loadModel(startFolder('base', checkpoints));
   const questions = world.questions.filter(({ split }) => split === 'train');
-  const tokenizerJson = trainBpe(tokenizerLines(trainingPassages(world.passages, world.questions), questions), {
-    vocabSize: SMALL_MODEL.vocabSize,
-    minFrequency: 2,
-    addedTokens: [
-      ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
-      // Not special: other trainers decode with special tokens skipped, and the tags must stay.
-      ...TAG_TOKENS.map((content) => ({ content, special: false })),
-    ],
-  });
+  const tokenizerJson = trainBpe(
+    tokenizerLines(trainingPassages(world.passages, world.questions), questions),
+    {
+      vocabSize: SMALL_MODEL.vocabSize,
+      minFrequency: 2,
+      addedTokens: [
+        ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
+        // Not special: other trainers decode with special tokens skipped, and the tags must stay.
+        ...TAG_TOKENS.map((content) => ({ content, special: false })),
+      ],
+    },
+  );
   return {
     config: SMALL_MODEL,
     tokenizerJson,
@@ -185,6 +200,7 @@ export async function trainStart(start: StartName, world: World, options: TrainS
     });
     await saveModel(join(checkpoints, start), { ...model, weights }, { storage: 'F16' });
     disposeWeights(weights);
+    await writeStartCard(start, world, { seed: options.seed, recipe: RECIPES[start], checkpoints });
   } finally {
     worker.stop();
   }

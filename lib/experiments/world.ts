@@ -31,7 +31,10 @@ export async function loadWorld({ folder = MINI_WIKI, titleWeight = 5 } = {}): P
 export const startFolder = (start: StartName, root = CHECKPOINTS): string => join(root, start);
 
 /** Where the adapter of a trained run lies. */
-export function adapterFolder(run: { method: string; start: string; seed: number }, root = CHECKPOINTS): string {
+export function adapterFolder(
+  run: { method: string; start: string; seed: number },
+  root = CHECKPOINTS,
+): string {
   return join(root, `${run.start}-${run.method}-seed${run.seed}`);
 }
 
@@ -54,18 +57,27 @@ export function weightFolders({ method, start, seed }: PolicyRun, root = CHECKPO
  * @param ownAdapter an adapter's folder instead of the run's
  * @throws Error naming the folder that is missing, with the remedy
  */
-export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS, ownAdapter?: string): Promise<LocalPolicy> {
+export async function loadPolicy(
+  run: PolicyRun,
+  root = CHECKPOINTS,
+  ownAdapter?: string,
+): Promise<LocalPolicy> {
   const [base, trained] = weightFolders(run, root);
   const adapter = ownAdapter ?? trained;
   for (const folder of [base, adapter]) {
     if (folder && !existsSync(folder)) {
-      throw new Error(`Expected weights in ${folder}, but there are none. Train them: npx parallelsearch reproduce --retrain`);
+      throw new Error(
+        `Expected weights in ${folder}, but there are none. Train them: npx parallelsearch reproduce --retrain`,
+      );
     }
   }
   const model = await loadModel(base);
   const name = `${run.method} (${run.start}, seed ${run.seed})`;
   if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
-  const { r, lora_alpha } = (await readJson(join(adapter, 'adapter_config.json'))) as { r: number; lora_alpha: number };
+  const { r, lora_alpha } = (await readJson(join(adapter, 'adapter_config.json'))) as {
+    r: number;
+    lora_alpha: number;
+  };
   const arrays = await readSafetensors(join(adapter, 'adapter_model.safetensors'));
   const merged = mergePeftArrays(model.weights, arrays, model.config, { rank: r, alpha: lora_alpha });
   return new LocalPolicy(name, merged, model.config, model.tokenizer);

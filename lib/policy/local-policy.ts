@@ -73,7 +73,12 @@ export class LocalPolicy implements Policy {
     }
     const isStop = this.stopTest(options.stop);
     const maxNewTokens = Math.min(options.maxNewTokens, this.maxLength - longest);
-    const rows: Row[] = contexts.map((c) => ({ generated: [], logProbs: [], position: c.length, finish: null }));
+    const rows: Row[] = contexts.map((c) => ({
+      generated: [],
+      logProbs: [],
+      position: c.length,
+      finish: null,
+    }));
     let past: CacheBlock | null = this.takePrefix(contexts);
     let tail: CacheBlock | null = null;
     let logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
@@ -137,7 +142,12 @@ export class LocalPolicy implements Policy {
     const positions = chunks.flatMap((chunk, i) =>
       Array.from({ length: tokens }, (_, t) => starts[i] + Math.min(t, chunk.length - 1)),
     );
-    const bias = chunks.flatMap((chunk) => pad(chunk.map(() => 0), MASKED));
+    const bias = chunks.flatMap((chunk) =>
+      pad(
+        chunk.map(() => 0),
+        MASKED,
+      ),
+    );
     const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
     return this.run({ ids, positions, bias, tokens }, past ? [past] : [], last, keep);
   }
@@ -172,7 +182,9 @@ export class LocalPolicy implements Policy {
         bias: tf.tensor2d(input.bias, shape),
       };
       const result = forwardCached(this.weights, tensors, cached, this.config, this.rope);
-      const picked = wanted ? tf.gather(result.hidden, tf.tensor1d(wanted as number[], 'int32')) : result.hidden;
+      const picked = wanted
+        ? tf.gather(result.hidden, tf.tensor1d(wanted as number[], 'int32'))
+        : result.hidden;
       return { logits: logitsOf(this.weights, picked, this.config), block: result.block };
     });
     keep(block);

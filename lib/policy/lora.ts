@@ -39,7 +39,7 @@ export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: L
     Object.entries(base).map(([key, weight]) => {
       const a = adapter[`${key}.A`] as tf.Tensor2D | undefined;
       if (!a) return [key, weight];
-      const update = tf.matMul(a, adapter[`${key}.B`] as tf.Tensor2D);
+      const update = tf.matMul(a, adapter[`${key}.B`]);
       return [key, tf.add(weight, tf.mul(update, alpha / rank))];
     }),
   );
@@ -66,8 +66,14 @@ export async function arraysFromAdapter(
     let from = 0;
     for (const { name, columns } of parts) {
       const part = takeColumns(b, shape[1], from, columns);
-      arrays.set(peftName(name, 'A'), { shape: [rank, shape[0]], values: transposeValues(a, shape[0], rank) });
-      arrays.set(peftName(name, 'B'), { shape: [columns, rank], values: transposeValues(part, rank, columns) });
+      arrays.set(peftName(name, 'A'), {
+        shape: [rank, shape[0]],
+        values: transposeValues(a, shape[0], rank),
+      });
+      arrays.set(peftName(name, 'B'), {
+        shape: [columns, rank],
+        values: transposeValues(part, rank, columns),
+      });
       from += columns;
     }
   }
@@ -77,7 +83,7 @@ export async function arraysFromAdapter(
 /**
  * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own. The caller disposes of
  * the result ({@link disposeMerged}).
- * @throws Error naming a tensor that is missing
+ * @throws Error naming a tensor that is missing or of another shape than base and rank say
  */
 export function mergePeftArrays(
   base: Weights,
@@ -85,17 +91,23 @@ export function mergePeftArrays(
   config: ModelConfig,
   { rank, alpha }: LoraOptions,
 ): Weights {
-  const tensorOf = (name: string): tf.Tensor2D => {
+  const tensorOf = (name: string, shape: [number, number]): tf.Tensor2D => {
     const array = arrays.get(name);
     if (!array) throw new Error(`Expected the adapter to hold ${name}, but it does not.`);
-    return tf.tensor2d(array.values, array.shape as [number, number]);
+    if (array.shape.join() !== shape.join()) {
+      throw new Error(
+        `Expected the adapter's ${name} to be of shape [${shape.join(', ')}], but got [${array.shape.join(', ')}].`,
+      );
+    }
+    return tf.tensor2d(array.values, shape);
   };
   return tf.tidy(() => {
     const merged: Weights = { ...base };
-    for (const { key, parts } of adaptedSlots(config)) {
-      const updates = parts.map(({ name }) =>
-        tf.transpose(tf.matMul(tensorOf(peftName(name, 'B')), tensorOf(peftName(name, 'A')))),
-      );
+    for (const { key, shape, parts } of adaptedSlots(config)) {
+      const updates = parts.map(({ name, columns }) => {
+        const b = tensorOf(peftName(name, 'B'), [columns, rank]);
+        return tf.transpose(tf.matMul(b, tensorOf(peftName(name, 'A'), [rank, shape[0]])));
+      });
       merged[key] = tf.add(base[key], tf.mul(tf.concat(updates, 1), alpha / rank));
     }
     return merged;

@@ -74,7 +74,12 @@ export async function saveModel(
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
   await writeFileSafely(
     join(folder, 'tokenizer_config.json'),
-    print({ tokenizer_class: 'PreTrainedTokenizerFast', clean_up_tokenization_spaces: false, pad_token: '<pad>', eos_token: '<eos>' }),
+    print({
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      clean_up_tokenization_spaces: false,
+      pad_token: '<pad>',
+      eos_token: '<eos>',
+    }),
   );
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
 }

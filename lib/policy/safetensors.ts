@@ -88,7 +88,8 @@ export function parseSafetensors(bytes: Uint8Array): Map<string, NamedArray> {
       throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${entry.dtype}.`);
     }
     const [from, to] = entry.data_offsets.map((offset) => offset + 8 + headerLength);
-    if (to > bytes.byteLength) throw new Error(`Expected ${to} bytes for tensor ${name}, but got ${bytes.byteLength}.`);
+    if (to > bytes.byteLength)
+      throw new Error(`Expected ${to} bytes for tensor ${name}, but got ${bytes.byteLength}.`);
     tensors.set(name, { shape: entry.shape, values: decode(entry.dtype, bytes.subarray(from, to)) });
   }
   return tensors;

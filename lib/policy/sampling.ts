@@ -33,7 +33,8 @@ export function sampleToken(
   const inverse = temperature > 0 ? 1 / temperature : 1;
   const probabilities = new Float64Array(logits.length);
   let total = 0;
-  for (let i = 0; i < logits.length; i++) total += probabilities[i] = Math.exp((logits[i] - logits[best]) * inverse);
+  for (let i = 0; i < logits.length; i++)
+    total += probabilities[i] = Math.exp((logits[i] - logits[best]) * inverse);
   const logProbOf = (i: number): number => (logits[i] - logits[best]) * inverse - Math.log(total);
   if (temperature === 0) return { tokenId: best, logProb: logProbOf(best) };
 

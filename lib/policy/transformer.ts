@@ -5,7 +5,7 @@
  * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { batchMatMul, gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits } from '../tensor/ops.js';
+import { gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits } from '../tensor/ops.js';
 import type { ModelConfig } from './model-config.js';
 import type { Weights } from './weights.js';
 
@@ -47,6 +47,8 @@ interface Batch {
 
 /** (N, heads*D) -> (B*heads, T, D) */
 function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, headDim: number): tf.Tensor3D {
+  // A single token needs no transpose: the heads lie in order already.
+  if (tokens === 1) return tf.reshape(x, [rows * heads, 1, headDim]);
   const byHead = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]);
   return tf.reshape(byHead, [rows * heads, tokens, headDim]);
 }
@@ -56,14 +58,17 @@ function queryKeyValue(x: tf.Tensor2D, weight: tf.Tensor2D, batch: Batch, c: Mod
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const qkv = linear(x, weight);
   const n = batch.rows * batch.tokens;
-  const [toRotate, v] = tf.split(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1) as tf.Tensor2D[];
-  const flat = tf.reshape(toRotate, [n * (heads + kvHeads), headDim]) as tf.Tensor2D;
-  const rotated = tf.reshape(rotary(flat, rope.cos, rope.sin, rope.rotation), [n, (heads + kvHeads) * headDim]);
-  const [q, k] = tf.split(rotated, [heads * headDim, kvHeads * headDim], 1) as tf.Tensor2D[];
+  const [toRotate, v] = tf.split<tf.Tensor2D>(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1);
+  const flat = tf.reshape<tf.Rank.R2>(toRotate, [n * (heads + kvHeads), headDim]);
+  const rotated = tf.reshape(rotary(flat, rope.cos, rope.sin, rope.rotation), [
+    n,
+    (heads + kvHeads) * headDim,
+  ]);
+  const [q, k] = tf.split<tf.Tensor2D>(rotated, [heads * headDim, kvHeads * headDim], 1);
   const queries = splitHeads(q, batch, heads, headDim);
   const groups = heads / kvHeads;
   return {
-    q: tf.reshape(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]) as tf.Tensor3D,
+    q: tf.reshape<tf.Rank.R3>(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]),
     k: splitHeads(k, batch, kvHeads, headDim),
     v: splitHeads(v, batch, kvHeads, headDim),
   };
@@ -86,13 +91,20 @@ function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig):
 
 /** (B*K, G*T, D) -> (N, H*D) */
 function joinHeads(x: tf.Tensor3D, { rows, tokens }: Batch, c: ModelConfig): tf.Tensor2D {
+  if (tokens === 1) return tf.reshape(x, [rows, c.numHeads * c.headDim]);
   const byHead = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]);
   return tf.reshape(tf.transpose(byHead, [0, 2, 1, 3]), [rows * tokens, c.numHeads * c.headDim]);
 }
 
 /** The half of a block after attention: output product, residual, SwiGLU, residual. */
-function afterAttention(x: tf.Tensor2D, attended: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): tf.Tensor2D {
-  const y = tf.add(x, linear(attended, w[`${i}.o`] as tf.Tensor2D)) as tf.Tensor2D;
+function afterAttention(
+  x: tf.Tensor2D,
+  attended: tf.Tensor2D,
+  w: Weights,
+  i: number,
+  c: ModelConfig,
+): tf.Tensor2D {
+  const y = tf.add<tf.Tensor2D>(x, linear(attended, w[`${i}.o`] as tf.Tensor2D));
   const normed = rmsNorm(y, w[`${i}.postNorm`] as tf.Tensor1D, c.rmsNormEps);
   const hidden = swiglu(linear(normed, w[`${i}.gateUp`] as tf.Tensor2D));
   return tf.add(y, linear(hidden, w[`${i}.down`] as tf.Tensor2D));
@@ -121,8 +133,8 @@ export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: Rot
   for (let i = 0; i < c.numLayers; i++) {
     const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
     const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
-    const scores = tf.add(tf.mul(batchMatMul(q, k, true), scale), bias);
-    const attended = batchMatMul(tf.softmax(scores) as tf.Tensor3D, v, false);
+    const scores = tf.add(tf.mul(tf.matMul(q, k, false, true), scale), bias);
+    const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
     x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
   }
   return rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
@@ -130,7 +142,9 @@ export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: Rot
 
 /** Logits (M, V) of hidden states (M, C). */
 export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Tensor2D {
-  return c.tieWordEmbeddings ? tiedLogits(hidden, w.embed as tf.Tensor2D) : linear(hidden, w.head as tf.Tensor2D);
+  return c.tieWordEmbeddings
+    ? tiedLogits(hidden, w.embed as tf.Tensor2D)
+    : linear(hidden, w.head as tf.Tensor2D);
 }
 
 /** Keys and values of one layer, (B*K, L, D) each. */
@@ -172,7 +186,10 @@ export function joinBlocks(first: CacheBlock | null, second: CacheBlock): CacheB
 export function selectBlockRows(block: CacheBlock, rows: readonly number[], kvHeads: number): CacheBlock {
   const selected = tf.tidy(() => {
     const rowIndex = tf.tensor1d(rows as number[], 'int32');
-    const headIndex = tf.tensor1d(rows.flatMap((r) => Array.from({ length: kvHeads }, (_, h) => r * kvHeads + h)), 'int32');
+    const headIndex = tf.tensor1d(
+      rows.flatMap((r) => Array.from({ length: kvHeads }, (_, h) => r * kvHeads + h)),
+      'int32',
+    );
     return {
       bias: tf.gather(block.bias, rowIndex),
       layers: block.layers.map(({ k, v }) => ({ k: tf.gather(k, headIndex), v: tf.gather(v, headIndex) })),
@@ -185,16 +202,28 @@ export function selectBlockRows(block: CacheBlock, rows: readonly number[], kvHe
 /** Bias of (B, L) key columns as (B*K, 1, L), to be added to scores. */
 function biasPerHead(bias: tf.Tensor2D, kvHeads: number): tf.Tensor3D {
   const [rows, length] = bias.shape;
-  return tf.reshape(tf.tile(tf.reshape(bias, [rows, 1, length]), [1, kvHeads, 1]), [rows * kvHeads, 1, length]);
+  return tf.reshape(tf.tile(tf.reshape(bias, [rows, 1, length]), [1, kvHeads, 1]), [
+    rows * kvHeads,
+    1,
+    length,
+  ]);
 }
 
 /** Attention of q over several blocks of keys, with one softmax over all of them. */
-function attendBlocks(q: tf.Tensor3D, blocks: { kv: KeyValue; bias: tf.Tensor }[], scale: number): tf.Tensor3D {
-  const scaled = tf.mul(q, scale) as tf.Tensor3D;
-  const scores = blocks.map(({ kv, bias }) => tf.add(batchMatMul(scaled, kv.k, true), bias));
+function attendBlocks(
+  q: tf.Tensor3D,
+  blocks: { kv: KeyValue; bias: tf.Tensor }[],
+  scale: number,
+): tf.Tensor3D {
+  const scaled = tf.mul<tf.Tensor3D>(q, scale);
+  const scores = blocks.map(({ kv, bias }) => tf.add(tf.matMul(scaled, kv.k, false, true), bias));
   const weights = tf.softmax(tf.concat(scores, 2));
-  const parts = tf.split(weights, scores.map((s) => s.shape[2]!), 2) as tf.Tensor3D[];
-  return parts.map((p, i) => batchMatMul(p, blocks[i].kv.v, false)).reduce((a, b) => tf.add(a, b));
+  const parts = tf.split<tf.Tensor3D>(
+    weights,
+    scores.map((s) => s.shape[2]!),
+    2,
+  );
+  return parts.map((p, i) => tf.matMul(p, blocks[i].kv.v)).reduce((a, b) => tf.add(a, b)) as tf.Tensor3D;
 }
 
 export interface CachedInput {
@@ -224,14 +253,15 @@ export function forwardCached(
     const scale = 1 / Math.sqrt(c.headDim);
     const pastBias = cached.map((block) => biasPerHead(block.bias, c.numKeyValueHeads));
     const padding = biasPerHead(input.bias, c.numKeyValueHeads);
-    const newBias = tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
+    const newBias =
+      tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
     const layers: KeyValue[] = [];
-    let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1])) as tf.Tensor2D;
+    let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1]));
     for (let i = 0; i < c.numLayers; i++) {
       const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
       const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
       layers.push({ k, v });
-      const blocks = cached.map((block, j) => ({ kv: block.layers[i], bias: pastBias[j] as tf.Tensor }));
+      const blocks = cached.map((block, j) => ({ kv: block.layers[i], bias: pastBias[j] }));
       const attended = attendBlocks(q, [...blocks, { kv: { k, v }, bias: newBias }], scale);
       x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
     }

@@ -77,12 +77,19 @@ export function weightSlots(c: ModelConfig): Slot[] {
 /** (rows, columns) row-major into its transpose. */
 export function transposeValues(values: Float32Array, rows: number, columns: number): Float32Array {
   const out = new Float32Array(values.length);
-  for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) out[c * rows + r] = values[r * columns + c];
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++) out[c * rows + r] = values[r * columns + c];
   return out;
 }
 
 /** Puts (rows, width) values into columns `from`.. of a (rows, total) matrix. */
-function putColumns(target: Float32Array, total: number, from: number, values: Float32Array, width: number): void {
+function putColumns(
+  target: Float32Array,
+  total: number,
+  from: number,
+  values: Float32Array,
+  width: number,
+): void {
   for (let r = 0; r * width < values.length; r++) {
     target.set(values.subarray(r * width, (r + 1) * width), r * total + from);
   }
@@ -92,7 +99,8 @@ function putColumns(target: Float32Array, total: number, from: number, values: F
 export function takeColumns(values: Float32Array, total: number, from: number, width: number): Float32Array {
   const rows = values.length / total;
   const out = new Float32Array(rows * width);
-  for (let r = 0; r < rows; r++) out.set(values.subarray(r * total + from, r * total + from + width), r * width);
+  for (let r = 0; r < rows; r++)
+    out.set(values.subarray(r * total + from, r * total + from + width), r * width);
   return out;
 }
 
@@ -110,7 +118,9 @@ export function weightsFromArrays(arrays: ReadonlyMap<string, NamedArray>, confi
       const array = arrays.get(name);
       const expected = slot.kind === 'matrix' ? [columns, rows] : slot.shape;
       if (!array || array.shape.join() !== expected.join()) {
-        throw new Error(`Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`);
+        throw new Error(
+          `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
+        );
       }
       const values = slot.kind === 'matrix' ? transposeValues(array.values, columns, rows) : array.values;
       putColumns(fused, total, from, values, columns);
@@ -122,7 +132,10 @@ export function weightsFromArrays(arrays: ReadonlyMap<string, NamedArray>, confi
 }
 
 /** The reverse of {@link weightsFromArrays}. */
-export async function arraysFromWeights(weights: Weights, config: ModelConfig): Promise<Map<string, NamedArray>> {
+export async function arraysFromWeights(
+  weights: Weights,
+  config: ModelConfig,
+): Promise<Map<string, NamedArray>> {
   const arrays = new Map<string, NamedArray>();
   for (const slot of weightSlots(config)) {
     const values = (await weights[slot.key].data()) as Float32Array;
@@ -147,10 +160,14 @@ export function randomWeights(config: ModelConfig, random: Random): Weights {
   for (const { key, shape, kind } of weightSlots(config)) {
     const isResidual = key.endsWith('.o') || key.endsWith('.down');
     // Wider than GPT-2's 0.02 for narrow models, where 1/sqrt(C) is the scale that keeps activations.
-    const deviation = (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) / (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
+    const deviation =
+      (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) /
+      (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
     const stream = random.fork(key);
     const size = shape.reduce((a, b) => a * b, 1);
-    const values = Float32Array.from({ length: size }, () => (kind === 'vector' ? 1 : stream.normal() * deviation));
+    const values = Float32Array.from({ length: size }, () =>
+      kind === 'vector' ? 1 : stream.normal() * deviation,
+    );
     weights[key] = tf.tensor(values, shape);
   }
   return weights;

@@ -60,7 +60,15 @@ function append(row: Row, segment: Segment): void {
 
 function startRow(question: Question, random: Random, policy: Policy, options: RolloutOptions): Row {
   const text = buildPrompt(options.prompt, question.question, { form: options.promptForm });
-  const row: Row = { question, random, segments: [], tokenIds: [], searchTurns: [], modelCalls: 0, finish: null };
+  const row: Row = {
+    question,
+    random,
+    segments: [],
+    tokenIds: [],
+    searchTurns: [],
+    modelCalls: 0,
+    finish: null,
+  };
   append(row, { kind: 'prompt', tokenIds: policy.tokenizer.encode(text), text });
   return row;
 }
@@ -98,17 +106,29 @@ function searchOf(row: Row, options: RolloutOptions): string[] | null {
 
 function toSearchResult(outcome: SearchOutcome): SearchResult {
   if (outcome.status === 'failed') return outcome;
-  const passages = outcome.passages.map(({ passage, score }) => ({ id: passage.id, title: passage.title, score }));
+  const passages = outcome.passages.map(({ passage, score }) => ({
+    id: passage.id,
+    title: passage.title,
+    score,
+  }));
   return { status: 'ok', passages };
 }
 
 /** Appends what came back for a row's sub-queries. */
-function appendInformation(row: Row, queries: string[], outcomes: readonly SearchOutcome[], policy: Policy): void {
+function appendInformation(
+  row: Row,
+  queries: string[],
+  outcomes: readonly SearchOutcome[],
+  policy: Policy,
+): void {
   const text = printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
         ? outcome
-        : { status: 'ok', passages: outcome.passages.map(({ passage: { title, text } }) => ({ title, text })) },
+        : {
+            status: 'ok',
+            passages: outcome.passages.map(({ passage: { title, text } }) => ({ title, text })),
+          },
     ),
   );
   row.searchTurns.push({ queries, results: outcomes.map(toSearchResult) });
@@ -175,7 +195,9 @@ export async function rollOut(
   options: RolloutOptions & { randoms: readonly Random[] },
 ): Promise<{ trajectories: Trajectory[]; stats: RolloutStats }> {
   if (options.randoms.length !== questions.length) {
-    throw new RangeError(`Expected ${questions.length} generators, one a question, but got ${options.randoms.length}.`);
+    throw new RangeError(
+      `Expected ${questions.length} generators, one a question, but got ${options.randoms.length}.`,
+    );
   }
   const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
   const rows = questions.map((question, i) => startRow(question, options.randoms[i], policy, options));

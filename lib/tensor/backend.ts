@@ -83,6 +83,11 @@ function firstLine(error: unknown): string {
  * @throws Error when a forced backend does not load (with the reason), or when none does
  */
 export async function useBackend(requested: BackendName | 'auto' = 'auto'): Promise<BackendReport> {
+  if (requested !== 'auto' && !BACKEND_NAMES.includes(requested)) {
+    throw new RangeError(
+      `Expected a backend of auto, ${BACKEND_NAMES.join(', ')}, but got ${String(requested)}.`,
+    );
+  }
   const skipped: BackendReport['skipped'] = [];
   for (const name of requested === 'auto' ? BACKEND_NAMES : [requested]) {
     try {

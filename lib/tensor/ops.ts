@@ -39,7 +39,7 @@ function withGradient<O extends tf.Tensor>(
       gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => backward(dy as O, saved),
     };
   });
-  return op(...inputs) as O;
+  return op(...inputs);
 }
 
 /** x (N, I) times weight (I, O). The stored layout is input by output, the transpose of PyTorch's. */
@@ -50,10 +50,7 @@ export function linear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
       save([x, weight]);
       return tf.matMul(x, weight);
     },
-    (dy, [input, w]) => [
-      matMulTransposeB(dy, w as tf.Tensor2D),
-      matMulTransposeA(input as tf.Tensor2D, dy),
-    ],
+    (dy, [input, w]) => [matMulTransposeB(dy, w as tf.Tensor2D), matMulTransposeA(input as tf.Tensor2D, dy)],
   );
 }
 
@@ -63,7 +60,7 @@ function sumRowsByIndex(values: tf.Tensor2D, indices: tf.Tensor1D, numRows: numb
     // Cast afterwards: wasm writes integer bits when asked for a float32 one-hot.
     return matMulTransposeA(tf.cast(tf.oneHot(indices, numRows), 'float32') as tf.Tensor2D, values);
   }
-  return tf.unsortedSegmentSum(values, indices, numRows) as tf.Tensor2D;
+  return tf.unsortedSegmentSum<tf.Tensor2D>(values, indices, numRows);
 }
 
 /** Rows of `table` (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
@@ -118,7 +115,7 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
     (save) => {
       save([gateUp]);
       const [gate, up] = tf.split(gateUp, 2, 1);
-      return tf.mul(tf.mul(gate, tf.sigmoid(gate)), up) as tf.Tensor2D;
+      return tf.mul<tf.Tensor2D>(tf.mul(gate, tf.sigmoid(gate)), up);
     },
     (dy, [saved]) => {
       const [gate, up] = tf.split(saved, 2, 1);
@@ -144,7 +141,7 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
       const total = tf.sum(exponentials, 1, true);
       save([tf.div(exponentials, total), chosen]);
       const picked = tf.sum(tf.mul(shifted, tf.oneHot(chosen, vocabularySize)), 1);
-      return tf.sub(picked, tf.log(tf.squeeze(total, [1]))) as tf.Tensor1D;
+      return tf.sub<tf.Tensor1D>(picked, tf.log(tf.squeeze(total, [1])));
     },
     (dy, [probabilities, ids]) => [
       tf.mul(tf.sub(tf.oneHot(ids, vocabularySize), probabilities), tf.expandDims(dy, 1)),
@@ -171,27 +168,21 @@ export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tens
  * @param sin likewise
  * @param rotation (D, D) constant with x . rotation = concat(-x[D/2:], x[:D/2])
  */
-export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D, rotation: tf.Tensor2D): tf.Tensor2D {
+export function rotary(
+  x: tf.Tensor2D,
+  cos: tf.Tensor2D,
+  sin: tf.Tensor2D,
+  rotation: tf.Tensor2D,
+): tf.Tensor2D {
   return withGradient(
     [x],
     (save) => {
       save([cos, sin, rotation]);
-      return tf.add(tf.mul(x, cos), tf.mul(tf.matMul(x, rotation), sin)) as tf.Tensor2D;
+      return tf.add<tf.Tensor2D>(tf.mul(x, cos), tf.mul(tf.matMul(x, rotation), sin));
     },
     // The rotation is skew: its transpose is its negative.
-    (dy, [c, s, r]) => [tf.sub(tf.mul(dy, c), tf.matMul(tf.mul(dy, s) as tf.Tensor2D, r as tf.Tensor2D))],
+    (dy, [c, s, r]) => [tf.sub(tf.mul(dy, c), tf.matMul(tf.mul<tf.Tensor2D>(dy, s), r as tf.Tensor2D))],
   );
-}
-
-/**
- * Batched product a (N, I, K) x b (N, K, J), or b (N, J, K) when `transposeB` -> (N, I, J).
- * wasm's batched product is a naive loop, 10 to 20 times slower than its plain one: large ones are taken apart.
- */
-export function batchMatMul(a: tf.Tensor3D, b: tf.Tensor3D, transposeB: boolean): tf.Tensor3D {
-  const isSmall = a.shape[1] < 16;
-  if (tf.getBackend() !== 'wasm' || isSmall) return tf.matMul(a, b, false, transposeB);
-  const right = tf.unstack(transposeB ? tf.transpose(b, [0, 2, 1]) : b) as tf.Tensor2D[];
-  return tf.stack((tf.unstack(a) as tf.Tensor2D[]).map((left, i) => linear(left, right[i]))) as tf.Tensor3D;
 }
 
 /** Entropy (nats) of each row of logits (M, V): (M). Not differentiated. */

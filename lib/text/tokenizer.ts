@@ -1,4 +1,14 @@
-import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import * as huggingFace from '@huggingface/tokenizers';
+
+/** What is used of the package, whose own types do not resolve under NodeNext. */
+interface HuggingFaceTokenizer {
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+  decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
+  token_to_id(token: string): number | undefined;
+}
+const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
+  Tokenizer: new (tokenizerJson: object, tokenizerConfig: object) => HuggingFaceTokenizer;
+};
 
 /** Text to token ids and back; no special tokens are added or hidden. */
 export interface Tokenizer {
@@ -22,7 +32,7 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
   });
   return {
     encode: (text) => (text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids),
-    decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids as number[], { skip_special_tokens: false })),
+    decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
     tokenId: (token) => tokenizer.token_to_id(token),
   };
 }

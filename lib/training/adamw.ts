@@ -27,7 +27,7 @@ export class AdamW {
     const next: Weights = {};
     for (const [key, weight] of Object.entries(weights)) {
       const gradient = gradients[key];
-      const [mean, variance, updated] = tf.tidy(() => {
+      const [mean, variance, updated] = tf.tidy((): tf.Tensor[] => {
         const m = ema(this.means[key], gradient, beta1);
         const v = ema(this.variances[key], tf.square(gradient), beta2);
         const denominator = tf.add(tf.div(tf.sqrt(v), correction2), epsilon);
@@ -51,7 +51,10 @@ export class AdamW {
       ['variance', this.variances],
     ] as const) {
       for (const [key, tensor] of Object.entries(tensors)) {
-        arrays.set(`${prefix}.${key}`, { shape: tensor.shape, values: (await tensor.data()) as Float32Array });
+        arrays.set(`${prefix}.${key}`, {
+          shape: tensor.shape,
+          values: (await tensor.data()) as Float32Array,
+        });
       }
     }
     arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
@@ -87,7 +90,12 @@ function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Ten
 /** Learning rate at a step: linear warm-up, then linear decay to `final` (or constant when equal to peak). */
 export function scheduledRate(
   step: number,
-  { peak, final, warmupSteps, totalSteps }: { peak: number; final: number; warmupSteps: number; totalSteps: number },
+  {
+    peak,
+    final,
+    warmupSteps,
+    totalSteps,
+  }: { peak: number; final: number; warmupSteps: number; totalSteps: number },
 ): number {
   if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
   const done = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));

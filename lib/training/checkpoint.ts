@@ -40,8 +40,11 @@ export async function saveCheckpoint<State>(
   await write('optimizer.safetensors', await optimizer.toArrays());
   await writeFileSafely(join(aside, 'state.json'), JSON.stringify(state));
   const old = `${folder}.old`;
-  await rm(old, { recursive: true, force: true });
-  if (existsSync(folder)) await rename(folder, old);
+  // Without `folder`, a kill came between the renames below: then `old` is the only whole one.
+  if (existsSync(folder)) {
+    await rm(old, { recursive: true, force: true });
+    await rename(folder, old);
+  }
   await rename(aside, folder);
   await rm(old, { recursive: true, force: true });
 }
@@ -52,8 +55,30 @@ export async function loadCheckpoint<State>(folder: string): Promise<Checkpoint<
   if (!found) return null;
   const arrays = await readSafetensors(join(found, 'trainable.safetensors'));
   return {
-    trainable: Object.fromEntries([...arrays].map(([key, { shape, values }]) => [key, tf.tensor(values, shape)])),
+    trainable: Object.fromEntries(
+      [...arrays].map(([key, { shape, values }]) => [key, tf.tensor(values, shape)]),
+    ),
     optimizer: await readSafetensors(join(found, 'optimizer.safetensors')),
     state: JSON.parse(await readFile(join(found, 'state.json'), 'utf8')) as State,
   };
+}
+
+/** Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint are run again. */
+export async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
+  if (!existsSync(path)) return;
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  const isKept = (line: string): boolean => {
+    try {
+      return (JSON.parse(line) as { step: number }).step < nextStep;
+    } catch {
+      return false; // A line cut off by a kill.
+    }
+  };
+  await writeFileSafely(
+    path,
+    lines
+      .filter(isKept)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
 }

@@ -2,7 +2,13 @@
  * Demonstrations for the supervised warm-up, written from a question's dependency graph: whole transcripts with real
  * retrieved passages, one search a turn ("sequential") or all independent sub-questions at once ("parallel").
  */
-import { independentSubQuestions, type Operation, type Passage, type Question, type SubQuestion } from '../data/question.js';
+import {
+  independentSubQuestions,
+  type Operation,
+  type Passage,
+  type Question,
+  type SubQuestion,
+} from '../data/question.js';
 import { buildPrompt, type PromptName } from '../text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../text/tags.js';
 
@@ -27,16 +33,14 @@ export interface DemonstrationOptions {
 /** The passages an environment returns for a query, best first. */
 export type Lookup = (query: string) => Passage[];
 
-export const LOOK_UP = 'Look up.';
-export const LOOK_UP_ALL = 'Look up all.';
-
 /** Nodes in an order that respects their dependencies, chain by chain, cut into search turns. */
 export function searchPlan(graph: readonly SubQuestion[], mode: 'sequential' | 'parallel'): SubQuestion[][] {
   const asked = new Set<string>();
   const turns: SubQuestion[][] = [];
   while (asked.size < graph.length) {
     const ready = graph.filter((node) => !asked.has(node.id) && node.dependsOn.every((id) => asked.has(id)));
-    if (ready.length === 0) throw new Error('Expected an acyclic dependency graph, but no sub-question can be asked.');
+    if (ready.length === 0)
+      throw new Error('Expected an acyclic dependency graph, but no sub-question can be asked.');
     const turn = mode === 'parallel' ? ready : [ready[0]];
     turn.forEach((node) => asked.add(node.id));
     turns.push(turn);
@@ -44,9 +48,20 @@ export function searchPlan(graph: readonly SubQuestion[], mode: 'sequential' | '
   return turns;
 }
 
-const fact = (node: SubQuestion): string => `${node.entity}: ${node.answers[0]}`;
+/** `birthYear` -> `birth year` */
+const attributeWords = (node: SubQuestion): string =>
+  node.attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-export const numericValue = (node: SubQuestion): number => Number.parseFloat(node.answers[0].replaceAll(',', ''));
+/** Facts of one attribute, such as `birth year: A = 1922; B = 1904.` */
+function recall(
+  nodes: readonly SubQuestion[],
+  nameOf: (node: SubQuestion) => string = (node) => node.entity,
+): string {
+  return `${attributeWords(nodes[0])}: ${nodes.map((node) => `${nameOf(node)} = ${node.answers[0]}`).join('; ')}.`;
+}
+
+export const numericValue = (node: SubQuestion): number =>
+  Number.parseFloat(node.answers[0].replaceAll(',', ''));
 
 /** The entity of the question that a final node speaks of: the root of its chain. */
 function rootOf(node: SubQuestion, graph: readonly SubQuestion[]): SubQuestion {
@@ -61,7 +76,7 @@ export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
 }
 
 export interface Verdict {
-  /** What was read, such as `A: 1922; B: 1904.` */
+  /** What was read, such as `birth year: A = 1922; B = 1904.` */
   recap: string;
   /** What follows from it, such as ` Least 1904: B.`; empty when the last fact is the answer. */
   conclusion: string;
@@ -73,9 +88,9 @@ export function verdictOf(graph: readonly SubQuestion[], operation: Operation | 
   const finals = finalNodes(graph);
   if (!operation) {
     const last = finals[finals.length - 1];
-    return { recap: `${fact(last)}.`, conclusion: '', answer: last.answers[0] };
+    return { recap: recall([last]), conclusion: '', answer: last.answers[0] };
   }
-  const recap = `${finals.map((node) => `${rootOf(node, graph).entity}: ${node.answers[0]}`).join('; ')}.`;
+  const recap = recall(finals, (node) => rootOf(node, graph).entity);
   if (operation.kind === 'same') {
     const isSame = new Set(finals.map((node) => node.answers[0])).size === 1;
     return { recap, conclusion: isSame ? ' All the same.' : ' Not the same.', answer: isSame ? 'yes' : 'no' };
@@ -96,7 +111,10 @@ function askedPart(graph: readonly SubQuestion[], turns: SubQuestion[][]): SubQu
 /** The block that the environment appends for the queries of one turn. */
 function information(turn: readonly SubQuestion[], lookup: Lookup): string {
   return printInformation(
-    turn.map((node) => ({ status: 'ok', passages: lookup(node.query).map(({ title, text }) => ({ title, text })) })),
+    turn.map((node) => ({
+      status: 'ok',
+      passages: lookup(node.query).map(({ title, text }) => ({ title, text })),
+    })),
   );
 }
 
@@ -106,17 +124,19 @@ function information(turn: readonly SubQuestion[], lookup: Lookup): string {
  */
 export function demonstrate(question: Question, lookup: Lookup, options: DemonstrationOptions): Piece[] {
   const { graph, operation } = question.metadata;
-  if (!graph) throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
+  if (!graph)
+    throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
   const context = (text: string): Piece => ({ text, weight: options.contextWeight });
   const policy = (text: string, weight = 1): Piece => ({ text, weight });
   const pieces = [context(buildPrompt(options.prompt, question.question, { form: 'short' }))];
-  if (options.mode === 'direct') {
+  const { mode } = options;
+  if (mode === 'direct') {
     const thought = printBlock('think', 'No search.');
     return [...pieces, policy(thought + printBlock('answer', question.goldenAnswers[0]))];
   }
-  const turns = searchPlan(graph, options.mode).slice(0, options.maxSearchTurns);
+  const turns = searchPlan(graph, mode).slice(0, options.maxSearchTurns);
   turns.forEach((turn, i) => {
-    const thought = i === 0 ? firstThought(turn) : `${turns[i - 1].map(fact).join('; ')}.`;
+    const thought = i === 0 ? planOf(graph, mode) : recall(turns[i - 1]);
     pieces.push(policy(printBlock('think', thought), i === 0 ? 1 : options.recapWeight));
     pieces.push(policy(printSearch(turn.map((node) => node.query))));
     pieces.push(context(information(turn, lookup)));
@@ -127,16 +147,37 @@ export function demonstrate(question: Question, lookup: Lookup, options: Demonst
   return pieces;
 }
 
-function firstThought(turn: readonly SubQuestion[]): string {
-  return turn.length > 1 ? LOOK_UP_ALL : LOOK_UP;
+/**
+ * The first thought: what is to be found out, in order, and how, such as `Need director, then birth year.` or `Need year of
+ * each, all at once.` Naming the attributes first tells the policy what to read for later.
+ */
+export function planOf(graph: readonly SubQuestion[], mode: 'sequential' | 'parallel'): string {
+  const finals = finalNodes(graph);
+  const chainOf = (node: SubQuestion): SubQuestion[] => {
+    const parent = graph.find((other) => node.dependsOn.includes(other.id));
+    return parent ? [...chainOf(parent), node] : [node];
+  };
+  const steps = chainOf(finals[0]).map(attributeWords).join(', then ');
+  if (finals.length === 1) return `Need ${steps}.`;
+  return `Need ${steps} of each, ${mode === 'parallel' ? 'all at once' : 'one by one'}.`;
 }
 
 /** Only the beginning, up to the first search: a short exercise in copying names. */
-export function copyDrill(question: Question, options: Pick<DemonstrationOptions, 'prompt' | 'contextWeight'>): Piece[] {
-  const roots = independentSubQuestions(question.metadata.graph ?? []);
+export function copyDrill(
+  question: Question,
+  options: Pick<DemonstrationOptions, 'prompt' | 'contextWeight'>,
+): Piece[] {
+  const graph = question.metadata.graph ?? [];
+  const roots = independentSubQuestions(graph);
   return [
-    { text: buildPrompt(options.prompt, question.question, { form: 'short' }), weight: options.contextWeight },
-    { text: printBlock('think', firstThought(roots)) + printSearch(roots.map((node) => node.query)), weight: 1 },
+    {
+      text: buildPrompt(options.prompt, question.question, { form: 'short' }),
+      weight: options.contextWeight,
+    },
+    {
+      text: printBlock('think', planOf(graph, 'parallel')) + printSearch(roots.map((node) => node.query)),
+      weight: 1,
+    },
   ];
 }
 
@@ -147,7 +188,10 @@ export function verdictDrill(
 ): Piece[] {
   const { recap, conclusion, answer } = verdictOf(question.metadata.graph ?? [], question.metadata.operation);
   return [
-    { text: buildPrompt(options.prompt, question.question, { form: 'short' }), weight: options.contextWeight },
+    {
+      text: buildPrompt(options.prompt, question.question, { form: 'short' }),
+      weight: options.contextWeight,
+    },
     { text: `<think> ${recap}`, weight: 0 },
     { text: `${conclusion} </think>`, weight: options.recapWeight },
     { text: printBlock('answer', answer), weight: 1 },

@@ -32,7 +32,9 @@ async function toArrays(weights: Weights): Promise<Arrays> {
 }
 
 const fromArrays = (arrays: Arrays): Weights =>
-  Object.fromEntries(Object.entries(arrays).map(([key, { shape, values }]) => [key, tf.tensor(values, shape)]));
+  Object.fromEntries(
+    Object.entries(arrays).map(([key, { shape, values }]) => [key, tf.tensor(values, shape)]),
+  );
 
 export interface GradientWorker {
   /**

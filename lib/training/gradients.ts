@@ -35,7 +35,9 @@ export function clipByGlobalNorm(gradients: Weights, maxNorm: number): { gradien
   squares.dispose();
   const scale = maxNorm / (norm + 1e-6);
   if (!(scale < 1)) return { gradients, norm };
-  const clipped = tf.tidy(() => Object.fromEntries(Object.entries(gradients).map(([k, g]) => [k, tf.mul(g, scale)])));
+  const clipped = tf.tidy(() =>
+    Object.fromEntries(Object.entries(gradients).map(([k, g]) => [k, tf.mul(g, scale)])),
+  );
   disposeWeights(gradients);
   return { gradients: clipped, norm };
 }

@@ -48,14 +48,18 @@ export interface GrpoTokens {
  * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's low-variance estimator
  * KL = exp(d) - d - 1, d = log reference - log policy. Differentiable in `logProbs`.
  */
-export function grpoLoss(logProbs: tf.Tensor1D, tokens: GrpoTokens, { clip, beta }: GrpoLossOptions): tf.Scalar {
+export function grpoLoss(
+  logProbs: tf.Tensor1D,
+  tokens: GrpoTokens,
+  { clip, beta }: GrpoLossOptions,
+): tf.Scalar {
   const ratio = tf.exp(tf.sub(logProbs, tokens.oldLogProbs));
   const unclipped = tf.mul(ratio, tokens.advantages);
   const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), tokens.advantages);
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
-  // Not tf.minimum: `where` has the gradient of the chosen side alone.
-  const surrogate = tf.where(tf.lessEqual(unclipped, clipped), unclipped, clipped);
+  // Not tf.where, whose gradient asks for one of the comparison. Equal shapes: tfjs's gradient is wrong for broadcast ones.
+  const surrogate = tf.minimum(unclipped, clipped);
   return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
 }
 

@@ -65,7 +65,8 @@ interface TrainingRow extends Sequence {
 export type GrpoMetrics = Record<string, number>;
 
 const shapeOf = (question: Question) => questionShape(question.metadata.graph ?? []);
-const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / Math.max(1, values.length);
+const mean = (values: readonly number[]): number =>
+  values.reduce((a, b) => a + b, 0) / Math.max(1, values.length);
 
 /** G rollouts of each question, rewarded, with their advantages. */
 async function rollOutGroups(
@@ -83,11 +84,17 @@ async function rollOutGroups(
   setting.policy.clearCache();
   const rewards = trajectories.map((trajectory, i) =>
     totalReward(
-      rewardInputFromTrajectory(trajectory, { goldenAnswers: trajectory.goldenAnswers, shape: shapeOf(repeated[i]) }),
+      rewardInputFromTrajectory(trajectory, {
+        goldenAnswers: trajectory.goldenAnswers,
+        shape: shapeOf(repeated[i]),
+      }),
       setting.rewards,
     ),
   );
-  const advantages = groupAdvantages(rewards.map((r) => r.total), groupSize);
+  const advantages = groupAdvantages(
+    rewards.map((r) => r.total),
+    groupSize,
+  );
   const scored = trajectories.map((trajectory, i) => ({
     ...trajectory,
     shape: shapeOf(repeated[i]),
@@ -98,12 +105,19 @@ async function rollOutGroups(
 }
 
 /** Rows of the groups that have something to teach: those whose rewards differ. */
-async function trainingRows(setting: GrpoSetting, scored: readonly ScoredTrajectory[]): Promise<TrainingRow[]> {
+async function trainingRows(
+  setting: GrpoSetting,
+  scored: readonly ScoredTrajectory[],
+): Promise<TrainingRow[]> {
   const useful = scored.filter((trajectory) => trajectory.advantage !== 0);
-  const sequences = useful.map((trajectory) => ({ tokenIds: tokenIds(trajectory), lossMask: lossMask(trajectory) }));
+  const sequences = useful.map((trajectory) => ({
+    tokenIds: tokenIds(trajectory),
+    lossMask: lossMask(trajectory),
+  }));
   const reference = await scoreSequences(setting.base, sequences, setting.config, {
     maxTokens: setting.grpo.maxTokensPerPass,
     table: setting.table,
+    temperature: setting.rollout.temperature,
   });
   return sequences.map((sequence, i) => ({
     ...sequence,
@@ -131,8 +145,16 @@ function update(
   const numTokens = rows.reduce((sum, row) => sum + row.oldLogProbs.length, 0);
   const report: UpdateReport = { loss: 0, gradNorm: 0, kl: 0, clipFraction: 0 };
   let gradients: Weights | null = null;
-  for (const group of groupByLength(rows.map((row) => row.tokenIds.length), setting.grpo.maxTokensPerPass)) {
-    const part = groupGradients(setting, adapter, group.map((i) => rows[i]), numTokens);
+  for (const group of groupByLength(
+    rows.map((row) => row.tokenIds.length),
+    setting.grpo.maxTokensPerPass,
+  )) {
+    const part = groupGradients(
+      setting,
+      adapter,
+      group.map((i) => rows[i]),
+      numTokens,
+    );
     gradients = addGradients(gradients, part.gradients);
     report.loss += part.loss;
     report.kl += part.kl * part.share;
@@ -144,7 +166,12 @@ function update(
 }
 
 /** Gradients of a group of rows of similar length, and its share of the tokens. */
-function groupGradients(setting: GrpoSetting, adapter: Weights, rows: readonly TrainingRow[], numTokens: number) {
+function groupGradients(
+  setting: GrpoSetting,
+  adapter: Weights,
+  rows: readonly TrainingRow[],
+  numTokens: number,
+) {
   const batch = packSequences(rows);
   const old = rows.flatMap((row) => row.oldLogProbs);
   const reference = rows.flatMap((row) => row.referenceLogProbs);
@@ -152,13 +179,19 @@ function groupGradients(setting: GrpoSetting, adapter: Weights, rows: readonly T
   let newest: Float32Array = new Float32Array();
   const { value, gradients } = lossAndGradients(adapter, (trainable) => {
     const weights = mergeAdapter(setting.base, trainable, setting.lora);
-    const { logProbs } = batchLogProbs(weights, batch, setting.config, setting.table);
+    const { logProbs } = batchLogProbs(
+      weights,
+      batch,
+      setting.config,
+      setting.table,
+      setting.rollout.temperature,
+    );
     newest = logProbs.dataSync<'float32'>();
     const tokens = {
       oldLogProbs: tf.tensor1d(old),
       referenceLogProbs: tf.tensor1d(reference),
       advantages: tf.tensor1d(advantages),
-      weights: tf.fill([old.length], 1 / numTokens) as tf.Tensor1D,
+      weights: tf.fill<tf.Rank.R1>([old.length], 1 / numTokens),
     };
     return grpoLoss(logProbs, tokens, setting.grpo);
   });
@@ -174,13 +207,20 @@ function miniBatches(rows: readonly TrainingRow[], count: number, random: Random
 }
 
 /** What the rollouts of a step look like, under TRL-like names. */
-function rolloutMetrics(scored: readonly ScoredTrajectory[], groupSize: number, stats: RolloutStats): GrpoMetrics {
+function rolloutMetrics(
+  scored: readonly ScoredTrajectory[],
+  groupSize: number,
+  stats: RolloutStats,
+): GrpoMetrics {
   const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
   const totals = scored.map((t) => t.rewards.total);
-  const zeroGroups = scored.filter((_, i) => i % groupSize === 0 && scored.slice(i, i + groupSize).every((t) => t.advantage === 0));
+  const zeroGroups = scored.filter(
+    (_, i) => i % groupSize === 0 && scored.slice(i, i + groupSize).every((t) => t.advantage === 0),
+  );
   const queries = (t: ScoredTrajectory): string[][] => t.searchTurns.map((turn) => turn.queries);
   const shaped = (shape: string): ScoredTrajectory[] => scored.filter((t) => t.shape === shape);
-  const ratio = (some: readonly ScoredTrajectory[]): number => mean(some.map((t) => Number(isDecomposed(queries(t)))));
+  const ratio = (some: readonly ScoredTrajectory[]): number =>
+    mean(some.map((t) => Number(isDecomposed(queries(t)))));
   return {
     reward: mean(totals),
     reward_std: Math.sqrt(mean(totals.map((r) => (r - mean(totals)) ** 2))),

@@ -9,10 +9,26 @@ interface Guard {
 
 const GUARDS: readonly Guard[] = [
   { metric: 'entropy', isBad: (x) => x < 0.001, meaning: 'entropy collapse: all samples are alike' },
-  { metric: 'kl', isBad: (x) => x > 0.5, meaning: 'far from the reference: lower the learning rate or raise beta' },
-  { metric: 'frac_reward_zero_std', isBad: (x) => x > 0.95, meaning: 'nearly no group has anything to teach' },
-  { metric: 'completions/clipped_ratio', isBad: (x) => x > 0.5, meaning: 'half of the rollouts do not end in an answer' },
-  { metric: 'turns', isBad: (x) => x < 0.5, meaning: 'the policy has stopped searching: lambdaS may be too high' },
+  {
+    metric: 'kl',
+    isBad: (x) => x > 0.5,
+    meaning: 'far from the reference: lower the learning rate or raise beta',
+  },
+  {
+    metric: 'frac_reward_zero_std',
+    isBad: (x) => x > 0.95,
+    meaning: 'nearly no group has anything to teach',
+  },
+  {
+    metric: 'completions/clipped_ratio',
+    isBad: (x) => x > 0.5,
+    meaning: 'half of the rollouts do not end in an answer',
+  },
+  {
+    metric: 'turns',
+    isBad: (x) => x < 0.5,
+    meaning: 'the policy has stopped searching: lambdaS may be too high',
+  },
   {
     metric: 'decomposition_ratio/sequential',
     isBad: (x) => x > 0.5,
@@ -26,7 +42,8 @@ const GUARDS: readonly Guard[] = [
  */
 export function alarmsOf(metrics: GrpoMetrics): string[] {
   for (const [name, value] of Object.entries(metrics)) {
-    if (!Number.isFinite(value)) throw new Error(`Expected ${name} to be a number, but got ${value}. Lower the learning rate.`);
+    if (!Number.isFinite(value))
+      throw new Error(`Expected ${name} to be a number, but got ${value}. Lower the learning rate.`);
   }
   return GUARDS.filter(({ metric, isBad }) => metric in metrics && isBad(metrics[metric])).map(
     ({ metric, meaning }) => `${metric} ${metrics[metric].toFixed(3)}: ${meaning}`,

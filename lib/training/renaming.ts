@@ -6,10 +6,105 @@ import type { Operation, Passage, Question, SubQuestion } from '../data/question
 import type { Random } from '../random.js';
 import { verdictOf } from './demonstrations.js';
 
-const ONSETS = ['B', 'Br', 'C', 'Ch', 'D', 'F', 'G', 'Gr', 'H', 'J', 'K', 'L', 'M', 'N', 'P', 'R', 'S', 'St', 'T', 'Tr', 'V', 'W', 'Z', 'Al', 'El', 'O', 'A', 'I', 'U', 'Y', 'Sh', 'Th', 'Qu'];
-const NUCLEI = ['a', 'e', 'i', 'o', 'u', 'ai', 'ea', 'ou', 'ie', 'an', 'en', 'in', 'on', 'ar', 'er', 'or', 'al', 'el'];
-const MIDDLES = ['l', 'n', 'r', 's', 't', 'm', 'd', 'b', 'k', 'v', 'g', 'll', 'nn', 'rd', 'st', 'nd', 'th', 'z', 'p', 'ck'];
-const ENDINGS = ['', 'a', 'o', 'n', 's', 'er', 'y', 'ton', 'ez', 'son', 'ia', 'us', 'ey', 'ard', 'in', 'land', 'ski', 'i', 'e', 'um'];
+const ONSETS = [
+  'B',
+  'Br',
+  'C',
+  'Ch',
+  'D',
+  'F',
+  'G',
+  'Gr',
+  'H',
+  'J',
+  'K',
+  'L',
+  'M',
+  'N',
+  'P',
+  'R',
+  'S',
+  'St',
+  'T',
+  'Tr',
+  'V',
+  'W',
+  'Z',
+  'Al',
+  'El',
+  'O',
+  'A',
+  'I',
+  'U',
+  'Y',
+  'Sh',
+  'Th',
+  'Qu',
+];
+const NUCLEI = [
+  'a',
+  'e',
+  'i',
+  'o',
+  'u',
+  'ai',
+  'ea',
+  'ou',
+  'ie',
+  'an',
+  'en',
+  'in',
+  'on',
+  'ar',
+  'er',
+  'or',
+  'al',
+  'el',
+];
+const MIDDLES = [
+  'l',
+  'n',
+  'r',
+  's',
+  't',
+  'm',
+  'd',
+  'b',
+  'k',
+  'v',
+  'g',
+  'll',
+  'nn',
+  'rd',
+  'st',
+  'nd',
+  'th',
+  'z',
+  'p',
+  'ck',
+];
+const ENDINGS = [
+  '',
+  'a',
+  'o',
+  'n',
+  's',
+  'er',
+  'y',
+  'ton',
+  'ez',
+  'son',
+  'ia',
+  'us',
+  'ey',
+  'ard',
+  'in',
+  'land',
+  'ski',
+  'i',
+  'e',
+  'um',
+];
 
 function inventedWord(random: Random): string {
   let word = random.choice(ONSETS) + random.choice(NUCLEI);
@@ -79,7 +174,13 @@ export function renameQuestion(
 ): { question: Question; renamePassage: (passage: Passage) => Passage } {
   const original = question.metadata.graph ?? [];
   const names = new Map<string, string>();
-  for (const { entity } of original) names.set(entity, inventedName(words, random));
+  const used = new Set<string>();
+  for (const { entity } of original) {
+    let fresh = inventedName(words, random);
+    while (used.has(fresh)) fresh = inventedName(words, random);
+    used.add(fresh);
+    names.set(entity, fresh);
+  }
   renameNumbers(original, names, random);
   const rename = replacer(names);
   const graph = original.map((node) => ({

@@ -1,6 +1,5 @@
 /** A GRPO run: steps with metrics, trajectories, checkpoints and guards, from a start to an adapter. */
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { configHash, type TrainConfig } from '../config.js';
@@ -16,7 +15,7 @@ import { createLruCache } from '../retrieval/cache.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { AdamW, scheduledRate } from './adamw.js';
-import { loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import { dropLinesFrom, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import { grpoStep, type GrpoMetrics, type GrpoSetting } from './grpo.js';
 import { alarmsOf } from './guards.js';
 
@@ -38,7 +37,9 @@ export function createQuestionSampler(
   mix: TrainConfig['grpo']['mix'],
 ): (random: Random, count: number) => Question[] {
   const where = (test: (shape: string, size: number) => boolean): Question[] =>
-    questions.filter(({ metadata }) => metadata.graph && test(questionShape(metadata.graph), metadata.graph.length));
+    questions.filter(
+      ({ metadata }) => metadata.graph && test(questionShape(metadata.graph), metadata.graph.length),
+    );
   const groups = [
     { weight: mix.singleHop, pool: where((shape) => shape === 'single_hop') },
     { weight: mix.sequential, pool: where((shape) => shape === 'sequential') },
@@ -47,7 +48,8 @@ export function createQuestionSampler(
       pool: where((shape, size) => shape === 'parallelizable' && size === i + 2),
     })),
   ].filter(({ weight, pool }) => weight > 0 && pool.length > 0);
-  if (groups.length === 0) throw new Error('Expected training questions with dependency graphs, but got none.');
+  if (groups.length === 0)
+    throw new Error('Expected training questions with dependency graphs, but got none.');
   const total = groups.reduce((sum, { weight }) => sum + weight, 0);
   return (random, count) =>
     Array.from({ length: count }, () => {
@@ -59,20 +61,6 @@ export function createQuestionSampler(
 interface RunState {
   nextStep: number;
   configHash: string;
-}
-
-/** Keeps the lines of steps before `nextStep`: those after the checkpoint are run again. */
-async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
-  if (!existsSync(path)) return;
-  const lines = (await readFile(path, 'utf8')).split('\n');
-  const isKept = (line: string): boolean => {
-    try {
-      return (JSON.parse(line) as { step: number }).step < nextStep;
-    } catch {
-      return false; // A line cut off by a kill.
-    }
-  };
-  await writeFileSafely(path, lines.filter(isKept).map((line) => `${line}\n`).join(''));
 }
 
 function settingOf({ config, start, retriever }: GrpoRun): GrpoSetting {
@@ -119,11 +107,16 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
   const { adapter, firstStep } = await resume(run, optimizer);
   const setting = settingOf(run);
   const drawQuestions = createQuestionSampler(run.questions, config.grpo.mix);
-  const [metricsFile, trajectoriesFile] = ['metrics.jsonl', 'trajectories.jsonl'].map((name) => join(folder, name));
+  const [metricsFile, trajectoriesFile] = ['metrics.jsonl', 'trajectories.jsonl'].map((name) =>
+    join(folder, name),
+  );
   await Promise.all([metricsFile, trajectoriesFile].map((path) => dropLinesFrom(path, firstStep)));
   let current = adapter;
   const keep = (nextStep: number): Promise<void> =>
-    saveCheckpoint<RunState>(join(folder, 'checkpoint'), current, optimizer, { nextStep, configHash: configHash(config) });
+    saveCheckpoint<RunState>(join(folder, 'checkpoint'), current, optimizer, {
+      nextStep,
+      configHash: configHash(config),
+    });
   const random = createRandom(config.seed).fork('grpo');
   for (let step = firstStep; step < config.grpo.steps; step++) {
     if (run.signal?.aborted) {
@@ -132,15 +125,27 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
     }
     const stepRandom = random.fork(step);
     const { learningRate, warmupSteps, steps, questionsPerStep } = config.grpo;
-    const result = await grpoStep(setting, current, drawQuestions(stepRandom.fork('questions'), questionsPerStep), {
-      optimizer,
-      random: stepRandom,
-      learningRate: scheduledRate(step, { peak: learningRate, final: learningRate, warmupSteps, totalSteps: steps }),
-    });
+    const result = await grpoStep(
+      setting,
+      current,
+      drawQuestions(stepRandom.fork('questions'), questionsPerStep),
+      {
+        optimizer,
+        random: stepRandom,
+        learningRate: scheduledRate(step, {
+          peak: learningRate,
+          final: learningRate,
+          warmupSteps,
+          totalSteps: steps,
+        }),
+      },
+    );
     current = result.adapter;
     const alarms = alarmsOf(result.metrics);
     await appendFile(metricsFile, `${JSON.stringify({ step, ...result.metrics, alarms })}\n`);
-    const lines = result.trajectories.map((trajectory) => `${JSON.stringify({ step, ...compact(trajectory) })}\n`);
+    const lines = result.trajectories.map(
+      (trajectory) => `${JSON.stringify({ step, ...compact(trajectory) })}\n`,
+    );
     await appendFile(trajectoriesFile, lines.join(''));
     run.onStep?.(step, result.metrics, alarms);
     if ((step + 1) % config.checkpointEvery === 0) await keep(step + 1);
@@ -155,7 +160,9 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
 /** A trajectory for the record: log-probabilities to four places. */
 function compact<T extends { segments: { logProbs?: number[] }[] }>(trajectory: T): T {
   const segments = trajectory.segments.map((segment) =>
-    segment.logProbs ? { ...segment, logProbs: segment.logProbs.map((x) => Math.round(x * 1e4) / 1e4) } : segment,
+    segment.logProbs
+      ? { ...segment, logProbs: segment.logProbs.map((x) => Math.round(x * 1e4) / 1e4) }
+      : segment,
   );
   return { ...trajectory, segments };
 }
@@ -166,6 +173,9 @@ async function saveAdapter({ config, start, folder }: GrpoRun, adapter: Weights)
   const adapterFolder = join(folder, 'adapter');
   await writeFileSafely(join(adapterFolder, 'adapter_model.safetensors'), bytes);
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-  await writeFileSafely(join(adapterFolder, 'adapter_config.json'), print(peftConfig(config.lora, `../${config.start}`)));
+  await writeFileSafely(
+    join(adapterFolder, 'adapter_config.json'),
+    print(peftConfig(config.lora, `../${config.start}`)),
+  );
   await writeFileSafely(join(adapterFolder, 'train_config.json'), print(config));
 }

@@ -5,7 +5,7 @@ import type { Model } from '../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { createRandom } from '../random.js';
 import { AdamW } from './adamw.js';
-import { loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import { dropLinesFrom, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import type { GradientWorker } from './gradient-worker.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
 import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
@@ -44,21 +44,28 @@ export async function runWarmUp(
     disposeWeights(model.weights);
     optimizer.restore(checkpoint.optimizer);
   }
+  const metricsFile = join(run.folder, 'metrics.jsonl');
+  await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
   const draw = createWarmUpSampler(data, createRandom(run.seed).fork('warm-up'));
-  const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, run.supervised, {
-    optimizer,
-    worker: options.worker,
-    firstStep: checkpoint?.state.nextStep ?? 0,
-    sample: (step) => draw(step, stageAt(run.stages, step)),
-    onStep: async (report, newest) => {
-      await appendFile(join(run.folder, 'metrics.jsonl'), `${JSON.stringify(report)}\n`);
-      options.onStep?.(report);
-      if (options.signal?.aborted || (report.step + 1) % run.checkpointEvery === 0) {
-        await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep: report.step + 1 });
-      }
-      options.signal?.throwIfAborted();
+  const weights = await trainSupervised(
+    checkpoint?.trainable ?? model.weights,
+    model.config,
+    run.supervised,
+    {
+      optimizer,
+      worker: options.worker,
+      firstStep: checkpoint?.state.nextStep ?? 0,
+      sample: (step) => draw(step, stageAt(run.stages, step)),
+      onStep: async (report, newest) => {
+        await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
+        options.onStep?.(report);
+        if (options.signal?.aborted || (report.step + 1) % run.checkpointEvery === 0) {
+          await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep: report.step + 1 });
+        }
+        options.signal?.throwIfAborted();
+      },
     },
-  });
+  );
   optimizer.dispose();
   return weights;
 }

@@ -46,16 +46,19 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
  * Log-probabilities (nats) of the masked-in tokens (M) and, when wanted, the entropies (M) of their distributions.
  * Differentiable in the weights; the caller disposes of the result. The vocabulary product is computed only where there
  * is a loss.
+ * @param temperature that the tokens were sampled at, so that the log-probabilities are those of the sampler
  */
 export function batchLogProbs(
   weights: Weights,
   batch: SequenceBatch,
   config: ModelConfig,
   table: RotaryTable,
+  temperature = 1,
 ): { logProbs: tf.Tensor1D; logits: tf.Tensor2D } {
   const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
   const hidden = selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
-  const logits = logitsOf(weights, hidden, config);
+  const plain = logitsOf(weights, hidden, config);
+  const logits = temperature === 1 ? plain : tf.div<tf.Tensor2D>(plain, temperature);
   return { logProbs: chosenLogProbs(logits, tf.tensor1d(batch.targets, 'int32')), logits };
 }
 
@@ -77,15 +80,18 @@ export async function scoreSequences(
   weights: Weights,
   sequences: readonly Sequence[],
   config: ModelConfig,
-  options: { maxTokens?: number; table?: RotaryTable } = {},
+  options: { maxTokens?: number; table?: RotaryTable; temperature?: number } = {},
 ): Promise<{ logProbs: number[]; entropies: number[] }[]> {
   const table = options.table ?? rotaryTable(config, config.maxPositionEmbeddings);
   const scored = sequences.map(() => ({ logProbs: [] as number[], entropies: [] as number[] }));
-  for (const group of groupByLength(sequences.map((s) => s.tokenIds.length), options.maxTokens ?? 8192)) {
+  for (const group of groupByLength(
+    sequences.map((s) => s.tokenIds.length),
+    options.maxTokens ?? 8192,
+  )) {
     const batch = packSequences(group.map((i) => sequences[i]));
     if (batch.positions.length === 0) continue;
     const [logProbs, entropy] = tf.tidy(() => {
-      const result = batchLogProbs(weights, batch, config, table);
+      const result = batchLogProbs(weights, batch, config, table, options.temperature);
       return [result.logProbs, entropies(result.logits)];
     });
     const [values, entropyValues] = [await logProbs.data(), await entropy.data()];

@@ -65,13 +65,16 @@ export function supervisedGradients(
 ): { loss: number; gradients: Weights } {
   let gradients: Weights | null = null;
   let loss = 0;
-  for (const group of groupByLength(rows.map((row) => row.tokenIds.length), options.maxTokensPerPass)) {
+  for (const group of groupByLength(
+    rows.map((row) => row.tokenIds.length),
+    options.maxTokensPerPass,
+  )) {
     const batch = packSequences(group.map((i) => rows[i]));
     if (batch.positions.length === 0) continue;
     const part = lossAndGradients(weights, (w) => {
       const { logProbs } = batchLogProbs(w, batch, config, options.table);
       const negated = batch.weights.map((weight) => -weight / options.totalWeight);
-      return tf.sum(tf.mul(logProbs, tf.tensor1d(negated))) as tf.Scalar;
+      return tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated)));
     });
     loss += part.value;
     gradients = addGradients(gradients, part.gradients);
@@ -128,7 +131,8 @@ export async function trainSupervised(
     worker?: GradientWorker;
   },
 ): Promise<Weights> {
-  const optimizer = callbacks.optimizer ?? new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
+  const optimizer =
+    callbacks.optimizer ?? new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
   const table = rotaryTable(config, config.maxPositionEmbeddings);
   let current = weights;
   for (let step = callbacks.firstStep ?? 0; step < options.steps; step++) {
@@ -151,7 +155,10 @@ export async function trainSupervised(
     current = optimizer.apply(current, clipped.gradients, learningRate);
     const numTokens = rows.reduce((sum, row) => sum + row.tokenIds.length, 0);
     const seconds = (performance.now() - start) / 1000;
-    await callbacks.onStep?.({ step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds }, current);
+    await callbacks.onStep?.(
+      { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds },
+      current,
+    );
   }
   if (!callbacks.optimizer) optimizer.dispose();
   tf.dispose([table.cos, table.sin, table.rotation]);

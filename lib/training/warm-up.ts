@@ -88,7 +88,7 @@ interface QuestionGroup {
 
 /** Long transcripts cost more and teach little that shorter ones do not. */
 const GROUP_WEIGHTS: Record<string, number> = {
-  'single_hop 1': 2,
+  'single_hop 1': 4,
   'sequential 2': 3,
   'sequential 3': 1,
   'sequential 4': 0.5,
@@ -100,7 +100,10 @@ const GROUP_WEIGHTS: Record<string, number> = {
 const OTHER_GROUP_WEIGHT = 0.3;
 
 /** Questions by shape and number of sub-questions. */
-function groupQuestions(questions: readonly Question[]): { all: QuestionGroup[]; comparisons: QuestionGroup[] } {
+function groupQuestions(questions: readonly Question[]): {
+  all: QuestionGroup[];
+  comparisons: QuestionGroup[];
+} {
   const groups = new Map<string, QuestionGroup>();
   for (const question of questions) {
     const graph = question.metadata.graph ?? [];
@@ -109,7 +112,9 @@ function groupQuestions(questions: readonly Question[]): { all: QuestionGroup[];
     group.questions.push(question);
     groups.set(key, group);
   }
-  const comparisons = [...groups].filter(([key]) => key.startsWith('parallelizable')).map(([, group]) => group);
+  const comparisons = [...groups]
+    .filter(([key]) => key.startsWith('parallelizable'))
+    .map(([, group]) => group);
   return { all: [...groups.values()], comparisons };
 }
 
@@ -192,7 +197,10 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
   return {
     passages: (r) => [{ text: `${r.choice(passages).contents}\n`, weight: 1 }],
     repeat: (r) => {
-      const names = Array.from({ length: 3 + r.integer(6) }, () => ` ${inventedName(source.nameWords, r)}`).join('');
+      const names = Array.from(
+        { length: 3 + r.integer(6) },
+        () => ` ${inventedName(source.nameWords, r)}`,
+      ).join('');
       return [
         { text: `${names}\n`, weight: 0 },
         { text: `${names}\n`, weight: 1 },
@@ -200,7 +208,10 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
     },
     copy: (r) => {
       const from = r.uniform() < 0.8 ? groups.comparisons : groups.all;
-      return copyDrill(practiceExercise(source, options, r, from).question, { prompt: 'drill', contextWeight });
+      return copyDrill(practiceExercise(source, options, r, from).question, {
+        prompt: 'drill',
+        contextWeight,
+      });
     },
     verdict: (r) =>
       verdictDrill(practiceExercise(source, options, r, groups.comparisons).question, {
@@ -236,7 +247,9 @@ export function createWarmUpSampler(
   random: Random,
 ): (step: number, options: WarmUpOptions) => Sequence[] {
   const entities = data.questions.flatMap((q) => (q.metadata.graph ?? []).map((node) => node.entity));
-  const nameWords = [...new Set(entities.flatMap((name) => name.split(' ')))].filter((word) => /^[A-Z]/.test(word));
+  const nameWords = [...new Set(entities.flatMap((name) => name.split(' ')))].filter((word) =>
+    /^[A-Z]/.test(word),
+  );
   const source = { ...data, groups: groupQuestions(data.questions), nameWords };
   return (step, options) => {
     const stepRandom = random.fork(`step ${step}`);
@@ -248,7 +261,10 @@ export function createWarmUpSampler(
 }
 
 /** Tags and the separator: whole tokens of the small policy's tokenizer. */
-export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
+  `<${tag}>`,
+  `</${tag}>`,
+]);
 
 /**
  * The text that the small policy's tokenizer is trained on: training passages and questions, and the numbers that the drills

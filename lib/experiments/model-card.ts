@@ -1,0 +1,159 @@
+/** Model cards: what a start has been trained on and what it can do, measured on the questions kept for tuning. */
+import { join } from 'node:path';
+import { rolloutConfigOf, type MethodName, type RolloutConfig, type StartName } from '../config.js';
+import { evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
+import { LocalPolicy } from '../policy/local-policy.js';
+import { loadModel, writeFileSafely } from '../policy/model-folder.js';
+import { numParameters } from '../policy/model-config.js';
+import { disposeWeights } from '../policy/weights.js';
+import type { WarmUpRun } from '../training/run-warm-up.js';
+import { startFolder, type World } from './world.js';
+
+interface CardOptions {
+  seed: number;
+  recipe: Pick<WarmUpRun, 'supervised' | 'stages'>;
+  checkpoints?: string;
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((a, b) => a + b, 0) / Math.max(1, values.length);
+
+/** One way of asking a start. */
+interface Trial {
+  title: string;
+  rollout: RolloutConfig;
+  temperature: number;
+}
+
+/** The drill prompt shows the skill, the others the habit; sampling shows what reinforcement can find. */
+const TRIALS: readonly Trial[] = [
+  {
+    title: 'drill prompt, greedy',
+    rollout: { ...rolloutConfigOf('parallelsearch'), prompt: 'drill' },
+    temperature: 0,
+  },
+  ...(['search-r1', 'parallelsearch'] as MethodName[]).flatMap((method) =>
+    [0, 1].map((temperature) => ({
+      title: `${rolloutConfigOf(method).prompt} prompt, ${temperature === 0 ? 'greedy' : 'sampled'}`,
+      rollout: rolloutConfigOf(method),
+      temperature,
+    })),
+  ),
+  { title: 'r1 prompt, greedy', rollout: rolloutConfigOf('r1'), temperature: 0 },
+];
+
+/** Kinds of question, in the order of the card. */
+const KINDS: readonly { title: string; has: (m: Measurement) => boolean }[] = [
+  { title: 'one hop', has: (m) => m.subset === 'single_hop' },
+  { title: 'sequential', has: (m) => m.subset === 'sequential' },
+  ...[2, 3, 4, 5].map((size) => ({
+    title: `compare ${size}`,
+    has: (m: Measurement) => m.entitiesCompared === size,
+  })),
+  { title: 'hybrid', has: (m) => m.subset === 'hybrid' },
+];
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+/** A table of one trial: a line a kind of question. */
+function trialTable(measurements: readonly Measurement[]): string {
+  const lines = KINDS.map(({ title, has }) => {
+    const some = measurements.filter(has);
+    const share = (value: (m: Measurement) => number): string => mean(some.map(value)).toFixed(2);
+    return row([
+      title,
+      String(some.length),
+      share((m) => m.em),
+      share((m) => Number(m.formatOk)),
+      share((m) => Number(m.decomposed)),
+      share((m) => m.modelCalls),
+    ]);
+  });
+  return [
+    row(['questions', 'n', 'EM', 'valid', 'decomposed', 'model calls']),
+    row(Array<string>(6).fill('---')),
+    ...lines,
+  ].join('\n');
+}
+
+/** The recipe's stages, with the share of each kind of row in percent. */
+function stageTable({ stages }: CardOptions['recipe']): string {
+  const kinds = Object.keys(stages[0].options.mix) as (keyof (typeof stages)[0]['options']['mix'])[];
+  const lines = stages.map(({ steps, options }, i) =>
+    row([
+      String(i + 1),
+      String(steps),
+      String(options.rowsPerStep),
+      ...kinds.map((kind) => `${Math.round(100 * options.mix[kind])} %`),
+    ]),
+  );
+  const head = ['stage', 'steps', 'rows a step', ...kinds];
+  return [row(head), row(head.map(() => '---')), ...lines].join('\n');
+}
+
+const INTRODUCTIONS: Record<StartName, string> = {
+  base:
+    'A small language model that has read passages and practised, under a prompt of its own ("Practice."), to copy names, to read ' +
+    'facts, to compare and to go through whole transcripts. Of transcripts under the prompts that reinforcement learning uses it has ' +
+    'seen little, and as often as not those prompts were followed by plain text.',
+  instruct:
+    'The base start, trained on with demonstrations under the prompts that reinforcement learning uses: all of them one by one under ' +
+    'Search-R1’s prompt, and a fifth of the parallelizable ones decomposed under the parallel prompt.',
+};
+
+const ROWS = `Kinds of rows: *passages* of the mini-wiki that no held-out question needs; *repeat*, a list of names twice; *copy*, question to first
+search; *verdict*, recap to conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHabit* and
+*parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
+*ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
+numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
+
+/** Measures a start on the dev split and writes its `README.md`. */
+export async function writeStartCard(start: StartName, world: World, options: CardOptions): Promise<void> {
+  const folder = startFolder(start, options.checkpoints);
+  const model = await loadModel(folder);
+  const policy = new LocalPolicy(start, model.weights, model.config, model.tokenizer);
+  const questions = world.questions.filter(({ split }) => split === 'dev');
+  const sections: string[] = [];
+  for (const { title, rollout, temperature } of TRIALS) {
+    const measurements = await evaluatePolicy(policy, world.retriever, questions, {
+      rollout,
+      temperature,
+      batchSize: 128,
+      clearCache: () => policy.clearCache(),
+    });
+    sections.push(`### ${title}\n\n${trialTable(measurements)}`);
+  }
+  policy.dispose();
+  disposeWeights(model.weights);
+  const { supervised } = options.recipe;
+  const card = `---
+license: apache-2.0
+language: en
+pipeline_tag: text-generation
+---
+
+# ${start}: a starting point of the embedded scale
+
+${INTRODUCTIONS[start]}
+
+A Llama-type decoder of ${numParameters(model.config).toLocaleString('en')} parameters (${model.config.numLayers} layers, width ${model.config.hiddenSize}), with a byte-level BPE tokenizer of
+${model.config.vocabSize} tokens trained on the training text. \`transformers\` loads the folder.
+
+## Training
+
+${supervised.steps} steps of AdamW (learning rate ${supervised.learningRate} falling to ${supervised.finalLearningRate}), seed ${options.seed}.
+
+${stageTable(options.recipe)}
+
+${ROWS}
+
+## What it can do
+
+On the ${questions.length} questions of the dev split, at most ${rolloutConfigOf('search-r1').maxSearchTurns} search turns, one passage a query.
+
+${sections.join('\n\n')}
+
+Made for experiments on reinforcement learning in a small world; it knows nothing else.
+`;
+  await writeFileSafely(join(folder, 'README.md'), card);
+}

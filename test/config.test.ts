@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import {
+  configHash,
+  METHOD_NAMES,
+  METHODS,
+  parseTrainConfig,
+  rolloutConfigOf,
+  trainingPreset,
+  type TrainConfig,
+} from '../lib/config.js';
+
+const MINIMAL = {
+  method: 'parallelsearch',
+  start: 'base',
+  rollout: { prompt: 'parallel', splitQueries: true },
+  rewards: { preset: 'paper' },
+  grpo: { steps: 10 },
+};
+
+/** Every path to a plain value. */
+function pathsOf(value: unknown, path: string[] = []): string[][] {
+  if (value === null || typeof value !== 'object') return [path];
+  return Object.entries(value).flatMap(([key, item]) => pathsOf(item, [...path, key]));
+}
+
+/** A copy in which the value at a path is another one. */
+function changedAt(config: object, path: string[]): object {
+  const copy = structuredClone(config);
+  let at = copy as Record<string, unknown>;
+  for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>;
+  const last = path[path.length - 1];
+  const old = at[last];
+  at[last] = typeof old === 'number' ? old + 1 : typeof old === 'boolean' ? !old : `${String(old)}x`;
+  return copy;
+}
+
+/** The same with keys in the opposite order, at every depth. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, item]) => [key, reversed(item)]),
+  );
+}
+
+describe('parseTrainConfig', () => {
+  it("fills in the paper's settings where nothing is said", () => {
+    const { grpo, rollout } = parseTrainConfig(MINIMAL);
+    expect(grpo).toMatchObject({ clip: 0.2, beta: 0.001, temperature: 1, steps: 10 });
+    expect(rollout).toMatchObject({ maxSearchTurns: 4, topP: 1, promptForm: 'short' });
+    expect(
+      grpo.mix.singleHop + grpo.mix.sequential + grpo.mix.comparisons.reduce((a, b) => a + b),
+    ).toBeCloseTo(1, 12);
+  });
+
+  it('reads its own output', () => {
+    const config = parseTrainConfig(MINIMAL);
+    expect(parseTrainConfig(JSON.parse(JSON.stringify(config)))).toEqual(config);
+  });
+
+  it.each([
+    ['at the top', { ...MINIMAL, sede: 1 }, 'sede'],
+    ['in grpo', { ...MINIMAL, grpo: { steps: 1, learningrate: 1 } }, 'learningrate'],
+    ['in the mix', { ...MINIMAL, grpo: { steps: 1, mix: { singlehop: 1 } } }, 'singlehop'],
+    ['in rewards', { ...MINIMAL, rewards: { preset: 'paper', lambda_d: 1 } }, 'lambda_d'],
+    ['in rollout', { ...MINIMAL, rollout: { ...MINIMAL.rollout, topk: 3 } }, 'topk'],
+    ['in lora', { ...MINIMAL, lora: { r: 8 } }, '"r"'],
+  ])('refuses an unknown key %s, and names it', (_, json, key) => {
+    expect(() => parseTrainConfig(json)).toThrow('Expected a training configuration, but');
+    expect(() => parseTrainConfig(json)).toThrow(key);
+  });
+
+  it.each([
+    ['groupSize', 1],
+    ['steps', 0],
+    ['clip', 0],
+    ['learningRate', -1],
+    ['temperature', 0],
+    ['beta', -0.1],
+  ])('refuses grpo.%s = %d', (key, value) => {
+    expect(() => parseTrainConfig({ ...MINIMAL, grpo: { steps: 1, [key]: value } })).toThrow(`grpo.${key}`);
+  });
+
+  it('names every field that does not fit', () => {
+    const parse = (): unknown => parseTrainConfig({ ...MINIMAL, seed: 'x', checkpointEvery: 0 });
+    expect(parse).toThrow('seed');
+    expect(parse).toThrow('checkpointEvery');
+  });
+});
+
+describe('configHash', () => {
+  const config: TrainConfig = parseTrainConfig({
+    ...MINIMAL,
+    rewards: { preset: 'paper', lambdaD: 0.1, lambdaS: 0.2, lambdaF: 0.3, alpha: 2 },
+  });
+
+  it('is twelve hex digits', () => {
+    expect(configHash(config)).toMatch(/^[0-9a-f]{12}$/);
+  });
+
+  it('changes with any setting', () => {
+    const paths = pathsOf(config);
+    expect(paths.length).toBeGreaterThan(25);
+    const hashes = paths.map((path) => configHash(changedAt(config, path)));
+    expect(new Set([...hashes, configHash(config)]).size).toBe(paths.length + 1);
+  });
+
+  it('does not change with the order of keys', () => {
+    expect(JSON.stringify(reversed(config))).not.toBe(JSON.stringify(config));
+    expect(configHash(reversed(config) as object)).toBe(configHash(config));
+  });
+
+  it('does change with the order of a list', () => {
+    expect(configHash({ a: [1, 2] })).not.toBe(configHash({ a: [2, 1] }));
+  });
+});
+
+describe('presets', () => {
+  it('train Search-R1 and ParallelSearch alike but for prompt, splitting and rewards', () => {
+    const [searchR1, parallel] = (['search-r1', 'parallelsearch'] as const).map((m) =>
+      trainingPreset(m, 'base', 3),
+    );
+    expect(searchR1.rollout).toMatchObject({ prompt: 'search-r1', splitQueries: false });
+    expect(parallel.rollout).toMatchObject({ prompt: 'parallel', splitQueries: true });
+    expect([searchR1.rewards.preset, parallel.rewards.preset]).toEqual(['search-r1', 'paper']);
+    const { prompt, splitQueries } = parallel.rollout;
+    expect({
+      ...searchR1,
+      method: 'parallelsearch',
+      rewards: { preset: 'paper' },
+      rollout: { ...searchR1.rollout, prompt, splitQueries },
+    }).toEqual(parallel);
+    expect(parallel).toMatchObject({ start: 'base', seed: 3 });
+  });
+
+  it('have a rollout for every method, without search for r1 alone', () => {
+    for (const method of METHOD_NAMES) {
+      const rollout = rolloutConfigOf(method);
+      expect(rollout.prompt).toBe(METHODS[method].prompt);
+      expect(rollout.maxSearchTurns).toBe(method === 'r1' ? 0 : 4);
+    }
+  });
+});

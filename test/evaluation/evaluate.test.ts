@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { coverage, evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
+import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { printInformation } from '../../lib/text/tags.js';
+import { scriptedPolicy } from '../rollout/scripted-policy.js';
+import { COMPARISON, HYBRID, PASSAGES, SEQUENTIAL, SINGLE } from '../training/tiny.js';
+
+const INFORMATION = printInformation([{ status: 'ok', passages: [{ title: 'T', text: 'x' }] }]);
+const search = (...queries: string[]): string =>
+  `<think> a </think><search> ${queries.join(' ## ')} </search>`;
+const answer = (text: string): string => `<think> b </think><answer> ${text} </answer>`;
+
+/** A trajectory in which every text but the last is a search that was executed. */
+function trajectoryOf(question: typeof SINGLE, ...texts: string[]): Trajectory {
+  const policy = (text: string): Segment => ({
+    kind: 'policy',
+    text,
+    tokenIds: [1, 2, 3],
+    logProbs: [0, 0, 0],
+  });
+  const information: Segment = { kind: 'information', text: INFORMATION, tokenIds: [9, 9] };
+  const segments = texts.flatMap((text, i) =>
+    i < texts.length - 1 ? [policy(text), information] : [policy(text)],
+  );
+  return {
+    questionId: question.id,
+    question: question.question,
+    goldenAnswers: question.goldenAnswers,
+    segments: [{ kind: 'prompt', text: 'P', tokenIds: [5] }, ...segments],
+    searchTurns: [],
+    modelCalls: texts.length,
+    finish: 'answer',
+  };
+}
+
+describe('coverage', () => {
+  it('is the share of independent sub-questions that some search asks, together or one by one', () => {
+    expect(coverage(COMPARISON, [['Ada Stone', 'Bo Reed', 'Cy Hill']])).toBe(1);
+    expect(coverage(COMPARISON, [['Ada Stone'], ['when was bo reed born'], ['Cy Hill']])).toBe(1);
+    expect(coverage(COMPARISON, [['Ada Stone', 'Ada Stone']])).toBeCloseTo(1 / 3, 12);
+    expect(coverage(COMPARISON, [])).toBe(0);
+  });
+
+  it('wants the whole name as words', () => {
+    expect(coverage(COMPARISON, [['Ada'], ['Bo Reeds'], ['Bo Cy', 'Hill']])).toBe(0);
+    expect(coverage(COMPARISON, [['the "Ada Stone"!']])).toBeCloseTo(1 / 3, 12);
+  });
+
+  it('looks at the roots only: a later hop cannot be asked at once', () => {
+    expect(coverage(SEQUENTIAL, [['Red River']])).toBe(1);
+    expect(coverage(HYBRID, [['Red River'], ['Bo Reed']])).toBe(0.5);
+    expect(coverage({ ...SINGLE, metadata: {} }, [['x']])).toBe(0);
+  });
+});
+
+describe('measure', () => {
+  it('measures a comparison asked at once: two model calls, the shortest way', () => {
+    const queries = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
+    expect(measure(COMPARISON, trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.')))).toEqual(
+      {
+        questionId: 'comparison',
+        benchmark: 'hotpotqa',
+        type: 'comparison',
+        subset: 'parallelizable',
+        entitiesCompared: 3,
+        em: 1,
+        f1: 1,
+        formatOk: true,
+        turns: 1,
+        modelCalls: 2,
+        decomposed: true,
+        coverage: 1,
+        criticalPathRatio: 1,
+        responseTokens: 6,
+        answer: 'the Bo Reed.',
+      },
+    );
+  });
+
+  it('measures the same asked one by one: four calls, twice the shortest way', () => {
+    const texts = [search('Ada Stone'), search('Bo Reed'), search('Cy Hill'), answer('Cy Hill')];
+    expect(measure(COMPARISON, trajectoryOf(COMPARISON, ...texts))).toMatchObject({
+      em: 0,
+      turns: 3,
+      modelCalls: 4,
+      decomposed: false,
+      coverage: 1,
+      criticalPathRatio: 2,
+    });
+  });
+
+  it('divides by the depth of the graph plus one: a chain of two takes three calls', () => {
+    const texts = [search('Red River'), search('Bo Reed'), answer('1904')];
+    expect(measure(SEQUENTIAL, trajectoryOf(SEQUENTIAL, ...texts))).toMatchObject({
+      subset: 'sequential',
+      entitiesCompared: 0,
+      em: 1,
+      criticalPathRatio: 1,
+    });
+  });
+
+  it('does not count a search that was not executed, nor what the environment wrote', () => {
+    const unfinished = trajectoryOf(SINGLE, search('Cy Hill'), search('Cy Hill', 'more'));
+    expect(measure(SINGLE, unfinished)).toMatchObject({
+      answer: null,
+      em: 0,
+      f1: 0,
+      formatOk: false,
+      turns: 1,
+      modelCalls: 2,
+      decomposed: false,
+    });
+  });
+
+  it('refuses a question without a graph', () => {
+    expect(() => measure({ ...SINGLE, metadata: {} }, trajectoryOf(SINGLE, answer('x')))).toThrow(
+      'Expected question single to have a dependency graph',
+    );
+  });
+});
+
+describe('evaluatePolicy', () => {
+  const scripts = {
+    [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
+    [SINGLE.question]: [answer('1960')],
+    [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
+  };
+  const questions = [COMPARISON, SINGLE, SEQUENTIAL];
+  const rollout = {
+    prompt: 'parallel' as const,
+    promptForm: 'short' as const,
+    maxSearchTurns: 4,
+    topK: 1,
+    splitQueries: true,
+    maxSubQueries: 8,
+    maxNewTokens: 50,
+    topP: 1,
+    retrievalTimeoutMs: 1000,
+  };
+
+  it.each([1, 2, 10])(
+    'gives a measurement a question, in their order, greedily, with batches of %i',
+    async (batchSize) => {
+      const policy = scriptedPolicy(scripts);
+      const done: number[] = [];
+      let cleared = 0;
+      const measurements = await evaluatePolicy(policy, createBm25Retriever(PASSAGES), questions, {
+        rollout,
+        batchSize,
+        onBatch: (count) => done.push(count),
+        clearCache: () => cleared++,
+      });
+      expect(measurements.map(({ questionId, em, modelCalls }) => [questionId, em, modelCalls])).toEqual([
+        ['comparison', 1, 2],
+        ['single', 1, 1],
+        ['sequential', 1, 3],
+      ]);
+      expect(done.at(-1)).toBe(3);
+      expect(cleared).toBe(Math.ceil(3 / batchSize));
+      expect(new Set(policy.options.map(({ temperature }) => temperature))).toEqual(new Set([0]));
+    },
+  );
+
+  it('stops at the signal, with its reason', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    const evaluating = evaluatePolicy(scriptedPolicy(scripts), createBm25Retriever(PASSAGES), questions, {
+      rollout,
+      batchSize: 2,
+      signal,
+    });
+    await expect(evaluating).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,177 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  arraysFromAdapter,
+  createAdapter,
+  disposeMerged,
+  mergeAdapter,
+  mergePeftArrays,
+  peftConfig,
+} from '../../lib/policy/lora.js';
+import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
+import { arraysFromWeights, disposeWeights, type Weights } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { CONFIG, tinyModel } from '../training/tiny.js';
+
+const LORA = { rank: 3, alpha: 6 };
+let base: Weights;
+let table: RotaryTable;
+beforeAll(async () => {
+  await useBackend('wasm');
+  table = rotaryTable(CONFIG, 16);
+});
+beforeEach(() => {
+  base = tinyModel().weights;
+});
+afterEach(() => disposeWeights(base));
+
+function logits(weights: Weights): Float32Array {
+  return tf.tidy(() => {
+    const hidden = forward(weights, tf.tensor2d([[5, 9, 77, 140]], [1, 4], 'int32'), CONFIG, table);
+    return logitsOf(weights, hidden, CONFIG).dataSync<'float32'>();
+  });
+}
+
+const apart = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+  Math.max(...Array.from(a, (x, i) => Math.abs(x - b[i])));
+
+/** A fresh adapter with B set to normal deviates, as if it had been trained. */
+function trainedAdapter(): Weights {
+  const random = createRandom('trained');
+  return Object.fromEntries(
+    Object.entries(createAdapter(CONFIG, LORA, createRandom(1))).map(([key, t]) => {
+      if (!key.endsWith('.B')) return [key, t];
+      const values = Array.from({ length: t.size }, () => 0.3 * random.normal());
+      t.dispose();
+      return [key, tf.tensor(values, t.shape)];
+    }),
+  );
+}
+
+describe('a fresh adapter', () => {
+  it('leaves the logits exactly as they are', () => {
+    const merged = mergeAdapter(base, createAdapter(CONFIG, LORA, createRandom(1)), LORA);
+    expect(logits(merged)).toEqual(logits(base));
+  });
+
+  it('has an A and a B of the rank for every matrix, and nothing for gains and embeddings', () => {
+    const adapter = createAdapter(CONFIG, LORA, createRandom(1));
+    const matrices = Object.keys(base).filter((key) => /\.(qkv|o|gateUp|down)$/.test(key));
+    expect(Object.keys(adapter).sort()).toEqual(matrices.flatMap((key) => [`${key}.A`, `${key}.B`]).sort());
+    for (const key of matrices) {
+      expect(adapter[`${key}.A`].shape).toEqual([base[key].shape[0], LORA.rank]);
+      expect(adapter[`${key}.B`].shape).toEqual([LORA.rank, base[key].shape[1]]);
+      expect(tf.max(tf.abs(adapter[`${key}.A`])).dataSync()[0]).toBeGreaterThan(0);
+    }
+  });
+
+  it('is the same for the same seed', () => {
+    const [a, b] = [1, 1].map((seed) => createAdapter(CONFIG, LORA, createRandom(seed)));
+    for (const key of Object.keys(a)) expect(a[key].dataSync()).toEqual(b[key].dataSync());
+  });
+});
+
+describe('mergeAdapter', () => {
+  it('adds alpha / rank * A B to the matrices and takes over the rest, within 1e-5', () => {
+    const adapter = trainedAdapter();
+    const merged = mergeAdapter(base, adapter, LORA);
+    const expected = tf.tidy(() =>
+      tf
+        .add(
+          base['0.o'],
+          tf.mul(2, tf.matMul(adapter['0.o.A'] as tf.Tensor2D, adapter['0.o.B'] as tf.Tensor2D)),
+        )
+        .dataSync(),
+    );
+    expect(apart(merged['0.o'].dataSync(), expected)).toBeLessThan(1e-5);
+    expect(merged.embed).toBe(base.embed);
+    expect(apart(logits(merged), logits(base))).toBeGreaterThan(0.01);
+  });
+
+  it('is disposed of without the base', () => {
+    const adapter = trainedAdapter();
+    const before = tf.memory().numTensors;
+    const merged = tf.tidy(() => mergeAdapter(base, adapter, LORA));
+    disposeMerged(merged, base);
+    expect(tf.memory().numTensors).toBe(before);
+    expect(base['0.o'].isDisposed).toBe(false);
+  });
+});
+
+describe("PEFT's arrays", () => {
+  it('merge to the weights that the adapter merges to, within 1e-5', async () => {
+    const adapter = trainedAdapter();
+    const arrays = await arraysFromAdapter(adapter, CONFIG, LORA);
+    const expected = mergeAdapter(base, adapter, LORA);
+    const before = tf.memory().numTensors;
+    const merged = mergePeftArrays(base, arrays, CONFIG, LORA);
+    for (const key of Object.keys(base)) {
+      expect(apart(merged[key].dataSync(), expected[key].dataSync()), key).toBeLessThan(1e-5);
+    }
+    disposeMerged(merged, base);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("have PEFT's names and layout: W + scale * B A for each Hugging Face module, within 1e-5", async () => {
+    const adapter = trainedAdapter();
+    const arrays = await arraysFromAdapter(adapter, CONFIG, LORA);
+    const [old, merged] = await Promise.all(
+      [base, mergeAdapter(base, adapter, LORA)].map((weights) => arraysFromWeights(weights, CONFIG)),
+    );
+    const modules = [...old.keys()].filter((name) => name.includes('_proj'));
+    expect(arrays.size).toBe(2 * modules.length);
+    for (const name of modules) {
+      const side = (letter: string): tf.Tensor2D => {
+        const { shape, values } = arrays.get(
+          `base_model.model.${name.replace('.weight', '')}.lora_${letter}.weight`,
+        )!;
+        return tf.tensor2d(values, shape as [number, number]);
+      };
+      const expected = tf.add(
+        tf.tensor(old.get(name)!.values, old.get(name)!.shape),
+        tf.mul(2, tf.matMul(side('B'), side('A'))),
+      );
+      expect(apart(merged.get(name)!.values, expected.dataSync()), name).toBeLessThan(1e-5);
+    }
+  });
+
+  it('may have an A of their own in each module', async () => {
+    const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
+    const name = 'base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight';
+    const own = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
+    const merged = mergePeftArrays(base, own, CONFIG, LORA);
+    const [keys, untouched] = [merged, base].map((w) => tf.slice(w['0.qkv'], [0, 16], [16, 8]).dataSync());
+    expect(apart(keys, untouched)).toBe(0);
+    const [queries, old] = [merged, base].map((w) => tf.slice(w['0.qkv'], [0, 0], [16, 16]).dataSync());
+    expect(apart(queries, old)).toBeGreaterThan(0.01);
+  });
+
+  it('name a tensor that is missing or of another shape', async () => {
+    const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
+    const name = 'base_model.model.model.layers.1.mlp.up_proj.lora_B.weight';
+    const without = new Map([...arrays].filter(([key]) => key !== name));
+    expect(() => mergePeftArrays(base, without, CONFIG, LORA)).toThrow(
+      `Expected the adapter to hold ${name}, but it does not.`,
+    );
+    expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
+      'lora_B.weight to be of shape [16, 2], but got [16, 3].',
+    );
+  });
+});
+
+describe('peftConfig', () => {
+  it('names rank, alpha and the modules that are adapted', async () => {
+    const config = peftConfig(LORA, '../base');
+    expect(config).toMatchObject({
+      peft_type: 'LORA',
+      r: 3,
+      lora_alpha: 6,
+      base_model_name_or_path: '../base',
+      bias: 'none',
+    });
+    const names = [...(await arraysFromAdapter(trainedAdapter(), CONFIG, LORA)).keys()];
+    const modules = new Set(names.map((name) => /\.(\w+)\.lora_/.exec(name)![1]));
+    expect([...modules].sort()).toEqual([...(config.target_modules as string[])].sort());
+  });
+});

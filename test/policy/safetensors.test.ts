@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import {
+  floatToHalf,
+  halfToFloat,
+  parseSafetensors,
+  printSafetensors,
+} from '../../lib/policy/safetensors.js';
+
+/** Halves with their bits, from IEEE 754. */
+const KNOWN: [number, number][] = [
+  [0, 0x0000],
+  [-0, 0x8000],
+  [1, 0x3c00],
+  [-2, 0xc000],
+  [0.333251953125, 0x3555],
+  [65504, 0x7bff],
+  [2 ** -14, 0x0400],
+  [2 ** -14 - 2 ** -24, 0x03ff],
+  [2 ** -24, 0x0001],
+  [-(2 ** -24), 0x8001],
+  [Infinity, 0x7c00],
+  [-Infinity, 0xfc00],
+];
+
+describe('half precision', () => {
+  it.each(KNOWN)('%d has the bits of IEEE 754, both ways', (value, bits) => {
+    expect(floatToHalf(value)).toBe(bits);
+    expect(halfToFloat(bits)).toBe(value);
+  });
+
+  it.each([
+    ['a tie goes to even, down', 1 + 2 ** -11, 0x3c00],
+    ['a tie goes to even, up', 1 + 3 * 2 ** -11, 0x3c02],
+    ['just over a tie goes up', 1 + 2 ** -11 + 2 ** -20, 0x3c01],
+    ['a carry moves into the exponent', 2 - 2 ** -12, 0x4000],
+    ['a subnormal tie goes to even, down to zero', 2 ** -25, 0x0000],
+    ['a subnormal just over the tie goes up', 2 ** -25 * 1.001, 0x0001],
+    ['a subnormal tie goes to even, up', 3 * 2 ** -25, 0x0002],
+    ['the largest subnormal carries into the smallest normal', 2 ** -14 - 2 ** -26, 0x0400],
+    ['too small is zero', 2 ** -26, 0x0000],
+    ['a float32 subnormal is zero', 2 ** -140, 0x0000],
+    ['half way over the largest is infinite', 65520, 0x7c00],
+    ['less than half way over is the largest', 65519.99, 0x7bff],
+    ['far over the largest is infinite', -1e30, 0xfc00],
+  ])('%s', (_, value, bits) => {
+    expect(floatToHalf(value)).toBe(bits);
+  });
+
+  it('keeps a number that is none', () => {
+    expect(halfToFloat(floatToHalf(NaN))).toBeNaN();
+  });
+
+  it('gives back all 63,488 finite halves', () => {
+    let wrong = 0;
+    for (let bits = 0; bits < 0x10000; bits++) {
+      if (((bits >> 10) & 31) !== 31 && floatToHalf(halfToFloat(bits)) !== bits) wrong++;
+    }
+    expect(wrong).toBe(0);
+  });
+});
+
+const tensors = new Map([
+  ['a', { shape: [2, 2], values: Float32Array.of(1, -2.5, 1 / 3, 1e-7) }],
+  ['leer.ü', { shape: [0], values: new Float32Array() }],
+  ['b', { shape: [3], values: Float32Array.of(3, 4, 65504) }],
+]);
+
+/** A file with a header of one's own and some bytes. */
+function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
+  const json = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
+  const file = new Uint8Array(8 + json.length + bytes.length);
+  new DataView(file.buffer).setBigUint64(0, BigInt(json.length), true);
+  file.set(json, 8);
+  file.set(Array.from(bytes), 8 + json.length);
+  return file;
+}
+
+describe('printSafetensors and parseSafetensors', () => {
+  it('give back float32 bit by bit, in order', () => {
+    const back = parseSafetensors(printSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }));
+    expect([...back]).toEqual([...tensors]);
+  });
+
+  it('give back halves rounded to 11 bits', () => {
+    const back = parseSafetensors(printSafetensors(tensors, { storage: 'F16' }));
+    expect([...back.get('a')!.values]).toEqual([1, -2.5, 0.333251953125, halfToFloat(floatToHalf(1e-7))]);
+    expect([...back.get('b')!.values]).toEqual([3, 4, 65504]);
+  });
+
+  it('write a header of a multiple of 8 bytes with the offsets and the metadata', () => {
+    const file = printSafetensors(new Map([['b', tensors.get('b')!]]), {
+      storage: 'F16',
+      metadata: { note: 'x' },
+    });
+    const length = Number(new DataView(file.buffer).getBigUint64(0, true));
+    expect(length % 8).toBe(0);
+    expect(JSON.parse(new TextDecoder().decode(file.subarray(8, 8 + length)))).toEqual({
+      __metadata__: { format: 'pt', note: 'x' },
+      b: { dtype: 'F16', shape: [3], data_offsets: [0, 6] },
+    });
+    expect(file.length).toBe(8 + length + 6);
+  });
+
+  it('read BF16, the upper half of a float32', () => {
+    const header = { x: { dtype: 'BF16', shape: [3], data_offsets: [0, 6] } };
+    const file = fileOf(header, [0x80, 0x3f, 0x20, 0xc1, 0x49, 0x40]);
+    expect([...parseSafetensors(file).get('x')!.values]).toEqual([1, -10, 3.140625]);
+  });
+
+  it('read a part of a larger buffer', () => {
+    const file = printSafetensors(tensors, { storage: 'F32' });
+    const shifted = new Uint8Array(file.length + 3);
+    shifted.set(file, 3);
+    expect(parseSafetensors(shifted.subarray(3)).get('b')!.values).toEqual(tensors.get('b')!.values);
+  });
+
+  it('refuse what is no safetensors file', () => {
+    expect(() => parseSafetensors(new Uint8Array(4))).toThrow('Expected a safetensors file');
+    expect(() => parseSafetensors(new Uint8Array(100).fill(255))).toThrow('Expected a safetensors file');
+    expect(() => parseSafetensors(fileOf('{"x": '))).toThrow('JSON');
+  });
+
+  it('name the tensor of another type, and one that is cut off', () => {
+    const integer = fileOf({ ids: { dtype: 'I64', shape: [1], data_offsets: [0, 8] } }, new Uint8Array(8));
+    expect(() => parseSafetensors(integer)).toThrow(
+      'Expected tensor ids to be F32, F16 or BF16, but got I64.',
+    );
+    const cut = printSafetensors(tensors, { storage: 'F32' }).subarray(0, -4);
+    expect(() => parseSafetensors(cut)).toThrow(/Expected \d+ bytes for tensor b, but got \d+/);
+  });
+});

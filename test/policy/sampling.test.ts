@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { sampleToken } from '../../lib/policy/sampling.js';
+import { createRandom } from '../../lib/random.js';
+
+const LOGITS = [1.2, -0.3, 3.1, 0, 2.2, -4];
+/** Probabilities at a temperature, computed plainly. */
+function softmax(temperature: number): number[] {
+  const exponentials = LOGITS.map((x) => Math.exp(x / temperature));
+  const total = exponentials.reduce((a, b) => a + b);
+  return exponentials.map((x) => x / total);
+}
+
+function counts(options: { temperature: number; topP: number }, draws: number, seed: string): number[] {
+  const random = createRandom(seed);
+  const seen = LOGITS.map(() => 0);
+  for (let i = 0; i < draws; i++) seen[sampleToken(LOGITS, options, random).tokenId]++;
+  return seen;
+}
+
+/** Pearson's statistic against expected probabilities; places of probability 0 must be empty. */
+function chiSquare(seen: number[], expected: number[]): number {
+  const draws = seen.reduce((a, b) => a + b);
+  return seen.reduce((sum, count, i) => {
+    if (expected[i] === 0) {
+      expect(count, `token ${i}`).toBe(0);
+      return sum;
+    }
+    return sum + (count - draws * expected[i]) ** 2 / (draws * expected[i]);
+  }, 0);
+}
+/** The 99.9 % quantile for 5 degrees of freedom, more than for fewer. */
+const QUANTILE = 20.5;
+
+describe('sampleToken', () => {
+  it('takes the most probable at temperature 0, the first of equals, without drawing', () => {
+    const random = createRandom('greedy');
+    const before = random.state();
+    const { tokenId, logProb } = sampleToken(LOGITS, { temperature: 0, topP: 1 }, random);
+    expect(tokenId).toBe(2);
+    expect(logProb).toBeCloseTo(Math.log(softmax(1)[2]), 12);
+    expect(sampleToken([1, 5, 5], { temperature: 0, topP: 1 }, random).tokenId).toBe(1);
+    expect(random.state()).toEqual(before);
+  });
+
+  it.each([0.5, 1, 2])('draws tokens as often as the softmax at temperature %d says', (temperature) => {
+    const seen = counts({ temperature, topP: 1 }, 20_000, `frequency ${temperature}`);
+    expect(chiSquare(seen, softmax(temperature))).toBeLessThan(QUANTILE);
+    // The test can fail: another temperature does not pass it.
+    expect(chiSquare(seen, softmax(temperature * 1.3))).toBeGreaterThan(10 * QUANTILE);
+  });
+
+  it.each([0.5, 1, 2])(
+    'gives log-probabilities of the softmax at temperature %d, which sum to 1 within 1e-9',
+    (temperature) => {
+      const random = createRandom('log-probs');
+      const seen = new Map<number, number>();
+      for (let i = 0; i < 20_000; i++) {
+        const { tokenId, logProb } = sampleToken(LOGITS, { temperature, topP: 1 }, random);
+        seen.set(tokenId, logProb);
+      }
+      const expected = softmax(temperature);
+      for (const [tokenId, logProb] of seen) expect(Math.exp(logProb)).toBeCloseTo(expected[tokenId], 9);
+      if (seen.size === LOGITS.length) {
+        expect([...seen.values()].reduce((sum, x) => sum + Math.exp(x), 0)).toBeCloseTo(1, 9);
+      }
+      expect(seen.size).toBeGreaterThanOrEqual(5);
+    },
+  );
+
+  it('keeps the smallest set that reaches topP, in proportion, with log-probabilities from before the cut', () => {
+    const p = softmax(1);
+    // Tokens 2 and 4 hold 0.86 of the mass, 2, 4 and 0 hold 0.94.
+    const set = [2, 4, 0];
+    expect(p[2] + p[4]).toBeLessThan(0.9);
+    const mass = set.reduce((sum, i) => sum + p[i], 0);
+    expect(mass).toBeGreaterThan(0.9);
+    const expected = p.map((x, i) => (set.includes(i) ? x / mass : 0));
+    expect(chiSquare(counts({ temperature: 1, topP: 0.9 }, 20_000, 'nucleus'), expected)).toBeLessThan(
+      QUANTILE,
+    );
+    const { tokenId, logProb } = sampleToken(LOGITS, { temperature: 1, topP: 0.1 }, createRandom(1));
+    expect(tokenId).toBe(2);
+    expect(logProb).toBeCloseTo(Math.log(p[2]), 12);
+  });
+
+  it('stays finite for logits of a thousand and never draws a token of logit -Infinity', () => {
+    const random = createRandom('large');
+    for (let i = 0; i < 200; i++) {
+      const { tokenId, logProb } = sampleToken([1000, 999, -Infinity], { temperature: 1, topP: 1 }, random);
+      expect(tokenId).toBeLessThan(2);
+      expect(Number.isFinite(logProb)).toBe(true);
+    }
+  });
+
+  it('gives the same tokens for the same seed', () => {
+    const draw = (): number[] => counts({ temperature: 1, topP: 0.95 }, 100, 'same');
+    expect(draw()).toEqual(draw());
+  });
+});

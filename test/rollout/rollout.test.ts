@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import type { Question } from '../../lib/data/question.js';
+import { createRandom } from '../../lib/random.js';
+import { createLruCache } from '../../lib/retrieval/cache.js';
+import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
+import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
+import { lossMask, responseText, tokenIds, type Trajectory } from '../../lib/rollout/trajectory.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import { INVALID_ACTION_NOTICE, printInformation, STOP_STRINGS } from '../../lib/text/tags.js';
+import { echoRetriever, makePassage } from '../retrieval/passages.js';
+import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
+
+const OPTIONS: RolloutOptions = {
+  prompt: 'parallel',
+  promptForm: 'short',
+  maxSearchTurns: 4,
+  topK: 1,
+  splitQueries: true,
+  maxSubQueries: 8,
+  maxNewTokens: 50,
+  temperature: 0.7,
+  topP: 0.9,
+  retrievalTimeoutMs: 1000,
+};
+const ask = (text: string): Question => ({
+  id: `id of ${text}`,
+  question: text,
+  goldenAnswers: ['gold'],
+  metadata: {},
+});
+
+/** Query "x" finds the passage "x", whose text says so. */
+function library(): Retriever & { calls: string[][] } {
+  const calls: string[][] = [];
+  return {
+    name: 'library',
+    calls,
+    retrieve: async (queries) => {
+      calls.push([...queries]);
+      return queries.map((query) => [
+        { passage: makePassage(query, `${query}\nAll about ${query}.`), score: 2 },
+      ]);
+    },
+  };
+}
+const found = (...titles: string[]): string =>
+  printInformation(
+    titles.map((title) => ({ status: 'ok', passages: [{ title, text: `All about ${title}.` }] })),
+  );
+
+interface Played {
+  trajectories: Trajectory[];
+  stats: { retrievalsRequested: number; retrievalsFetched: number; retrievalsFailed: number };
+  policy: ScriptedPolicy;
+}
+async function play(
+  scripts: Record<string, readonly string[]>,
+  more: Partial<RolloutOptions> & { retriever?: Retriever; maxLength?: number } = {},
+): Promise<Played> {
+  const { retriever = library(), maxLength, ...options } = more;
+  const policy = scriptedPolicy(scripts, maxLength);
+  const questions = Object.keys(scripts).map(ask);
+  const randoms = questions.map(({ id }) => createRandom(id));
+  return { ...(await rollOut(policy, retriever, questions, { ...OPTIONS, ...options, randoms })), policy };
+}
+async function playOne(
+  ...[script, more]: [readonly string[], Parameters<typeof play>[1]?]
+): Promise<Trajectory> {
+  return (await play({ 'who?': script }, more)).trajectories[0];
+}
+const kinds = (trajectory: Trajectory): string[] => trajectory.segments.map(({ kind }) => kind);
+
+const SEARCH = '<think> a </think><search> X ## Y </search>';
+const ANSWER = '<think> b </think><answer> gold </answer>';
+
+describe('Algorithm 1', () => {
+  it('searches, appends what came back in the order of the sub-queries, and stops at the answer', async () => {
+    const trajectory = await playOne([SEARCH, ANSWER]);
+    expect(trajectory.segments.map(({ kind, text }) => [kind, text])).toEqual([
+      ['prompt', buildPrompt('parallel', 'who?', { form: 'short' })],
+      ['policy', SEARCH],
+      ['information', found('X', 'Y')],
+      ['policy', ANSWER],
+    ]);
+    expect(trajectory.searchTurns).toEqual([
+      {
+        queries: ['X', 'Y'],
+        results: ['X', 'Y'].map((id) => ({ status: 'ok', passages: [{ id, title: id, score: 2 }] })),
+      },
+    ]);
+    expect(trajectory).toMatchObject({
+      questionId: 'id of who?',
+      question: 'who?',
+      modelCalls: 2,
+      finish: 'answer',
+    });
+    expect(responseText(trajectory)).toBe(SEARCH + found('X', 'Y') + ANSWER);
+  });
+
+  it('gives the policy everything so far, and its options', async () => {
+    const { policy, trajectories } = await play({ 'who?': [SEARCH, ANSWER] });
+    const prompt = trajectories[0].segments[0].text;
+    expect(policy.calls).toEqual([[prompt], [prompt + SEARCH + found('X', 'Y')]]);
+    expect(policy.options[0]).toMatchObject({
+      temperature: 0.7,
+      topP: 0.9,
+      maxNewTokens: 50,
+      stop: STOP_STRINGS,
+    });
+    expect(policy.options[0].randoms).toHaveLength(1);
+  });
+
+  it('takes a search as one query when splitting is off', async () => {
+    const trajectory = await playOne([SEARCH, ANSWER], { splitQueries: false });
+    expect(trajectory.searchTurns[0].queries).toEqual(['X Y']);
+    expect(trajectory.segments[2].text).toBe(found('X Y'));
+  });
+
+  it('drops sub-queries beyond maxSubQueries', async () => {
+    const trajectory = await playOne(['<search> a ## b ## c </search>', ANSWER], { maxSubQueries: 2 });
+    expect(trajectory.searchTurns[0].queries).toEqual(['a', 'b']);
+  });
+
+  it('generates once more after B search turns, and does not execute a search in it', async () => {
+    const retriever = library();
+    const trajectory = await playOne([SEARCH], { maxSearchTurns: 2, retriever });
+    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'information', 'policy', 'information', 'policy']);
+    expect(trajectory).toMatchObject({ modelCalls: 3, finish: 'budget' });
+    expect(trajectory.searchTurns).toHaveLength(2);
+    expect(retriever.calls).toHaveLength(2);
+  });
+
+  it('lets the last generation answer, also when B is 0', async () => {
+    expect(await playOne([SEARCH, ANSWER], { maxSearchTurns: 1 })).toMatchObject({
+      modelCalls: 2,
+      finish: 'answer',
+    });
+    const direct = await playOne([ANSWER], { maxSearchTurns: 0 });
+    expect(kinds(direct)).toEqual(['prompt', 'policy']);
+    expect(direct).toMatchObject({ modelCalls: 1, finish: 'answer' });
+  });
+
+  it.each(['<think> only </think>', '<search>  </search>', 'x </answer>', '<search> a </answer>'])(
+    'says so after an action that is none, which costs a turn: %s',
+    async (nonsense) => {
+      const trajectory = await playOne([nonsense, SEARCH, ANSWER], { maxSearchTurns: 2 });
+      expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+      expect(trajectory.segments[2].text).toBe(INVALID_ACTION_NOTICE);
+      expect(trajectory).toMatchObject({ modelCalls: 3, finish: 'answer' });
+      expect((await playOne([nonsense], { maxSearchTurns: 2 })).finish).toBe('budget');
+    },
+  );
+
+  it('ends a row that has no room for another turn with `length`, and goes on with the others', async () => {
+    const prompt = buildPrompt('parallel', 'who?', { form: 'short' }).length;
+    const turn = SEARCH.length + found('X', 'Y').length;
+    const scripts = { 'who?': [SEARCH], 'why?': [ANSWER] };
+    const { trajectories, policy } = await play(scripts, { maxLength: prompt + turn + OPTIONS.maxNewTokens });
+    expect(trajectories.map(({ finish }) => finish)).toEqual(['length', 'answer']);
+    expect(kinds(trajectories[0])).toEqual(['prompt', 'policy', 'information']);
+    expect(policy.calls[0]).toHaveLength(2);
+    expect(policy.calls.slice(1).flat()).toEqual([]);
+    const roomier = await play(scripts, { maxLength: prompt + turn + OPTIONS.maxNewTokens + 1 });
+    expect(roomier.trajectories[0].modelCalls).toBe(2);
+  });
+});
+
+describe('many rows', () => {
+  const SCRIPTS = {
+    'a?': [SEARCH, '<search> X ## Z </search>', ANSWER],
+    'b?': ['<search> Y ## W </search>', ANSWER],
+    'c?': [ANSWER],
+    'd?': ['nonsense', SEARCH, ANSWER],
+  };
+
+  it('go a turn at a time: all sub-queries of a turn in one search, duplicates fetched once', async () => {
+    const retriever = library();
+    const { trajectories, stats, policy } = await play(SCRIPTS, { retriever });
+    expect(retriever.calls).toEqual([
+      ['X', 'Y', 'W'],
+      ['X', 'Z', 'Y'],
+    ]);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 6, retrievalsFailed: 0 });
+    expect(policy.calls.map((call) => call.length)).toEqual([4, 3, 2]);
+    expect(trajectories.map(({ question }) => question)).toEqual(Object.keys(SCRIPTS));
+    expect(trajectories[1].segments[2].text).toBe(found('Y', 'W'));
+    expect(trajectories[3].segments[4].text).toBe(found('X', 'Y'));
+    expect(trajectories.map(({ modelCalls }) => modelCalls)).toEqual([3, 2, 1, 3]);
+  });
+
+  it('give a row what it would get alone', async () => {
+    const { trajectories } = await play(SCRIPTS);
+    for (const [i, [question, script]] of Object.entries(SCRIPTS).entries()) {
+      expect((await play({ [question]: script })).trajectories[0]).toEqual(trajectories[i]);
+    }
+  });
+
+  it('keep answers of the retriever across calls in the cache they are given', async () => {
+    const [retriever, cache] = [library(), createLruCache<RetrievedPassage[]>(100)];
+    await play(SCRIPTS, { retriever, cache });
+    const { stats } = await play(SCRIPTS, { retriever, cache });
+    expect(retriever.calls.flat()).toEqual(['X', 'Y', 'W', 'Z']);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 0, retrievalsFailed: 0 });
+  });
+
+  it('keep their own generator, however many of the others have finished', async () => {
+    const { policy } = await play(SCRIPTS);
+    const statesOf = (call: number): number[][] =>
+      policy.options[call].randoms.map((random) => random.state());
+    const fresh = (question: string): number[] => createRandom(`id of ${question}`).state();
+    expect(statesOf(1)).toEqual(['a?', 'b?', 'd?'].map(fresh));
+    expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
+  });
+
+  it('need a generator each', async () => {
+    const options = { ...OPTIONS, randoms: [createRandom(1)] };
+    await expect(rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options)).rejects.toThrow(
+      'Expected 2 generators, one a question, but got 1.',
+    );
+  });
+
+  it('may be none', async () => {
+    expect((await play({})).trajectories).toEqual([]);
+  });
+});
+
+describe('a retriever that fails', () => {
+  it('becomes a line of the information block, and is counted', async () => {
+    const retriever = echoRetriever((queries) => {
+      if (queries.includes('X')) throw new Error('the index is gone');
+    });
+    const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
+    const [trajectory] = trajectories;
+    expect(trajectory.segments[2].kind).toBe('information');
+    expect(trajectory.segments[2].text).toContain('Retrieval failed: the index is gone\nDoc 1(Title: Y)');
+    expect(trajectory.searchTurns[0].results[0]).toEqual({ status: 'failed', reason: 'the index is gone' });
+    expect(trajectory.searchTurns[0].results[1].status).toBe('ok');
+    expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFetched: 2, retrievalsFailed: 1 });
+    expect(trajectory.finish).toBe('answer');
+  });
+});
+
+describe('an abort', () => {
+  it('ends the rollout with its reason', async () => {
+    const controller = new AbortController();
+    const retriever = echoRetriever(() => controller.abort(new Error('enough')));
+    await expect(
+      play({ 'who?': [SEARCH, ANSWER] }, { retriever, signal: controller.signal }),
+    ).rejects.toThrow('enough');
+  });
+});
+
+describe('a trajectory', () => {
+  it('holds the ids of its segments, each as its writer wrote it', async () => {
+    const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
+    for (const { text, tokenIds: ids } of trajectory.segments) expect(ids).toEqual(CHARACTERS.encode(text));
+    expect(tokenIds(trajectory)).toEqual(trajectory.segments.flatMap((segment) => segment.tokenIds));
+    expect(CHARACTERS.decode(tokenIds(trajectory))).toBe(
+      trajectory.segments[0].text + responseText(trajectory),
+    );
+  });
+
+  it("never encodes the policy's text again", async () => {
+    const policy = scriptedPolicy({ 'who?': [ANSWER] });
+    const drifting = {
+      ...policy,
+      generate: async () => [{ tokenIds: [7, 8], text: ANSWER, logProbs: [-1, -2], finish: 'stop' as const }],
+    };
+    const { trajectories } = await rollOut(drifting, library(), [ask('who?')], {
+      ...OPTIONS,
+      randoms: [createRandom(1)],
+    });
+    expect(trajectories[0].segments[1]).toEqual({
+      kind: 'policy',
+      tokenIds: [7, 8],
+      text: ANSWER,
+      logProbs: [-1, -2],
+    });
+  });
+
+  it('has a loss mask of 1 on the tokens of the policy and nowhere else, with a log-probability for each', async () => {
+    const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
+    const mask = lossMask(trajectory);
+    expect(mask).toHaveLength(tokenIds(trajectory).length);
+    let at = 0;
+    for (const { kind, tokenIds: ids, logProbs } of trajectory.segments) {
+      expect(mask.slice(at, (at += ids.length))).toEqual(ids.map(() => (kind === 'policy' ? 1 : 0)));
+      expect(logProbs?.length).toBe(kind === 'policy' ? ids.length : undefined);
+    }
+    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+  });
+});

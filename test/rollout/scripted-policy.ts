@@ -1,0 +1,54 @@
+/** A policy that says what a script says, for tests of what surrounds it. */
+import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
+import type { Tokenizer } from '../../lib/text/tokenizer.js';
+
+/** One token a character, as no subword tokenizer would cut it: ids that drift would show. */
+export const CHARACTERS: Tokenizer = {
+  encode: (text) => Array.from(text, (c) => c.codePointAt(0)!),
+  decode: (ids) => String.fromCodePoint(...ids),
+  tokenId: (token) => (Array.from(token).length === 1 ? token.codePointAt(0) : undefined),
+};
+
+export interface ScriptedPolicy extends Policy {
+  /** The contexts of each call, as text. */
+  calls: string[][];
+  /** The options of each call. */
+  options: SamplingOptions[];
+}
+
+/**
+ * @param scripts what it says, turn by turn, to the question that its context's prompt asks; a script that is at its end says
+ * its last line again
+ */
+export function scriptedPolicy(
+  scripts: Record<string, readonly string[]>,
+  maxLength = 100_000,
+): ScriptedPolicy {
+  const turns = new Map<string, number>();
+  const sayTo = (context: string): string => {
+    const question = Object.keys(scripts).find((text) => context.includes(`Question: ${text}\n`));
+    if (question === undefined) throw new Error(`Expected a script for ${context}`);
+    const turn = turns.get(question) ?? 0;
+    turns.set(question, turn + 1);
+    return scripts[question][Math.min(turn, scripts[question].length - 1)];
+  };
+  const calls: string[][] = [];
+  const options: SamplingOptions[] = [];
+  return {
+    name: 'scripted',
+    tokenizer: CHARACTERS,
+    maxLength,
+    calls,
+    options,
+    generate: async (contexts, given) => {
+      const texts = contexts.map((ids) => CHARACTERS.decode(ids));
+      calls.push(texts);
+      options.push(given);
+      return texts.map((context) => {
+        const text = sayTo(context);
+        const tokenIds = CHARACTERS.encode(text);
+        return { tokenIds, text, logProbs: tokenIds.map((_, i) => -i / 100), finish: 'stop' };
+      });
+    },
+  };
+}

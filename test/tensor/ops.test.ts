@@ -1,0 +1,249 @@
+import { readFileSync } from 'node:fs';
+import * as tf from '@tensorflow/tfjs-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import {
+  chosenLogProbs,
+  entropies,
+  gatherRows,
+  linear,
+  matMulTransposeB,
+  rmsNorm,
+  rotary,
+  selectRows,
+  swiglu,
+  tiedLogits,
+} from '../../lib/tensor/ops.js';
+
+/** Nested lists of numbers. */
+type Nested = number[] | Nested[];
+interface LayerFixture {
+  settings: Record<string, number>;
+  inputs: Record<string, Nested>;
+  outputs: Record<string, Nested>;
+  upstream: Record<string, Nested>;
+  gradients: Record<string, Nested>;
+}
+interface Layers {
+  rms_norm: LayerFixture;
+  rotary: LayerFixture & { cos: number[][][]; sin: number[][][] };
+  swiglu: LayerFixture;
+}
+const layers = JSON.parse(
+  readFileSync(new URL('../fixtures/layers.json', import.meta.url), 'utf8'),
+) as Layers;
+
+const flat = (nested: Nested): number[] => (nested as number[]).flat(Infinity);
+const matrix = (nested: Nested, columns: number): tf.Tensor2D => {
+  const values = flat(nested);
+  return tf.tensor2d(values, [values.length / columns, columns]);
+};
+
+/** Compares values; the tolerance is relative to the largest where that is over 1. */
+function expectClose(actual: tf.Tensor, expected: readonly number[], tolerance: number): void {
+  const values = actual.dataSync();
+  expect(values.length).toBe(expected.length);
+  const worst = Math.max(...expected.map((value, i) => Math.abs(values[i] - value)));
+  expect(worst).toBeLessThan(tolerance * Math.max(1, ...expected.map(Math.abs)));
+}
+
+/** A matrix of normal deviates, the same for the same label. */
+function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): tf.Tensor<R> {
+  const random = createRandom(label);
+  const size = shape.reduce((a: number, b: number) => a * b, 1);
+  return tf.tensor(
+    Array.from({ length: size }, () => random.normal()),
+    shape,
+  );
+}
+
+/**
+ * Compares the gradient of sum(op(inputs) * upstream) with central differences along random directions. The loss is summed in
+ * double precision, so that float32 outputs alone decide the error: below 2e-3 of the gradient's length for these sizes.
+ */
+function expectGradients(
+  op: (...inputs: tf.Tensor[]) => tf.Tensor,
+  inputs: tf.Tensor[],
+  label: string,
+): void {
+  const output = op(...inputs);
+  const upstream = randomTensor(`${label} upstream`, output.shape as [number]);
+  const weights = upstream.dataSync();
+  const loss = (...at: tf.Tensor[]): number =>
+    op(...at)
+      .dataSync<'float32'>()
+      .reduce((sum, value, i) => sum + value * weights[i], 0);
+  const gradients = tf.grads((...at: tf.Tensor[]) => tf.sum(tf.mul(op(...at), upstream)))(inputs);
+  inputs.forEach((input, k) => {
+    expect(gradients[k].shape, `${label} input ${k}`).toEqual(input.shape);
+    for (let trial = 0; trial < 3; trial++) {
+      const raw = randomTensor(`${label} direction ${k} ${trial}`, input.shape as [number]);
+      const direction = tf.div(raw, tf.norm(raw));
+      const epsilon = 2e-2;
+      const moved = (sign: number): number =>
+        loss(...inputs.map((t, j) => (j === k ? tf.add(t, tf.mul(direction, sign * epsilon)) : t)));
+      const numeric = (moved(1) - moved(-1)) / (2 * epsilon);
+      const analytic = tf.sum(tf.mul(gradients[k], direction)).dataSync()[0];
+      const length = tf.norm(gradients[k]).dataSync()[0];
+      expect(length, `${label} input ${k}`).toBeGreaterThan(0);
+      expect(Math.abs(analytic - numeric), `${label} input ${k}`).toBeLessThan(2e-3 * length + 1e-4);
+    }
+  });
+}
+
+describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
+  beforeAll(async () => {
+    await useBackend(backend);
+    tf.engine().startScope();
+  });
+  afterAll(() => tf.engine().endScope());
+
+  describe('beside the layers of transformers (Python), within 1e-5 of the largest value', () => {
+    it('rmsNorm', () => {
+      const { settings, inputs, outputs, upstream, gradients } = layers.rms_norm;
+      const [x, gain] = [matrix(inputs.x, 8), tf.tensor1d(inputs.weight as number[])];
+      const norm = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
+        rmsNorm(a as tf.Tensor2D, b as tf.Tensor1D, settings.eps);
+      expectClose(norm(x, gain), flat(outputs.y), 1e-5);
+      const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([x, gain]);
+      expectClose(dx, flat(gradients.x), 1e-5);
+      expectClose(dGain, flat(gradients.weight), 1e-5);
+    });
+
+    it.each(['q', 'k'])('rotary of %s', (name) => {
+      const { inputs, outputs, upstream, gradients, cos, sin, settings } = layers.rotary;
+      const width = settings.head_width;
+      // (B, heads, T, D): one table row a token, repeated for every head.
+      const heads = (inputs[name] as Nested[][])[0].length;
+      const spread = (table: number[][][]): tf.Tensor2D =>
+        matrix(
+          table.map((row) => Array.from({ length: heads }, () => row)),
+          width,
+        );
+      const rotation = tf.buffer([width, width]);
+      for (let i = 0; i < width / 2; i++) {
+        rotation.set(-1, i + width / 2, i);
+        rotation.set(1, i, i + width / 2);
+      }
+      const turn = (x: tf.Tensor): tf.Tensor =>
+        rotary(x as tf.Tensor2D, spread(cos), spread(sin), rotation.toTensor() as tf.Tensor2D);
+      const x = matrix(inputs[name], width);
+      expectClose(turn(x), flat(outputs[name]), 1e-5);
+      const dx = tf.grad((a) => tf.sum(tf.mul(turn(a), matrix(upstream[name], width))))(x);
+      expectClose(dx, flat(gradients[name]), 1e-5);
+    });
+
+    it('swiglu between linear products, with the gradients of all four', () => {
+      const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
+      const { width, inner } = settings;
+      // PyTorch stores output by input.
+      const x = matrix(inputs.x, width);
+      const gate = tf.transpose(matrix(inputs.gate_proj, width));
+      const up = tf.transpose(matrix(inputs.up_proj, width));
+      const down = tf.transpose(matrix(inputs.down_proj, inner));
+      const mlp = (...[a, g, u, d]: tf.Tensor[]): tf.Tensor =>
+        linear(
+          swiglu(linear(a as tf.Tensor2D, tf.concat([g as tf.Tensor2D, u as tf.Tensor2D], 1))),
+          d as tf.Tensor2D,
+        );
+      expectClose(mlp(x, gate, up, down), flat(outputs.y), 1e-5);
+      const [dx, dGate, dUp, dDown] = tf.grads((...at) =>
+        tf.sum(tf.mul(mlp(...at), matrix(upstream.y, width))),
+      )([x, gate, up, down]);
+      expectClose(dx, flat(gradients.x), 1e-5);
+      expectClose(tf.transpose(dGate), flat(gradients.gate_proj), 1e-5);
+      expectClose(tf.transpose(dUp), flat(gradients.up_proj), 1e-5);
+      expectClose(tf.transpose(dDown), flat(gradients.down_proj), 1e-5);
+    });
+  });
+
+  describe('has the gradients of central differences, within 0.2 %', () => {
+    it('linear', () => {
+      const inputs = [randomTensor<tf.Rank.R2>('x', [5, 7]), randomTensor<tf.Rank.R2>('w', [7, 4])];
+      expectGradients((x, w) => linear(x as tf.Tensor2D, w as tf.Tensor2D), inputs, 'linear');
+    });
+
+    it('tiedLogits', () => {
+      const inputs = [randomTensor<tf.Rank.R2>('h', [5, 6]), randomTensor<tf.Rank.R2>('e', [9, 6])];
+      expectGradients((h, e) => tiedLogits(h as tf.Tensor2D, e as tf.Tensor2D), inputs, 'tiedLogits');
+    });
+
+    it('gatherRows, with an index that comes three times and a row that never does', () => {
+      const indices = tf.tensor1d([4, 1, 4, 0, 4], 'int32');
+      const table = randomTensor<tf.Rank.R2>('table', [6, 3]);
+      expectGradients((t) => gatherRows(t as tf.Tensor2D, indices), [table], 'gatherRows');
+      const ones = tf.grad((t) => tf.sum(gatherRows(t as tf.Tensor2D, indices)))(table);
+      expectClose(tf.sum(ones, 1), [3, 3, 0, 0, 9, 0], 1e-6);
+    });
+
+    it('selectRows', () => {
+      const positions = tf.tensor1d([4, 0, 3], 'int32');
+      expectGradients(
+        (x) => selectRows(x as tf.Tensor2D, positions),
+        [randomTensor<tf.Rank.R2>('rows', [6, 3])],
+        'selectRows',
+      );
+    });
+
+    it('chosenLogProbs', () => {
+      const chosen = tf.tensor1d([2, 0, 6, 2], 'int32');
+      expectGradients(
+        (logits) => chosenLogProbs(logits as tf.Tensor2D, chosen),
+        [randomTensor<tf.Rank.R2>('logits', [4, 7])],
+        'chosenLogProbs',
+      );
+    });
+
+    it.each([1, 3, 20])(
+      'tf.matMul in batches of %i rows, plain and transposed, as attention uses it',
+      (rows) => {
+        const a = randomTensor<tf.Rank.R3>(`a ${rows}`, [2, rows, 5]);
+        for (const transposeB of [false, true]) {
+          const b = randomTensor<tf.Rank.R3>(`b ${rows}`, transposeB ? [2, 6, 5] : [2, 5, 6]);
+          const product = (x: tf.Tensor, y: tf.Tensor): tf.Tensor => tf.matMul(x, y, false, transposeB);
+          const expected = tf.unstack(a).map((left, i) => {
+            const right = tf.unstack(b)[i];
+            return tf.matMul(left, transposeB ? tf.transpose(right) : right);
+          });
+          expectClose(product(a, b), [...tf.stack(expected).dataSync()], 1e-5);
+          expectGradients(product, [a, b], `batches of ${rows}, ${transposeB}`);
+        }
+      },
+    );
+  });
+
+  describe('values', () => {
+    it('picks the rows that were asked for', () => {
+      const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
+      const indices = tf.tensor1d([2, 0, 2], 'int32');
+      expectClose(gatherRows(table, indices), [20, 21, 0, 1, 20, 21], 1e-9);
+      expectClose(selectRows(table, indices), [20, 21, 0, 1, 20, 21], 1e-9);
+    });
+
+    it('multiplies by a transpose', () => {
+      const [a, b] = [tf.tensor2d([1, 2, 3, 4], [2, 2]), tf.tensor2d([1, 0, 1, 1], [2, 2])];
+      expectClose(matMulTransposeB(a, b), [1, 3, 3, 7], 1e-6);
+      expectClose(tiedLogits(a, b), [1, 3, 3, 7], 1e-6);
+    });
+
+    it('gives log-probabilities that stay finite for logits of 1000, within 1e-5', () => {
+      const logits = tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]);
+      const logProbs = chosenLogProbs(logits, tf.tensor1d([1, 2], 'int32'));
+      expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
+    });
+
+    it('gives the entropy ln 4 of four equal logits and 0 of a certain one, within 1e-5', () => {
+      expectClose(entropies(tf.tensor2d([1, 1, 1, 1, 100, 0, 0, 0], [2, 4])), [Math.log(4), 0], 1e-5);
+    });
+
+    it('leaves no tensor behind but the result', () => {
+      const x = randomTensor<tf.Rank.R2>('leak', [20, 6]);
+      const before = tf.memory().numTensors;
+      const gradient = tf.grad((a) => tf.sum(swiglu(linear(a as tf.Tensor2D, tf.ones([6, 8])))))(x);
+      gradient.dispose();
+      entropies(x).dispose();
+      expect(tf.memory().numTensors).toBe(before);
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import { verdictOf } from '../../lib/training/demonstrations.js';
+import { inventedName, inventedNumber, renameQuestion } from '../../lib/training/renaming.js';
+import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL } from './tiny.js';
+
+const WORDS = ['Lake', 'Moor', 'Ash'];
+const rename = (question = COMPARISON, seed: number | string = 1) =>
+  renameQuestion(question, WORDS, createRandom(seed));
+const SEEDS = Array.from({ length: 50 }, (_, i) => i);
+
+describe('renameQuestion', () => {
+  it('replaces every entity in question, graph and passages', () => {
+    for (const original of QUESTIONS) {
+      const { question, renamePassage } = rename(original);
+      const entities = original.metadata.graph!.map(({ entity }) => entity);
+      const texts = [
+        question.question,
+        ...question.metadata.graph!.flatMap((node) => [
+          node.question,
+          node.entity,
+          node.query,
+          ...node.answers,
+        ]),
+        ...question.goldenAnswers,
+        ...PASSAGES.map((passage) => renamePassage(passage).contents),
+      ];
+      for (const entity of entities) for (const text of texts) expect(text).not.toContain(entity);
+    }
+  });
+
+  it('gives a passage the names and numbers of the question', () => {
+    for (const seed of SEEDS) {
+      const { question, renamePassage } = rename(COMPARISON, seed);
+      question.metadata.graph!.forEach((node, i) => {
+        const { title, text, contents } = renamePassage(PASSAGES[i]);
+        expect(title).toBe(node.entity);
+        expect(text).toBe(`${node.entity} is a singer born in ${node.answers[0]}.`);
+        expect(contents).toBe(`${title}\n${text}`);
+        expect(question.question).toContain(node.entity);
+      });
+    }
+  });
+
+  it('compares the new numbers, so that the answer follows from what is read', () => {
+    const winners = new Set<number>();
+    for (const seed of SEEDS) {
+      const { graph, operation } = rename(COMPARISON, seed).question.metadata;
+      const years = graph!.map(({ answers }) => Number(answers[0]));
+      const first = years.indexOf(Math.min(...years));
+      expect(new Set(years).size).toBe(3);
+      expect(rename(COMPARISON, seed).question.goldenAnswers).toEqual([graph![first].entity]);
+      expect(verdictOf(graph!, operation).answer).toBe(graph![first].entity);
+      winners.add(first);
+    }
+    expect(winners).toEqual(new Set([0, 1, 2]));
+  });
+
+  it('keeps the links of a chain: the answer of one hop is the entity of the next', () => {
+    for (const seed of SEEDS) {
+      const [first, second] = rename(SEQUENTIAL, seed).question.metadata.graph!;
+      expect(first.answers[0]).toBe(second.entity);
+      expect(rename(SEQUENTIAL, seed).question.goldenAnswers).toEqual(second.answers);
+      const [film, , otherFilm, otherYear] = rename(HYBRID, seed).question.metadata.graph!;
+      expect(otherYear.entity).toBe(otherFilm.answers[0]);
+      expect([film.entity, otherFilm.entity]).toContain(rename(HYBRID, seed).question.goldenAnswers[0]);
+    }
+  });
+
+  it('gives different entities different names, with which a comparison has one answer', () => {
+    for (const seed of Array.from({ length: 400 }, (_, i) => i)) {
+      const entities = rename(HYBRID, seed).question.metadata.graph!.map(({ entity }) => entity);
+      expect(new Set(entities).size, `seed ${seed}: ${entities.join(', ')}`).toBe(4);
+    }
+  });
+
+  it('leaves the original and other passages as they are', () => {
+    const before = structuredClone({ QUESTIONS, PASSAGES });
+    for (const question of QUESTIONS) {
+      const { renamePassage } = rename(question);
+      expect(renamePassage(PASSAGES[5])).toEqual(PASSAGES[5]);
+    }
+    expect({ QUESTIONS, PASSAGES }).toEqual(before);
+  });
+
+  it('replaces whole words only', () => {
+    const { renamePassage } = rename();
+    const text = 'The Bo Reeds met in 19045 and in 1904s.';
+    expect(renamePassage({ id: 'x', title: 'Bo Reedson', text, contents: '' })).toMatchObject({
+      title: 'Bo Reedson',
+      text,
+    });
+  });
+
+  it('is the same for the same seed', () => {
+    expect(rename(HYBRID, 'a').question).toEqual(rename(HYBRID, 'a').question);
+    expect(rename(HYBRID, 'a').question).not.toEqual(rename(HYBRID, 'b').question);
+  });
+});
+
+describe('inventedNumber', () => {
+  it('gives a year for a year, and as many digits as there were', () => {
+    const random = createRandom('numbers');
+    for (let i = 0; i < 200; i++) {
+      const year = Number(inventedNumber('1904', random));
+      expect(year >= 1850 && year <= 2015).toBe(true);
+      expect(inventedNumber('7', random)).toMatch(/^[1-9]$/);
+      expect(inventedNumber('731', random)).toMatch(/^[1-9]\d\d$/);
+    }
+  });
+});
+
+describe('inventedName', () => {
+  it('has one to four words that begin with a capital', () => {
+    const random = createRandom('names');
+    const counts = new Set<number>();
+    for (let i = 0; i < 300; i++) {
+      const words = inventedName(WORDS, random).split(' ');
+      for (const word of words) expect(word).toMatch(/^\p{Lu}\p{Ll}+$/u);
+      counts.add(words.length);
+    }
+    expect([...counts].sort()).toEqual([1, 2, 3, 4]);
+  });
+});

@@ -1,0 +1,159 @@
+/** A tiny world that the training tests share: a model of 20 thousand weights, six passages, a few questions. */
+import * as tf from '@tensorflow/tfjs-core';
+import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
+import type { ModelConfig } from '../../lib/policy/model-config.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { randomWeights } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { trainBpe } from '../../lib/text/bpe.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { TAG_TOKENS } from '../../lib/training/warm-up.js';
+import { makePassages } from '../retrieval/passages.js';
+
+export const PASSAGES: Passage[] = makePassages([
+  'Ada Stone\nAda Stone is a singer born in 1922.',
+  'Bo Reed\nBo Reed is a singer born in 1904.',
+  'Cy Hill\nCy Hill is a singer born in 1960.',
+  'Red River\nRed River is a film directed by Bo Reed.',
+  'Blue Lake\nBlue Lake is a film directed by Ada Stone.',
+  'Tallinn\nTallinn is the capital of Estonia.',
+]);
+
+const PEOPLE: [name: string, born: string, passage: string][] = [
+  ['Ada Stone', '1922', 'p0'],
+  ['Bo Reed', '1904', 'p1'],
+  ['Cy Hill', '1960', 'p2'],
+];
+
+/** A sub-question about the birth of person `i`. */
+export function bornIn(i: number, id: string, dependsOn: string[] = []): SubQuestion {
+  const [entity, year, passage] = PEOPLE[i];
+  return {
+    id,
+    question: `When was ${entity} born?`,
+    entity,
+    attribute: 'born',
+    query: entity,
+    dependsOn,
+    answers: [year],
+    evidence: [passage],
+  };
+}
+
+const directorOf = (film: string, director: string, passage: string, id: string): SubQuestion => ({
+  id,
+  question: `Who directed ${film}?`,
+  entity: film,
+  attribute: 'director',
+  query: film,
+  dependsOn: [],
+  answers: [director],
+  evidence: [passage],
+});
+
+function question(
+  id: string,
+  text: string,
+  answer: string,
+  graph: SubQuestion[],
+  operation?: 'argmin' | 'argmax',
+): Question {
+  return {
+    id,
+    question: text,
+    goldenAnswers: [answer],
+    split: 'train',
+    metadata: {
+      benchmark: 'hotpotqa',
+      type: operation ? 'comparison' : 'bridge',
+      graph,
+      operation: operation ? { kind: operation, attribute: 'born' } : null,
+    },
+  };
+}
+
+export const SINGLE = question('single', 'When was Cy Hill born?', '1960', [bornIn(2, 'q1')]);
+export const SEQUENTIAL = question('sequential', 'When was the director of Red River born?', '1904', [
+  directorOf('Red River', 'Bo Reed', 'p3', 'q1'),
+  bornIn(1, 'q2', ['q1']),
+]);
+export const COMPARISON = question(
+  'comparison',
+  'Who was born first, Ada Stone, Bo Reed or Cy Hill?',
+  'Bo Reed',
+  [bornIn(0, 'q1'), bornIn(1, 'q2'), bornIn(2, 'q3')],
+  'argmin',
+);
+/** Two chains of two, compared at the end. */
+export const HYBRID = question(
+  'hybrid',
+  'Which film has the younger director, Red River or Blue Lake?',
+  'Blue Lake',
+  [
+    directorOf('Red River', 'Bo Reed', 'p3', 'q1'),
+    bornIn(1, 'q2', ['q1']),
+    directorOf('Blue Lake', 'Ada Stone', 'p4', 'q3'),
+    bornIn(0, 'q4', ['q3']),
+  ],
+  'argmax',
+);
+export const QUESTIONS: Question[] = [SINGLE, SEQUENTIAL, COMPARISON, HYBRID];
+
+export const TOKENIZER_JSON = trainBpe(
+  [...PASSAGES.map((p) => p.contents), ...QUESTIONS.map((q) => q.question)],
+  {
+    vocabSize: 300,
+    minFrequency: 2,
+    addedTokens: [
+      ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
+      ...TAG_TOKENS.map((content) => ({ content, special: false })),
+    ],
+  },
+);
+export const TOKENIZER = createTokenizer(TOKENIZER_JSON);
+
+export const CONFIG: ModelConfig = {
+  vocabSize: 300,
+  hiddenSize: 16,
+  intermediateSize: 24,
+  numLayers: 2,
+  numHeads: 4,
+  numKeyValueHeads: 2,
+  headDim: 4,
+  maxPositionEmbeddings: 512,
+  rmsNormEps: 1e-5,
+  ropeTheta: 10000,
+  tieWordEmbeddings: true,
+  eosTokenId: 1,
+  padTokenId: 0,
+};
+
+/** Fresh weights, the same at every call. The caller disposes of them. */
+export const tinyModel = (seed = 3): Model => ({
+  config: CONFIG,
+  tokenizer: TOKENIZER,
+  tokenizerJson: TOKENIZER_JSON,
+  weights: randomWeights(CONFIG, createRandom(seed)),
+});
+
+/**
+ * A model that writes little but tags and a name, so that some of its samples are searches, some answers and some nonsense:
+ * the first channel of every embedding is large, and the head reads it as a bias.
+ */
+export function chattyModel(): Model {
+  const config = { ...CONFIG, tieWordEmbeddings: false };
+  const weights = randomWeights(config, createRandom('chatty'));
+  const favourites = new Set(
+    ['<search>', '</search>', '<answer>', '</answer>', ' Reed'].flatMap((text) => TOKENIZER.encode(text)),
+  );
+  const rewrite = (key: string, change: (value: number, row: number, column: number) => number): void => {
+    const old = weights[key];
+    const columns = old.shape[1]!;
+    const values = old.dataSync().map((x, i) => change(x, Math.floor(i / columns), i % columns));
+    weights[key] = tf.tensor(values, old.shape);
+    old.dispose();
+  };
+  rewrite('embed', (x, _, channel) => (channel === 0 ? 3 : x));
+  rewrite('head', (x, channel, id) => (!favourites.has(id) ? x : channel === 0 ? 2.5 : 0.3 * x));
+  return { config, tokenizer: TOKENIZER, tokenizerJson: TOKENIZER_JSON, weights };
+}
