@@ -8,7 +8,7 @@ import {
   type StartName,
   type TrainConfig,
 } from '../config.js';
-import { loadWorld, startFolder } from '../experiments/world.js';
+import { contentHash, loadWorld, MINI_WIKI, startFolder } from '../experiments/world.js';
 import { loadModel, readJson } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { startProgress } from '../progress.js';
@@ -41,7 +41,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const folder = settings.out ?? join('runs', `${config.start}-${config.method}-seed${config.seed}`);
   await announceBackend(settings.backend);
   const world = await loadWorld({ folder: settings.data, titleWeight: config.titleWeight });
-  const start = await loadModel(settings.model ?? startFolder(config.start as StartName));
+  const startPath = settings.model ?? startFolder(config.start as StartName);
+  const start = await loadModel(startPath);
+  const data = ['passages.jsonl', 'questions.jsonl'].map((name) => join(settings.data ?? MINI_WIKI, name));
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   process.stderr.write(
     `${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
@@ -51,6 +53,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     await runGrpo({
       config,
       start,
+      inputsHash: await contentHash([join(startPath, 'model.safetensors'), ...data]),
       folder,
       signal,
       questions: world.questions.filter(({ split }) => split === 'train'),

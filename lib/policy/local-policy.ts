@@ -4,13 +4,14 @@ import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
 import {
+  copyBlockRows,
   disposeBlock,
+  expandBlockRows,
   forwardCached,
   joinBlocks,
   logitsOf,
   MASKED,
   rotaryTable,
-  selectBlockRows,
   type CacheBlock,
   type RotaryTable,
 } from './transformer.js';
@@ -22,6 +23,12 @@ interface Row {
   /** Position of the next token. */
   position: number;
   finish: Generation['finish'] | null;
+}
+
+/** What was cached while the same rows were running. */
+interface Stretch {
+  rows: number[];
+  block: CacheBlock;
 }
 
 /** Token ids whose keys and values are cached, a list a row, and the tensors. */
@@ -80,14 +87,9 @@ export class LocalPolicy implements Policy {
       finish: null,
     }));
     let past: CacheBlock | null = this.takePrefix(contexts);
-    let tail: CacheBlock | null = null;
-    let logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
-    for (let step = 0; ; step++) {
-      await this.sampleStep(rows, logits, options, isStop);
-      if (step + 1 >= maxNewTokens || rows.every((r) => r.finish)) break;
-      logits = this.decodeStep(rows, [past, tail], (block) => (tail = joinBlocks(tail, block)));
-    }
-    this.keepPrefix(contexts, rows, past!, tail);
+    const logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
+    const stretches = await this.decode(rows, logits, past!, { ...options, maxNewTokens }, isStop);
+    this.keepPrefix(contexts, rows, past!, stretches);
     return rows.map((r) => ({
       tokenIds: r.generated,
       text: this.tokenizer.decode(r.generated),
@@ -120,7 +122,10 @@ export class LocalPolicy implements Policy {
     }
     this.cachedLengths = matches.map((row) => cache.rows[row].length);
     const isSame = matches.length === cache.rows.length && matches.every((row, i) => row === i);
-    return isSame ? cache.block : selectBlockRows(cache.block, matches, this.config.numKeyValueHeads);
+    if (isSame) return cache.block;
+    const selected = copyBlockRows([cache.block], matches, this.config.numKeyValueHeads);
+    disposeBlock(cache.block);
+    return selected;
   }
 
   private cachedLengths: number[] = [];
@@ -152,20 +157,47 @@ export class LocalPolicy implements Policy {
     return this.run({ ids, positions, bias, tokens }, past ? [past] : [], last, keep);
   }
 
-  /** One more token of every row; rows that have finished ride along masked. */
-  private decodeStep(
-    rows: readonly Row[],
-    cached: readonly (CacheBlock | null)[],
-    keep: (block: CacheBlock) => void,
-  ): tf.Tensor2D {
-    const input = {
-      ids: rows.map((r) => r.generated[r.generated.length - 1]),
-      positions: rows.map((r) => r.position - 1),
-      bias: rows.map((r) => (r.finish ? MASKED : 0)),
-      tokens: 1,
-    };
-    const blocks = cached.filter((block): block is CacheBlock => block !== null);
-    return this.run(input, blocks, null, keep);
+  /**
+   * Samples token after token until every row has finished. Finished rows ride along, masked, until half of the rows have;
+   * then the others go on by themselves. Returns what was cached on the way, a block for each stretch of the same rows.
+   */
+  private async decode(
+    rows: Row[],
+    firstLogits: tf.Tensor2D,
+    past: CacheBlock,
+    options: SamplingOptions,
+    isStop: (generated: readonly number[]) => boolean,
+  ): Promise<Stretch[]> {
+    const stretches: Stretch[] = [];
+    let active = rows.map((_, i) => i);
+    let [read, tail, logits]: [CacheBlock, CacheBlock | null, tf.Tensor2D] = [past, null, firstLogits];
+    for (let step = 1; ; step++) {
+      await this.sampleStep(rows, active, logits, options, isStop);
+      const unfinished = active.filter((i) => !rows[i].finish);
+      if (unfinished.length === 0 || step >= options.maxNewTokens) break;
+      if (unfinished.length <= active.length / 2) {
+        const places = unfinished.map((i) => active.indexOf(i));
+        const copy = copyBlockRows(tail ? [read, tail] : [read], places, this.config.numKeyValueHeads);
+        if (read !== past) disposeBlock(read);
+        if (tail) stretches.push({ rows: active, block: tail });
+        [read, tail, active] = [copy, null, unfinished];
+      }
+      const input = {
+        ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
+        positions: active.map((i) => rows[i].position - 1),
+        bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
+        tokens: 1,
+      };
+      logits = this.run(
+        input,
+        tail ? [read, tail] : [read],
+        null,
+        (block) => (tail = joinBlocks(tail, block)),
+      );
+    }
+    if (read !== past) disposeBlock(read);
+    if (tail) stretches.push({ rows: active, block: tail });
+    return stretches;
   }
 
   private run(
@@ -194,6 +226,7 @@ export class LocalPolicy implements Policy {
   /** Samples the next token of every unfinished row and disposes of the logits. */
   private async sampleStep(
     rows: Row[],
+    active: readonly number[],
     logits: tf.Tensor2D,
     options: SamplingOptions,
     isStop: (generated: readonly number[]) => boolean,
@@ -201,9 +234,10 @@ export class LocalPolicy implements Policy {
     const values = (await logits.data()) as Float32Array;
     logits.dispose();
     const vocabularySize = this.config.vocabSize;
-    rows.forEach((row, i) => {
+    active.forEach((i, place) => {
+      const row = rows[i];
       if (row.finish) return;
-      const rowLogits = values.subarray(i * vocabularySize, (i + 1) * vocabularySize);
+      const rowLogits = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
       const { tokenId, logProb } = sampleToken(rowLogits, options, options.randoms[i]);
       row.generated.push(tokenId);
       row.logProbs.push(logProb);
@@ -233,11 +267,13 @@ export class LocalPolicy implements Policy {
     contexts: readonly (readonly number[])[],
     rows: readonly Row[],
     past: CacheBlock,
-    tail: CacheBlock | null,
+    stretches: readonly Stretch[],
   ): void {
+    const { numKeyValueHeads } = this.config;
+    const tails = stretches.map((s) => expandBlockRows(s.block, s.rows, rows.length, numKeyValueHeads));
     this.cache = {
       rows: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
-      block: tail ? joinBlocks(past, tail) : past,
+      block: tails.reduce((joined, tail) => joinBlocks(joined, tail), past),
     };
   }
 }

@@ -11,7 +11,10 @@ import type { Weights } from './weights.js';
 
 const MASKED = -1e9;
 
-/** Cosines and sines (positions, D), both halves alike, and the constant "rotate half" matrix. */
+/**
+ * Cosines and sines of every position, repeated for each head that is rotated (positions, (H+K)*D), and the constant "rotate
+ * half" matrix (D, D).
+ */
 export interface RotaryTable {
   cos: tf.Tensor2D;
   sin: tf.Tensor2D;
@@ -31,7 +34,10 @@ export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
     rotation[i * c.headDim + i + half] = 1;
   }
   return tf.tidy(() => {
-    const table = tf.tensor2d(angles, [numPositions, c.headDim]);
+    const table = tf.tile(tf.tensor2d(angles, [numPositions, c.headDim]), [
+      1,
+      c.numHeads + c.numKeyValueHeads,
+    ]);
     return {
       cos: tf.cos(table),
       sin: tf.sin(table),
@@ -83,10 +89,8 @@ interface RotaryRows {
 
 /** @param positions (N) position of each token */
 function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig): RotaryRows {
-  const copies = c.numHeads + c.numKeyValueHeads;
-  const spread = (t: tf.Tensor2D): tf.Tensor2D =>
-    tf.reshape(tf.tile(tf.gather(t, positions), [1, copies]), [-1, c.headDim]);
-  return { cos: spread(table.cos), sin: spread(table.sin), rotation: table.rotation };
+  const rowsOf = (t: tf.Tensor2D): tf.Tensor2D => tf.reshape(tf.gather(t, positions), [-1, c.headDim]);
+  return { cos: rowsOf(table.cos), sin: rowsOf(table.sin), rotation: table.rotation };
 }
 
 /** (B*K, G*T, D) -> (N, H*D) */
@@ -182,21 +186,67 @@ export function joinBlocks(first: CacheBlock | null, second: CacheBlock): CacheB
   return joined;
 }
 
-/** The rows (in a new order, with repeats if wanted) of a block; disposes of the old one. */
-export function selectBlockRows(block: CacheBlock, rows: readonly number[], kvHeads: number): CacheBlock {
-  const selected = tf.tidy(() => {
+/** A row index for every head: row r of K heads is rows r*K.. of keys and values. */
+const headRows = (rows: readonly number[], kvHeads: number): number[] =>
+  rows.flatMap((r) => Array.from({ length: kvHeads }, (_, h) => r * kvHeads + h));
+
+/** The given rows of blocks that follow each other, as one new block; the old ones stay. */
+export function copyBlockRows(
+  blocks: readonly CacheBlock[],
+  rows: readonly number[],
+  kvHeads: number,
+): CacheBlock {
+  return tf.tidy(() => {
     const rowIndex = tf.tensor1d(rows as number[], 'int32');
-    const headIndex = tf.tensor1d(
-      rows.flatMap((r) => Array.from({ length: kvHeads }, (_, h) => r * kvHeads + h)),
-      'int32',
-    );
+    const headIndex = tf.tensor1d(headRows(rows, kvHeads), 'int32');
+    const join = (parts: tf.Tensor[], index: tf.Tensor1D): tf.Tensor =>
+      tf.concat(
+        parts.map((part) => tf.gather(part, index)),
+        1,
+      );
     return {
-      bias: tf.gather(block.bias, rowIndex),
-      layers: block.layers.map(({ k, v }) => ({ k: tf.gather(k, headIndex), v: tf.gather(v, headIndex) })),
+      bias: join(
+        blocks.map(({ bias }) => bias),
+        rowIndex,
+      ) as tf.Tensor2D,
+      layers: blocks[0].layers.map((_, i) => ({
+        k: join(
+          blocks.map(({ layers }) => layers[i].k),
+          headIndex,
+        ) as tf.Tensor3D,
+        v: join(
+          blocks.map(({ layers }) => layers[i].v),
+          headIndex,
+        ) as tf.Tensor3D,
+      })),
+    };
+  });
+}
+
+/** A block of some rows spread over `numRows` rows, the others padding; disposes of the old one. */
+export function expandBlockRows(
+  block: CacheBlock,
+  rows: readonly number[],
+  numRows: number,
+  kvHeads: number,
+): CacheBlock {
+  if (rows.length === numRows) return block;
+  // One more row at the end stands for all that are missing.
+  const places = Array.from({ length: numRows }, (_, r) =>
+    rows.includes(r) ? rows.indexOf(r) : rows.length,
+  );
+  const expanded = tf.tidy(() => {
+    const headIndex = tf.tensor1d(headRows(places, kvHeads), 'int32');
+    const spread = (x: tf.Tensor3D): tf.Tensor3D =>
+      tf.gather(tf.concat([x, tf.zeros<tf.Rank.R3>([kvHeads, x.shape[1], x.shape[2]])], 0), headIndex);
+    const missing = tf.fill<tf.Rank.R2>([1, block.bias.shape[1]], MASKED);
+    return {
+      bias: tf.gather(tf.concat([block.bias, missing], 0), tf.tensor1d(places, 'int32')),
+      layers: block.layers.map(({ k, v }) => ({ k: spread(k), v: spread(v) })),
     };
   });
   disposeBlock(block);
-  return selected;
+  return expanded;
 }
 
 /** Bias of (B, L) key columns as (B*K, 1, L), to be added to scores. */

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 // The union package registers every operation's gradient with tfjs-core.
 import '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs-core';
+import { installWasmKernels } from './wasm-kernels.js';
 
 /** `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript. */
 export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu';
@@ -50,11 +51,15 @@ async function loadNative(wantGpu: boolean): Promise<string> {
   throw new Error(failures.join('; '));
 }
 
+let isWasmInstalled = false;
+
 async function loadWasm(): Promise<string> {
   const wasm = await import('@tensorflow/tfjs-backend-wasm');
   const entry = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   wasm.setWasmPaths(`${dirname(entry)}/`);
   if (!(await tf.setBackend('wasm'))) throw new Error('failed to initialise');
+  if (!isWasmInstalled) installWasmKernels();
+  isWasmInstalled = true;
   return `@tensorflow/tfjs-backend-wasm ${wasm.version_wasm}`;
 }
 

@@ -82,3 +82,25 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
       .join(''),
   );
 }
+
+/** Where a run is, and the hash of all that decides its course. */
+export interface RunState {
+  nextStep: number;
+  hash: string;
+}
+
+/**
+ * The checkpoint of a run to go on from, or null for a run that has none.
+ * @param hash of the configuration and the inputs
+ * @throws Error when the folder holds a run with another hash: going on from it would mix the two
+ */
+export async function resumeCheckpoint(folder: string, hash: string): Promise<Checkpoint<RunState> | null> {
+  const checkpoint = await loadCheckpoint<RunState>(folder);
+  if (checkpoint && checkpoint.state.hash !== hash) {
+    tf.dispose(checkpoint.trainable);
+    throw new Error(
+      `Expected ${folder} to hold a run of configuration ${hash}, but it holds one of ${checkpoint.state.hash}. Choose another folder, or remove that one.`,
+    );
+  }
+  return checkpoint;
+}

@@ -17,6 +17,7 @@ import type { RewardOptions } from '../rewards/options.js';
 import { totalReward, type RewardComponents } from '../rewards/total.js';
 import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
+import { executedSearches } from '../text/turns.js';
 import type { AdamW } from './adamw.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
 import { groupAdvantages, grpoLoss, grpoStatistics } from './grpo-loss.js';
@@ -104,12 +105,17 @@ async function rollOutGroups(
   return { scored, stats };
 }
 
+/** Whether a group's rewards are all equal, so that it teaches nothing. */
+const isZeroVariance = (scored: readonly ScoredTrajectory[], from: number, groupSize: number): boolean =>
+  scored.slice(from, from + groupSize).every(({ advantage }) => advantage === 0);
+
 /** Rows of the groups that have something to teach: those whose rewards differ. */
 async function trainingRows(
   setting: GrpoSetting,
   scored: readonly ScoredTrajectory[],
 ): Promise<TrainingRow[]> {
-  const useful = scored.filter((trajectory) => trajectory.advantage !== 0);
+  const { groupSize } = setting.grpo;
+  const useful = scored.filter((_, i) => !isZeroVariance(scored, i - (i % groupSize), groupSize));
   const sequences = useful.map((trajectory) => ({
     tokenIds: tokenIds(trajectory),
     lossMask: lossMask(trajectory),
@@ -214,10 +220,9 @@ function rolloutMetrics(
 ): GrpoMetrics {
   const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
   const totals = scored.map((t) => t.rewards.total);
-  const zeroGroups = scored.filter(
-    (_, i) => i % groupSize === 0 && scored.slice(i, i + groupSize).every((t) => t.advantage === 0),
-  );
-  const queries = (t: ScoredTrajectory): string[][] => t.searchTurns.map((turn) => turn.queries);
+  const zeroGroups = scored.filter((_, i) => i % groupSize === 0 && isZeroVariance(scored, i, groupSize));
+  // What the policy wrote, as the rewards see it, also where the environment does not split.
+  const queries = (t: ScoredTrajectory): string[][] => executedSearches(t.segments);
   const shaped = (shape: string): ScoredTrajectory[] => scored.filter((t) => t.shape === shape);
   const ratio = (some: readonly ScoredTrajectory[]): number =>
     mean(some.map((t) => Number(isDecomposed(queries(t)))));

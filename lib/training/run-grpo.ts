@@ -15,7 +15,7 @@ import { createLruCache } from '../retrieval/cache.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { AdamW, scheduledRate } from './adamw.js';
-import { dropLinesFrom, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { grpoStep, type GrpoMetrics, type GrpoSetting } from './grpo.js';
 import { alarmsOf } from './guards.js';
 
@@ -25,6 +25,8 @@ export interface GrpoRun {
   start: Model;
   questions: readonly Question[];
   retriever: Retriever;
+  /** Hash of the start's weights, the questions and the passages: a run does not go on with others. */
+  inputsHash: string;
   /** Where metrics, trajectories, checkpoint and adapter go. */
   folder: string;
   signal?: AbortSignal;
@@ -58,11 +60,6 @@ export function createQuestionSampler(
     });
 }
 
-interface RunState {
-  nextStep: number;
-  configHash: string;
-}
-
 function settingOf({ config, start, retriever }: GrpoRun): GrpoSetting {
   const { preset, ...overrides } = config.rewards;
   return {
@@ -78,18 +75,15 @@ function settingOf({ config, start, retriever }: GrpoRun): GrpoSetting {
   };
 }
 
+const hashOf = ({ config, inputsHash }: GrpoRun): string => configHash({ config, inputsHash });
+
 /** The adapter and optimizer of a checkpoint, or fresh ones. */
 async function resume(run: GrpoRun, optimizer: AdamW): Promise<{ adapter: Weights; firstStep: number }> {
   const { config, start, folder } = run;
-  const checkpoint = await loadCheckpoint<RunState>(join(folder, 'checkpoint'));
+  const checkpoint = await resumeCheckpoint(join(folder, 'checkpoint'), hashOf(run));
   if (!checkpoint) {
     const adapter = createAdapter(start.config, config.lora, createRandom(config.seed).fork('adapter'));
     return { adapter, firstStep: 0 };
-  }
-  if (checkpoint.state.configHash !== configHash(config)) {
-    throw new Error(
-      `Expected ${folder} to hold a run of configuration ${configHash(config)}, but it holds one of ${checkpoint.state.configHash}. Choose another folder, or remove that one.`,
-    );
   }
   optimizer.restore(checkpoint.optimizer);
   return { adapter: checkpoint.trainable, firstStep: checkpoint.state.nextStep };
@@ -113,10 +107,7 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
   await Promise.all([metricsFile, trajectoriesFile].map((path) => dropLinesFrom(path, firstStep)));
   let current = adapter;
   const keep = (nextStep: number): Promise<void> =>
-    saveCheckpoint<RunState>(join(folder, 'checkpoint'), current, optimizer, {
-      nextStep,
-      configHash: configHash(config),
-    });
+    saveCheckpoint<RunState>(join(folder, 'checkpoint'), current, optimizer, { nextStep, hash: hashOf(run) });
   const random = createRandom(config.seed).fork('grpo');
   for (let step = firstStep; step < config.grpo.steps; step++) {
     if (run.signal?.aborted) {
@@ -148,7 +139,7 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
     );
     await appendFile(trajectoriesFile, lines.join(''));
     run.onStep?.(step, result.metrics, alarms);
-    if ((step + 1) % config.checkpointEvery === 0) await keep(step + 1);
+    if ((step + 1) % config.checkpointEvery === 0 || step + 1 === steps) await keep(step + 1);
   }
   await saveAdapter(run, current);
   setting.policy.dispose();

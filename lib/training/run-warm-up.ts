@@ -1,11 +1,12 @@
 /** Runs a supervised warm-up from fresh weights or from an earlier start, with metrics and checkpoints. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { configHash } from '../config.js';
 import type { Model } from '../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { createRandom } from '../random.js';
 import { AdamW } from './adamw.js';
-import { dropLinesFrom, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import type { GradientWorker } from './gradient-worker.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
 import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
@@ -39,7 +40,9 @@ export async function runWarmUp(
   await mkdir(run.folder, { recursive: true });
   const checkpointFolder = join(run.folder, 'checkpoint');
   const optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
-  const checkpoint = await loadCheckpoint<{ nextStep: number }>(checkpointFolder);
+  const { seed, supervised, stages } = run;
+  const hash = configHash({ seed, supervised, stages });
+  const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
   if (checkpoint) {
     disposeWeights(model.weights);
     optimizer.restore(checkpoint.optimizer);
@@ -60,7 +63,10 @@ export async function runWarmUp(
         await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
         options.onStep?.(report);
         if (options.signal?.aborted || (report.step + 1) % run.checkpointEvery === 0) {
-          await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep: report.step + 1 });
+          await saveCheckpoint<RunState>(checkpointFolder, newest, optimizer, {
+            nextStep: report.step + 1,
+            hash,
+          });
         }
         options.signal?.throwIfAborted();
       },

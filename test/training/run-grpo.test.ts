@@ -48,8 +48,18 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
+const hashOf = (config: TrainConfig): string => configHash({ config, inputsHash: 'inputs' });
+
 const run = (name: string, config = configOf(), more: Partial<GrpoRun> = {}): Promise<void> =>
-  runGrpo({ config, start, questions: QUESTIONS, retriever, folder: join(root, name), ...more });
+  runGrpo({
+    config,
+    start,
+    questions: QUESTIONS,
+    retriever,
+    inputsHash: 'inputs',
+    folder: join(root, name),
+    ...more,
+  });
 
 type Line = Record<string, number> & { step: number };
 async function linesOf(name: string, file = 'metrics.jsonl'): Promise<Line[]> {
@@ -200,7 +210,7 @@ describe('runGrpo', () => {
     const config = configOf({ checkpointEvery: 2 });
     await expect(run('killed', other)).rejects.toThrow(
       new RegExp(
-        `configuration ${configHash(other)}, but it holds one of ${configHash(config)}.*Choose another folder`,
+        `configuration ${hashOf(other)}, but it holds one of ${hashOf(config)}.*Choose another folder`,
       ),
     );
   });
