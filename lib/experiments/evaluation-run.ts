@@ -7,7 +7,15 @@ import { z } from 'zod';
 import { configHash, rolloutConfigOf } from '../config.js';
 import { evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
 import { writeFileSafely } from '../policy/model-folder.js';
-import { contentHash, loadPolicy, MINI_WIKI, weightFolders, type PolicyRun, type World } from './world.js';
+import {
+  contentHash,
+  loadPolicy,
+  MINI_WIKI,
+  requireFolders,
+  weightFolders,
+  type PolicyRun,
+  type World,
+} from './world.js';
 
 export const EVALUATION_BATCH_SIZE = 128;
 
@@ -24,7 +32,9 @@ const recordSchema = z.object({ hash: z.string(), backend: z.string(), seconds: 
 
 /** Identifies what an evaluation would compute. */
 export async function evaluationHash(run: PolicyRun): Promise<string> {
-  const files = weightFolders(run).map((folder, i) =>
+  const folders = weightFolders(run);
+  requireFolders(folders);
+  const files = folders.map((folder, i) =>
     join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
   );
   const data = ['passages.jsonl', 'questions.jsonl'].map((name) => join(MINI_WIKI, name));

@@ -53,6 +53,19 @@ export function weightFolders({ method, start, seed }: PolicyRun, root = CHECKPO
 }
 
 /**
+ * Checks that weights are there.
+ * @throws Error naming the folder that is missing, with the remedy
+ */
+export function requireFolders(folders: readonly string[]): void {
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing) {
+    throw new Error(
+      `Expected weights in ${missing}, but there are none. Train them: npm start -- --retrain (it says how long that takes).`,
+    );
+  }
+}
+
+/**
  * The policy of a run.
  * @param ownAdapter an adapter's folder instead of the run's
  * @throws Error naming the folder that is missing, with the remedy
@@ -64,13 +77,7 @@ export async function loadPolicy(
 ): Promise<LocalPolicy> {
   const [base, trained] = weightFolders(run, root);
   const adapter = ownAdapter ?? trained;
-  for (const folder of [base, adapter]) {
-    if (folder && !existsSync(folder)) {
-      throw new Error(
-        `Expected weights in ${folder}, but there are none. Train them: npx parallelsearch reproduce --retrain`,
-      );
-    }
-  }
+  requireFolders(adapter ? [base, adapter] : [base]);
   const model = await loadModel(base);
   const name = `${run.method} (${run.start}, seed ${run.seed})`;
   if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
