@@ -25,7 +25,7 @@ import {
 import { writeStartCard } from './model-card.js';
 import { CHECKPOINTS, startFolder, type World } from './world.js';
 
-/** 1.2 million parameters. */
+/** 1.1 million parameters. */
 export const SMALL_MODEL: ModelConfig = {
   vocabSize: 2560,
   hiddenSize: 128,
