@@ -16,10 +16,10 @@ import { startGradientWorker } from '../training/gradient-worker.js';
 import { runWarmUp, type WarmUpRun } from '../training/run-warm-up.js';
 import type { SupervisedStep } from '../training/supervised.js';
 import {
+  EMPTY_MIX,
   TAG_TOKENS,
   tokenizerLines,
   trainingPassages,
-  type WarmUpMix,
   type WarmUpOptions,
 } from '../training/warm-up.js';
 import { writeStartCard } from './model-card.js';
@@ -40,18 +40,6 @@ export const SMALL_MODEL: ModelConfig = {
   tieWordEmbeddings: true,
   eosTokenId: 1,
   padTokenId: 0,
-};
-
-const NOTHING: WarmUpMix = {
-  passages: 0,
-  repeat: 0,
-  copy: 0,
-  verdict: 0,
-  practice: 0,
-  sequentialHabit: 0,
-  parallelHabit: 0,
-  direct: 0,
-  ramble: 0,
 };
 
 const COMMON: Omit<WarmUpOptions, 'mix' | 'rowsPerStep' | 'contextWeight' | 'recapWeight'> = {
@@ -78,7 +66,7 @@ export const RECIPES: Record<StartName, Recipe> = {
           rowsPerStep: 48,
           contextWeight: 0,
           recapWeight: 1,
-          mix: { ...NOTHING, passages: 0.15, repeat: 0.6, copy: 0.25 },
+          mix: { ...EMPTY_MIX, passages: 0.15, repeat: 0.6, copy: 0.25 },
         },
       },
       {
@@ -89,7 +77,7 @@ export const RECIPES: Record<StartName, Recipe> = {
           rowsPerStep: 32,
           contextWeight: 0.02,
           recapWeight: 3,
-          mix: { ...NOTHING, passages: 0.02, repeat: 0.08, copy: 0.4, verdict: 0.2, practice: 0.3 },
+          mix: { ...EMPTY_MIX, passages: 0.02, repeat: 0.08, copy: 0.4, verdict: 0.2, practice: 0.3 },
         },
       },
       {
@@ -126,7 +114,7 @@ export const RECIPES: Record<StartName, Recipe> = {
           contextWeight: 0,
           recapWeight: 3,
           mix: {
-            ...NOTHING,
+            ...EMPTY_MIX,
             copy: 0.04,
             verdict: 0.08,
             practice: 0.36,

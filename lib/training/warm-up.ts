@@ -42,6 +42,19 @@ export interface WarmUpMix {
   ramble: number;
 }
 
+/** No rows at all, to be filled in. */
+export const EMPTY_MIX: WarmUpMix = {
+  passages: 0,
+  repeat: 0,
+  copy: 0,
+  verdict: 0,
+  practice: 0,
+  sequentialHabit: 0,
+  parallelHabit: 0,
+  direct: 0,
+  ramble: 0,
+};
+
 export interface WarmUpOptions {
   mix: WarmUpMix;
   rowsPerStep: number;

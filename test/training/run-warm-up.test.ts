@@ -7,7 +7,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { runWarmUp, type WarmUpRun } from '../../lib/training/run-warm-up.js';
 import type { SupervisedStep } from '../../lib/training/supervised.js';
-import type { WarmUpMix, WarmUpOptions } from '../../lib/training/warm-up.js';
+import { EMPTY_MIX, type WarmUpMix, type WarmUpOptions } from '../../lib/training/warm-up.js';
 import { PASSAGES, QUESTIONS, TOKENIZER, tinyModel } from './tiny.js';
 
 const data = {
@@ -16,19 +16,8 @@ const data = {
   retriever: createBm25Retriever(PASSAGES, { titleWeight: 5 }),
   tokenizer: TOKENIZER,
 };
-const NOTHING: WarmUpMix = {
-  passages: 0,
-  repeat: 0,
-  copy: 0,
-  verdict: 0,
-  practice: 0,
-  sequentialHabit: 0,
-  parallelHabit: 0,
-  direct: 0,
-  ramble: 0,
-};
 const stage = (mix: Partial<WarmUpMix>): WarmUpOptions => ({
-  mix: { ...NOTHING, ...mix },
+  mix: { ...EMPTY_MIX, ...mix },
   rowsPerStep: 2,
   topKs: [1],
   maxSearchTurns: 4,

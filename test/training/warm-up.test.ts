@@ -9,6 +9,7 @@ import {
   TAG_TOKENS,
   tokenizerLines,
   trainingPassages,
+  EMPTY_MIX,
   type WarmUpMix,
   type WarmUpOptions,
 } from '../../lib/training/warm-up.js';
@@ -20,19 +21,8 @@ const data = {
   retriever: createBm25Retriever(PASSAGES, { titleWeight: 5 }),
   tokenizer: TOKENIZER,
 };
-const NOTHING: WarmUpMix = {
-  passages: 0,
-  repeat: 0,
-  copy: 0,
-  verdict: 0,
-  practice: 0,
-  sequentialHabit: 0,
-  parallelHabit: 0,
-  direct: 0,
-  ramble: 0,
-};
 const optionsOf = (mix: Partial<WarmUpMix>, more: Partial<WarmUpOptions> = {}): WarmUpOptions => ({
-  mix: { ...NOTHING, ...mix },
+  mix: { ...EMPTY_MIX, ...mix },
   rowsPerStep: 20,
   topKs: [1, 2],
   maxSearchTurns: 4,
@@ -47,7 +37,9 @@ const draw = (options: WarmUpOptions, { seed = 1, step = 0 } = {}): Sequence[] =
 const textOf = (row: Sequence): string => TOKENIZER.decode(row.tokenIds);
 const isDecomposed = (row: Sequence): boolean => /<search>[^<]*##/.test(textOf(row));
 
-const EVERYTHING = Object.fromEntries(Object.keys(NOTHING).map((kind) => [kind, 1])) as unknown as WarmUpMix;
+const EVERYTHING = Object.fromEntries(
+  Object.keys(EMPTY_MIX).map((kind) => [kind, 1]),
+) as unknown as WarmUpMix;
 
 describe('createWarmUpSampler', () => {
   it('gives the same rows for the same seed and step, in whatever order steps are drawn', () => {
@@ -61,7 +53,7 @@ describe('createWarmUpSampler', () => {
     expect(draw(options, { seed: 2, step: 3 })).not.toEqual(third);
   });
 
-  it.each(Object.keys(NOTHING) as (keyof WarmUpMix)[])(
+  it.each(Object.keys(EMPTY_MIX) as (keyof WarmUpMix)[])(
     'makes rows of kind %s: some tokens with a loss',
     (kind) => {
       for (const row of draw(optionsOf({ [kind]: 1 }))) {
