@@ -22,7 +22,7 @@ export const rolloutSchema = z.strictObject({
   splitQueries: z.boolean(),
   maxSubQueries: count.default(8),
   /** New tokens a turn: 500 in the paper, whose transcripts are in full sentences. */
-  maxNewTokens: count.default(96),
+  maxNewTokens: count.default(128),
   topP: share.default(1),
   retrievalTimeoutMs: count.default(10_000),
 });

@@ -66,7 +66,7 @@ export const RECIPES: Record<StartName, Recipe> = {
           rowsPerStep: 48,
           contextWeight: 0,
           recapWeight: 1,
-          mix: { ...EMPTY_MIX, passages: 0.15, repeat: 0.6, copy: 0.25 },
+          mix: { ...EMPTY_MIX, passages: 0.15, repeat: 0.6, read: 0.05, copy: 0.2 },
         },
       },
       {
@@ -77,7 +77,7 @@ export const RECIPES: Record<StartName, Recipe> = {
           rowsPerStep: 32,
           contextWeight: 0.02,
           recapWeight: 3,
-          mix: { ...EMPTY_MIX, passages: 0.02, repeat: 0.08, copy: 0.4, verdict: 0.2, practice: 0.3 },
+          mix: { ...EMPTY_MIX, passages: 0.02, repeat: 0.08, read: 0.3, copy: 0.25, verdict: 0.2, practice: 0.15 },
         },
       },
       {
@@ -90,9 +90,10 @@ export const RECIPES: Record<StartName, Recipe> = {
           mix: {
             passages: 0.04,
             repeat: 0.02,
-            copy: 0.08,
+            read: 0.2,
+            copy: 0.06,
             verdict: 0.12,
-            practice: 0.6,
+            practice: 0.42,
             sequentialHabit: 0.05,
             parallelHabit: 0.04,
             direct: 0.01,
@@ -115,9 +116,10 @@ export const RECIPES: Record<StartName, Recipe> = {
           recapWeight: 3,
           mix: {
             ...EMPTY_MIX,
+            read: 0.06,
             copy: 0.04,
-            verdict: 0.08,
-            practice: 0.36,
+            verdict: 0.06,
+            practice: 0.32,
             sequentialHabit: 0.24,
             parallelHabit: 0.24,
             direct: 0.04,

@@ -52,12 +52,14 @@ export function searchPlan(graph: readonly SubQuestion[], mode: 'sequential' | '
 const attributeWords = (node: SubQuestion): string =>
   node.attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
+const fact = (node: SubQuestion, name = node.entity): string => `${name} = ${node.answers[0]}`;
+
 /** Facts of one attribute, such as `birth year: A = 1922; B = 1904.` */
 function recall(
   nodes: readonly SubQuestion[],
   nameOf: (node: SubQuestion) => string = (node) => node.entity,
 ): string {
-  return `${attributeWords(nodes[0])}: ${nodes.map((node) => `${nameOf(node)} = ${node.answers[0]}`).join('; ')}.`;
+  return `${attributeWords(nodes[0])}: ${nodes.map((node) => fact(node, nameOf(node))).join('; ')}.`;
 }
 
 export const numericValue = (node: SubQuestion): number =>
@@ -76,30 +78,35 @@ export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
 }
 
 export interface Verdict {
-  /** What was read, such as `birth year: A = 1922; B = 1904.` */
+  /** What was read, such as `birth year: A = 1922 = A; B = 1904 = B.` */
   recap: string;
-  /** What follows from it, such as ` Least 1904: B.`; empty when the last fact is the answer. */
+  /** What follows from it, such as ` Least 1904 = B.`; empty when the last fact is the answer. */
   conclusion: string;
   answer: string;
 }
 
-/** Recalls the final facts that are known and draws the conclusion. */
+/**
+ * Recalls the final facts that are known and draws the conclusion. Where values are compared, each is followed by its
+ * entity once more: from the extreme value to its entity is then a step forward in the text, which attention finds easily.
+ */
 export function verdictOf(graph: readonly SubQuestion[], operation: Operation | null | undefined): Verdict {
   const finals = finalNodes(graph);
   if (!operation) {
     const last = finals[finals.length - 1];
     return { recap: recall([last]), conclusion: '', answer: last.answers[0] };
   }
-  const recap = recall(finals, (node) => rootOf(node, graph).entity);
+  const entityOf = (node: SubQuestion): string => rootOf(node, graph).entity;
   if (operation.kind === 'same') {
+    const recap = recall(finals, entityOf);
     const isSame = new Set(finals.map((node) => node.answers[0])).size === 1;
     return { recap, conclusion: isSame ? ' All the same.' : ' Not the same.', answer: isSame ? 'yes' : 'no' };
   }
   const sign = operation.kind === 'argmin' ? 1 : -1;
   const best = finals.reduce((a, b) => (sign * numericValue(b) < sign * numericValue(a) ? b : a));
-  const entity = rootOf(best, graph).entity;
+  const facts = finals.map((node) => `${fact(node, entityOf(node))} = ${entityOf(node)}`);
+  const recap = `${attributeWords(finals[0])}: ${facts.join('; ')}.`;
   const word = operation.kind === 'argmin' ? 'Least' : 'Most';
-  return { recap, conclusion: ` ${word} ${best.answers[0]}: ${entity}.`, answer: entity };
+  return { recap, conclusion: ` ${word} ${best.answers[0]} = ${entityOf(best)}.`, answer: entityOf(best) };
 }
 
 /** The graph without what could not be asked within the budget. */
@@ -195,5 +202,23 @@ export function verdictDrill(
     { text: `<think> ${recap}`, weight: 0 },
     { text: `${conclusion} </think>`, weight: options.recapWeight },
     { text: printBlock('answer', answer), weight: 1 },
+  ];
+}
+
+/** Passages and what is known from them, fact by fact in random order: a dense exercise in reading. Only values are learned. */
+export function readDrill(
+  facts: readonly SubQuestion[],
+  passages: readonly Passage[],
+  options: Pick<DemonstrationOptions, 'contextWeight' | 'recapWeight'>,
+): Piece[] {
+  const block = printInformation([
+    { status: 'ok', passages: passages.map(({ title, text }) => ({ title, text })) },
+  ]);
+  return [
+    { text: `${block}<think>`, weight: options.contextWeight },
+    ...facts.flatMap((node) => [
+      { text: ` ${attributeWords(node)}: ${node.entity} =`, weight: 0 },
+      { text: ` ${node.answers[0]}.`, weight: options.recapWeight },
+    ]),
   ];
 }

@@ -153,6 +153,22 @@ function renameNumbers(graph: readonly SubQuestion[], names: Map<string, string>
   }
 }
 
+const RENAMED_ANSWER_SHARE = 0.6;
+
+/** New names for some of the answers that are names without an alias, so that values too are copied and not recalled. */
+function renameNamedAnswers(
+  graph: readonly SubQuestion[],
+  names: Map<string, string>,
+  words: readonly string[],
+  random: Random,
+): void {
+  for (const { answers } of graph) {
+    const isName = answers.length === 1 && /^\p{Lu}/u.test(answers[0]) && !/\d/.test(answers[0]);
+    if (!isName || names.has(answers[0]) || random.uniform() >= RENAMED_ANSWER_SHARE) continue;
+    names.set(answers[0], inventedName(words, random));
+  }
+}
+
 /** The golden answers after renaming: drawn anew for a comparison, else renamed. */
 function renamedAnswers(
   question: Question,
@@ -182,6 +198,7 @@ export function renameQuestion(
     names.set(entity, fresh);
   }
   renameNumbers(original, names, random);
+  renameNamedAnswers(original, names, words, random);
   const rename = replacer(names);
   const graph = original.map((node) => ({
     ...node,

@@ -3,7 +3,7 @@
  * drill prompt, which reinforcement never uses; and full demonstrations under the prompts that it does use, whose habit is
  * to search one by one.
  */
-import { questionShape, type Passage, type Question } from '../data/question.js';
+import { questionShape, type Passage, type Question, type SubQuestion } from '../data/question.js';
 import type { Random } from '../random.js';
 import type { Bm25Retriever } from '../retrieval/bm25.js';
 import { buildPrompt } from '../text/prompts.js';
@@ -11,6 +11,7 @@ import type { Tokenizer } from '../text/tokenizer.js';
 import {
   copyDrill,
   demonstrate,
+  readDrill,
   verdictDrill,
   type DemonstrationOptions,
   type Lookup,
@@ -26,6 +27,8 @@ export interface WarmUpMix {
   passages: number;
   /** A list of names twice, the second time with a loss: the shortest way to learn to copy. */
   repeat: number;
+  /** A few passages, then their facts one by one: the shortest way to learn to read. */
+  read: number;
   /** Question to first search, under the drill prompt. */
   copy: number;
   /** Recap to conclusion, under the drill prompt. */
@@ -46,6 +49,7 @@ export interface WarmUpMix {
 export const EMPTY_MIX: WarmUpMix = {
   passages: 0,
   repeat: 0,
+  read: 0,
   copy: 0,
   verdict: 0,
   practice: 0,
@@ -144,7 +148,32 @@ function drawKind(mix: WarmUpMix, random: Random): Kind {
   return (kinds.find(([, share]) => (left -= share) < 0) ?? kinds[0])[0];
 }
 
+/** A passage and the facts of training questions that it holds. */
+interface FactPassage {
+  passage: Passage;
+  facts: SubQuestion[];
+}
+
+function factPassages(questions: readonly Question[], passages: readonly Passage[]): FactPassage[] {
+  const byId = new Map(passages.map((passage) => [passage.id, passage]));
+  const found = new Map<string, Map<string, SubQuestion>>();
+  // Which film of a director is asked for depends on its year, which the name of the attribute does not say.
+  const nodes = questions
+    .flatMap(({ metadata }) => metadata.graph ?? [])
+    .filter(({ attribute }) => attribute !== 'film');
+  for (const node of nodes) {
+    for (const id of node.evidence) {
+      const facts = found.get(id) ?? new Map<string, SubQuestion>();
+      found.set(id, facts.set(`${node.attribute} ${node.entity}`, node));
+    }
+  }
+  return [...found]
+    .filter(([id]) => byId.has(id))
+    .map(([id, facts]) => ({ passage: byId.get(id)!, facts: [...facts.values()] }));
+}
+
 interface WarmUpSource extends WarmUpData {
+  factPassages: FactPassage[];
   groups: ReturnType<typeof groupQuestions>;
   /** Capitalised words of training names, to be mixed with invented ones. */
   nameWords: string[];
@@ -188,6 +217,25 @@ function practiceExercise(
   return { question, lookup: lookupOf(source, topK, renamePassage, queryOf) };
 }
 
+const MOST_PASSAGES_READ = 3;
+
+/** Facts of a few passages, most often with invented names and numbers. */
+function readingExercise(
+  source: WarmUpSource,
+  options: WarmUpOptions,
+  random: Random,
+): { facts: SubQuestion[]; passages: Passage[] } {
+  const drawn = Array.from({ length: 1 + random.integer(MOST_PASSAGES_READ) }, () =>
+    random.choice(source.factPassages),
+  );
+  const passages = [...new Set(drawn.map(({ passage }) => passage))];
+  const facts = random.shuffle([...new Set(drawn.flatMap((one) => one.facts))]);
+  if (random.uniform() >= options.renamedShare) return { facts, passages };
+  const asked: Question = { id: '', question: '', goldenAnswers: [], split: 'train', metadata: { graph: facts } };
+  const { question, renamePassage } = renameQuestion(asked, source.nameWords, random);
+  return { facts: question.metadata.graph!, passages: passages.map(renamePassage) };
+}
+
 const isParallelizable = (question: Question): boolean =>
   questionShape(question.metadata.graph ?? []) === 'parallelizable';
 
@@ -218,6 +266,10 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
         { text: `${names}\n`, weight: 0 },
         { text: `${names}\n`, weight: 1 },
       ];
+    },
+    read: (r) => {
+      const { facts, passages } = readingExercise(source, options, r);
+      return readDrill(facts, passages, { contextWeight, recapWeight });
     },
     copy: (r) => {
       const from = r.uniform() < 0.8 ? groups.comparisons : groups.all;
@@ -263,7 +315,12 @@ export function createWarmUpSampler(
   const nameWords = [...new Set(entities.flatMap((name) => name.split(' ')))].filter((word) =>
     /^[A-Z]/.test(word),
   );
-  const source = { ...data, groups: groupQuestions(data.questions), nameWords };
+  const source = {
+    ...data,
+    factPassages: factPassages(data.questions, data.retriever.passages),
+    groups: groupQuestions(data.questions),
+    nameWords,
+  };
   return (step, options) => {
     const stepRandom = random.fork(`step ${step}`);
     const makers = rowMakers(source, options);

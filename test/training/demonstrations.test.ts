@@ -14,6 +14,7 @@ import {
 import {
   copyDrill,
   demonstrate,
+  readDrill,
   finalNodes,
   numericValue,
   searchPlan,
@@ -155,9 +156,9 @@ describe('verdictOf', () => {
     ]) {
       expect(recap).toMatch(new RegExp(`${name}\\W+${year}`));
     }
-    expect(conclusion).toContain('1904');
-    expect(conclusion).toContain('Bo Reed');
-    expect(conclusion).not.toContain('Ada Stone');
+    expect(conclusion).toBe(' Least 1904 = Bo Reed.');
+    // From value to entity is a step forward: the conclusion repeats a stretch of the recap.
+    expect(recap).toContain('1904 = Bo Reed');
   });
 
   it('speaks of the entities that the question names, not of those on the way', () => {
@@ -195,5 +196,21 @@ describe('drills', () => {
     const response = responseOf(pieces);
     expect(parseBlocks(response).map(({ tag }) => tag)).toEqual(['think', 'answer']);
     expect(extractAnswer(response)).toBe('Bo Reed');
+  });
+
+  it('readDrill asks for the value of each fact, which its passage holds', () => {
+    const facts = [SEQUENTIAL.metadata.graph![0], bornIn(0, 'q1')];
+    const [context, ...rest] = readDrill(facts, [PASSAGES[3], PASSAGES[0]], {
+      contextWeight: 0.1,
+      recapWeight: 3,
+    });
+    expect(context.weight).toBe(0.1);
+    expect(rest).toEqual([
+      { text: ' director: Red River =', weight: 0 },
+      { text: ' Bo Reed.', weight: 3 },
+      { text: ' born: Ada Stone =', weight: 0 },
+      { text: ' 1922.', weight: 3 },
+    ]);
+    for (const value of ['Bo Reed', '1922']) expect(context.text).toContain(value);
   });
 });

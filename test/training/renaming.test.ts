@@ -74,6 +74,20 @@ describe('renameQuestion', () => {
     }
   });
 
+  it('gives answers that are names new ones too, most of the time, and the passage says them', () => {
+    const [asked] = SEQUENTIAL.metadata.graph!;
+    const single = { ...SEQUENTIAL, goldenAnswers: asked.answers, metadata: { graph: [asked] } };
+    const fresh = SEEDS.map((seed) => {
+      const { question, renamePassage } = rename(single, seed);
+      const answer = question.metadata.graph![0].answers[0];
+      expect(question.goldenAnswers).toEqual([answer]);
+      expect(renamePassage(PASSAGES[3]).text).toContain(`directed by ${answer}.`);
+      return answer !== 'Bo Reed';
+    });
+    expect(fresh.filter(Boolean).length).toBeGreaterThan(15);
+    expect(fresh.filter(Boolean).length).toBeLessThan(45);
+  });
+
   it('leaves the original and other passages as they are', () => {
     const before = structuredClone({ QUESTIONS, PASSAGES });
     for (const question of QUESTIONS) {

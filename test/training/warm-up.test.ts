@@ -101,6 +101,15 @@ describe('createWarmUpSampler', () => {
     }
   });
 
+  it('asks in reading drills only for what the passages say', () => {
+    for (const row of draw(optionsOf({ read: 1 }, { rowsPerStep: 100 }))) {
+      const [passages, facts] = textOf(row).split('</information>');
+      const values = [...facts.matchAll(/= ([^.]+)\./g)].map(([, value]) => value);
+      expect(values.length).toBeGreaterThan(0);
+      for (const value of values) expect(passages).toContain(value);
+    }
+  });
+
   it('renames all practice when asked to, and none when not', () => {
     // One passage a query: a second one may be about somebody whom the question does not name.
     const named = (renamedShare: number): number =>
