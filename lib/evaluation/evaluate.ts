@@ -1,5 +1,5 @@
 /** Answers questions greedily with a policy and measures every answer. */
-import { graphDepth, independentSubQuestions, questionShape, type Question } from '../data/question.js';
+import { graphDepth, questionShape, type Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import { createLruCache } from '../retrieval/cache.js';
@@ -8,7 +8,8 @@ import { isDecomposed } from '../rewards/decomposition.js';
 import { rewardInputFromTrajectory } from '../rewards/input.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
+import { exactMatch, tokenF1 } from '../text/normalize.js';
+import { coverage } from './coverage.js';
 import type { QuestionResult } from './result.js';
 
 /** What is measured of one trajectory; who answered is added by the caller. */
@@ -25,19 +26,6 @@ export interface EvaluateOptions {
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
   /** Empties the policy's caches between batches. */
   clearCache?: () => void;
-}
-
-/**
- * The share of the graph's independent sub-questions that some search asked: one whose words hold the entity's name.
- * One by one counts as well as together.
- */
-export function coverage(question: Question, searches: readonly (readonly string[])[]): number {
-  const roots = independentSubQuestions(question.metadata.graph ?? []);
-  const asked = searches.flat().map((query) => ` ${normalizeAnswer(query)} `);
-  const covered = roots.filter(({ entity }) =>
-    asked.some((query) => query.includes(` ${normalizeAnswer(entity)} `)),
-  );
-  return roots.length === 0 ? 0 : covered.length / roots.length;
 }
 
 /**
@@ -66,6 +54,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     coverage: coverage(question, searchTurns),
     criticalPathRatio: trajectory.modelCalls / (graphDepth(graph) + 1),
     responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
+    searches: searchTurns.map((queries) => [...queries]),
     answer,
   };
 }

@@ -25,6 +25,7 @@ const resultSchema: z.ZodType<QuestionResult> = z.object({
   coverage: share,
   criticalPathRatio: z.number().nonnegative(),
   responseTokens: count,
+  searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
 });
 

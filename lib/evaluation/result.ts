@@ -29,5 +29,7 @@ export interface QuestionResult {
   criticalPathRatio: number;
   /** Tokens written by the policy. */
   responseTokens: number;
+  /** The sub-queries of each search turn. */
+  searches: string[][];
   answer: string | null;
 }

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { questionShape, type Question } from '../data/question.js';
+import { coverage } from '../evaluation/coverage.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { disposeMerged, mergeAdapter, type LoraOptions } from '../policy/lora.js';
 import type { ModelConfig } from '../policy/model-config.js';
@@ -52,6 +53,8 @@ export interface GrpoSetting {
 /** A trajectory with what training made of it. */
 export interface ScoredTrajectory extends Trajectory {
   shape: ReturnType<typeof questionShape>;
+  /** Share of the independent sub-questions that were asked. */
+  coverage: number;
   rewards: RewardComponents;
   advantage: number;
 }
@@ -99,6 +102,7 @@ async function rollOutGroups(
   const scored = trajectories.map((trajectory, i) => ({
     ...trajectory,
     shape: shapeOf(repeated[i]),
+    coverage: coverage(repeated[i], executedSearches(trajectory.segments)),
     rewards: rewards[i],
     advantage: advantages[i],
   }));
@@ -241,6 +245,10 @@ function rolloutMetrics(
     decomposition_ratio: ratio(scored),
     'decomposition_ratio/parallelizable': ratio(shaped('parallelizable')),
     'decomposition_ratio/sequential': ratio(shaped('sequential')),
+    // With the share of these questions among all, precision and recall of decomposing follow from the ratios.
+    'share/parallelizable': shaped('parallelizable').length / scored.length,
+    'share/sequential': shaped('sequential').length / scored.length,
+    'coverage/parallelizable': mean(shaped('parallelizable').map((t) => t.coverage)),
     sub_queries: of((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,

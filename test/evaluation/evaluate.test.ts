@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { coverage, evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
+import { evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { printInformation } from '../../lib/text/tags.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
-import { COMPARISON, HYBRID, PASSAGES, SEQUENTIAL, SINGLE } from '../training/tiny.js';
+import { COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 const INFORMATION = printInformation([{ status: 'ok', passages: [{ title: 'T', text: 'x' }] }]);
 const search = (...queries: string[]): string =>
@@ -34,26 +34,6 @@ function trajectoryOf(question: typeof SINGLE, ...texts: string[]): Trajectory {
   };
 }
 
-describe('coverage', () => {
-  it('is the share of independent sub-questions that some search asks, together or one by one', () => {
-    expect(coverage(COMPARISON, [['Ada Stone', 'Bo Reed', 'Cy Hill']])).toBe(1);
-    expect(coverage(COMPARISON, [['Ada Stone'], ['when was bo reed born'], ['Cy Hill']])).toBe(1);
-    expect(coverage(COMPARISON, [['Ada Stone', 'Ada Stone']])).toBeCloseTo(1 / 3, 12);
-    expect(coverage(COMPARISON, [])).toBe(0);
-  });
-
-  it('wants the whole name as words', () => {
-    expect(coverage(COMPARISON, [['Ada'], ['Bo Reeds'], ['Bo Cy', 'Hill']])).toBe(0);
-    expect(coverage(COMPARISON, [['the "Ada Stone"!']])).toBeCloseTo(1 / 3, 12);
-  });
-
-  it('looks at the roots only: a later hop cannot be asked at once', () => {
-    expect(coverage(SEQUENTIAL, [['Red River']])).toBe(1);
-    expect(coverage(HYBRID, [['Red River'], ['Bo Reed']])).toBe(0.5);
-    expect(coverage({ ...SINGLE, metadata: {} }, [['x']])).toBe(0);
-  });
-});
-
 describe('measure', () => {
   it('measures a comparison asked at once: two model calls, the shortest way', () => {
     const queries = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
@@ -73,6 +53,7 @@ describe('measure', () => {
         coverage: 1,
         criticalPathRatio: 1,
         responseTokens: 6,
+        searches: [queries],
         answer: 'the Bo Reed.',
       },
     );

@@ -54,6 +54,7 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
     coverage: 1,
     criticalPathRatio: 1,
     responseTokens: 40,
+    searches: [['x']],
     answer: 'x',
     ...fields,
   };
