@@ -77,7 +77,15 @@ export const RECIPES: Record<StartName, Recipe> = {
           rowsPerStep: 32,
           contextWeight: 0.02,
           recapWeight: 3,
-          mix: { ...EMPTY_MIX, passages: 0.02, repeat: 0.08, read: 0.3, copy: 0.25, verdict: 0.2, practice: 0.15 },
+          mix: {
+            ...EMPTY_MIX,
+            passages: 0.02,
+            repeat: 0.08,
+            read: 0.3,
+            copy: 0.25,
+            verdict: 0.2,
+            practice: 0.15,
+          },
         },
       },
       {

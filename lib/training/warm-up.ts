@@ -231,7 +231,13 @@ function readingExercise(
   const passages = [...new Set(drawn.map(({ passage }) => passage))];
   const facts = random.shuffle([...new Set(drawn.flatMap((one) => one.facts))]);
   if (random.uniform() >= options.renamedShare) return { facts, passages };
-  const asked: Question = { id: '', question: '', goldenAnswers: [], split: 'train', metadata: { graph: facts } };
+  const asked: Question = {
+    id: '',
+    question: '',
+    goldenAnswers: [],
+    split: 'train',
+    metadata: { graph: facts },
+  };
   const { question, renamePassage } = renameQuestion(asked, source.nameWords, random);
   return { facts: question.metadata.graph!, passages: passages.map(renamePassage) };
 }
