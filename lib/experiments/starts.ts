@@ -53,13 +53,34 @@ type Recipe = Pick<WarmUpRun, 'supervised' | 'stages'>;
 
 const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 4096 };
 
+/** Whole transcripts under the drill prompt for the most part, with drills, and a little of what reinforcement will see. */
+const TRANSCRIPTS: WarmUpOptions = {
+  ...COMMON,
+  rowsPerStep: 24,
+  contextWeight: 0.01,
+  recapWeight: 3,
+  mix: {
+    ...EMPTY_MIX,
+    passages: 0.04,
+    repeat: 0.02,
+    read: 0.2,
+    copy: 0.06,
+    verdict: 0.12,
+    practice: 0.42,
+    sequentialHabit: 0.05,
+    parallelHabit: 0.04,
+    direct: 0.01,
+    ramble: 0.04,
+  },
+};
+
 /** What each start is trained on, and for how long. */
 export const RECIPES: Record<StartName, Recipe> = {
   base: {
     supervised: { ...SUPERVISED, steps: 3000, learningRate: 2e-3, finalLearningRate: 5e-5, warmupSteps: 50 },
     stages: [
       {
-        // Copying: names that never occurred before, read twice.
+        // Names, and the language of the passages.
         steps: 300,
         options: {
           ...COMMON,
@@ -70,7 +91,7 @@ export const RECIPES: Record<StartName, Recipe> = {
         },
       },
       {
-        // From question to search, from recap to conclusion, and the first whole transcripts.
+        // The grammar: from question to search, from recap to conclusion, and the first whole transcripts.
         steps: 500,
         options: {
           ...COMMON,
@@ -88,27 +109,19 @@ export const RECIPES: Record<StartName, Recipe> = {
           },
         },
       },
+      { steps: 398, options: TRANSCRIPTS },
       {
-        steps: 2200,
+        // Copying, which everything else needs: it comes late, and then within a hundred steps.
+        steps: 202,
         options: {
           ...COMMON,
-          rowsPerStep: 24,
-          contextWeight: 0.01,
+          rowsPerStep: 40,
+          contextWeight: 0,
           recapWeight: 3,
-          mix: {
-            passages: 0.04,
-            repeat: 0.02,
-            read: 0.2,
-            copy: 0.06,
-            verdict: 0.12,
-            practice: 0.42,
-            sequentialHabit: 0.05,
-            parallelHabit: 0.04,
-            direct: 0.01,
-            ramble: 0.04,
-          },
+          mix: { ...EMPTY_MIX, repeat: 0.1, words: 0.35, read: 0.2, copy: 0.25, verdict: 0.1 },
         },
       },
+      { steps: 1600, options: TRANSCRIPTS },
     ],
   },
   instruct: {

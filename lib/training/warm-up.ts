@@ -27,6 +27,8 @@ export interface WarmUpMix {
   passages: number;
   /** A list of names twice, the second time with a loss: the shortest way to learn to copy. */
   repeat: number;
+  /** The same with words drawn from all passages: nothing but copying helps to foretell them. */
+  words: number;
   /** A few passages, then their facts one by one: the shortest way to learn to read. */
   read: number;
   /** Question to first search, under the drill prompt. */
@@ -49,6 +51,7 @@ export interface WarmUpMix {
 export const EMPTY_MIX: WarmUpMix = {
   passages: 0,
   repeat: 0,
+  words: 0,
   read: 0,
   copy: 0,
   verdict: 0,
@@ -177,6 +180,8 @@ interface WarmUpSource extends WarmUpData {
   groups: ReturnType<typeof groupQuestions>;
   /** Capitalised words of training names, to be mixed with invented ones. */
   nameWords: string[];
+  /** All words of the passages. */
+  words: string[];
 }
 
 /** What the environment returns, with names replaced where a question's names were. */
@@ -245,6 +250,15 @@ function readingExercise(
 const isParallelizable = (question: Question): boolean =>
   questionShape(question.metadata.graph ?? []) === 'parallelizable';
 
+/** A list that is given and then copied. */
+function saidTwice(length: number, draw: () => string): Piece[] {
+  const list = `${Array.from({ length }, () => ` ${draw()}`).join('')}\n`;
+  return [
+    { text: list, weight: 0 },
+    { text: list, weight: 1 },
+  ];
+}
+
 /** One row of each kind. */
 function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (random: Random) => Piece[]> {
   const { groups, passages } = source;
@@ -263,16 +277,8 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
     });
   return {
     passages: (r) => [{ text: `${r.choice(passages).contents}\n`, weight: 1 }],
-    repeat: (r) => {
-      const names = Array.from(
-        { length: 3 + r.integer(6) },
-        () => ` ${inventedName(source.nameWords, r)}`,
-      ).join('');
-      return [
-        { text: `${names}\n`, weight: 0 },
-        { text: `${names}\n`, weight: 1 },
-      ];
-    },
+    repeat: (r) => saidTwice(3 + r.integer(6), () => inventedName(source.nameWords, r)),
+    words: (r) => saidTwice(8 + r.integer(25), () => r.choice(source.words)),
     read: (r) => {
       const { facts, passages } = readingExercise(source, options, r);
       return readDrill(facts, passages, { contextWeight, recapWeight });
@@ -326,6 +332,7 @@ export function createWarmUpSampler(
     factPassages: factPassages(data.questions, data.retriever.passages),
     groups: groupQuestions(data.questions),
     nameWords,
+    words: [...new Set(data.passages.flatMap(({ contents }) => contents.match(/\p{L}+/gu) ?? []))],
   };
   return (step, options) => {
     const stepRandom = random.fork(`step ${step}`);
