@@ -11,7 +11,7 @@ import {
 import { contentHash, loadWorld, MINI_WIKI, startFolder } from '../experiments/world.js';
 import { loadModel, readJson } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { startProgress } from '../progress.js';
+import { startProgress, type Progress } from '../progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runGrpo } from '../training/run-grpo.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
@@ -48,7 +48,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   process.stderr.write(
     `${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
   );
-  const progress = startProgress('Training', config.grpo.steps);
+  let progress: Progress | undefined;
   try {
     await runGrpo({
       config,
@@ -60,6 +60,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       retriever: world.retriever,
       onStep: (step, metrics, alarms) => {
         const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;
+        progress ??= startProgress('Training', config.grpo.steps, step);
         progress.update(step + 1, [note, ...alarms].join('; '));
       },
     });
@@ -68,7 +69,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     process.stderr.write(`Stopped. The same command goes on from here.\n`);
     return 130;
   } finally {
-    progress.stop();
+    progress?.stop();
     disposeWeights(start.weights);
   }
   process.stderr.write(`The adapter is in ${join(folder, 'adapter')}.\n`);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { START_NAMES, type StartName } from '../config.js';
-import { RECIPES, trainStart } from '../experiments/starts.js';
+import { trainStart } from '../experiments/starts.js';
 import { CHECKPOINTS, loadWorld } from '../experiments/world.js';
-import { startProgress } from '../progress.js';
+import { startProgress, type Progress } from '../progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 
@@ -18,7 +18,7 @@ interface WarmUpSettings {
 export async function runWarmUpCommand(start: StartName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
-  const progress = startProgress(`Warming up ${start}`, RECIPES[start].supervised.steps);
+  let progress: Progress | undefined;
   try {
     await trainStart(start, await loadWorld(), {
       seed: settings.seed,
@@ -26,14 +26,17 @@ export async function runWarmUpCommand(start: StartName, settings: WarmUpSetting
       backend: backend.name,
       checkpoints: settings.checkpoints,
       signal,
-      onStep: ({ step, loss }) => progress.update(step + 1, `loss ${loss.toFixed(3)}`),
+      onStep: ({ step, loss }, total) => {
+        progress ??= startProgress(`Warming up ${start}`, total, step);
+        progress.update(step + 1, `loss ${loss.toFixed(3)}`);
+      },
     });
   } catch (error) {
     if (!signal.aborted) throw error;
     process.stderr.write('Stopped. The same command goes on from here.\n');
     return 130;
   } finally {
-    progress.stop();
+    progress?.stop();
   }
   process.stderr.write(`The start is in ${join(settings.checkpoints, start)}.\n`);
   return 0;

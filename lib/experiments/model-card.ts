@@ -6,7 +6,7 @@ import { LocalPolicy } from '../policy/local-policy.js';
 import { loadModel, writeFileSafely } from '../policy/model-folder.js';
 import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
-import type { WarmUpRun } from '../training/run-warm-up.js';
+import { totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
 import { startFolder, type World } from './world.js';
 
 interface CardOptions {
@@ -79,15 +79,16 @@ function trialTable(measurements: readonly Measurement[]): string {
 /** The recipe's stages, with the share of each kind of row in percent. */
 function stageTable({ stages }: CardOptions['recipe']): string {
   const kinds = Object.keys(stages[0].options.mix) as (keyof (typeof stages)[0]['options']['mix'])[];
-  const lines = stages.map(({ steps, options }, i) =>
+  const lines = stages.map(({ steps, learningRate, finalLearningRate, options }, i) =>
     row([
       String(i + 1),
       String(steps),
+      `${learningRate} to ${finalLearningRate}`,
       String(options.rowsPerStep),
       ...kinds.map((kind) => `${Math.round(100 * options.mix[kind])} %`),
     ]),
   );
-  const head = ['stage', 'steps', 'rows a step', ...kinds];
+  const head = ['stage', 'steps', 'learning rate', 'rows a step', ...kinds];
   return [row(head), row(head.map(() => '---')), ...lines].join('\n');
 }
 
@@ -125,7 +126,6 @@ export async function writeStartCard(start: StartName, world: World, options: Ca
   }
   policy.dispose();
   disposeWeights(model.weights);
-  const { supervised } = options.recipe;
   const card = `---
 license: apache-2.0
 language: en
@@ -141,7 +141,7 @@ ${model.config.vocabSize} tokens trained on the training text. \`transformers\` 
 
 ## Training
 
-${supervised.steps} steps of AdamW (learning rate ${supervised.learningRate} falling to ${supervised.finalLearningRate}), seed ${options.seed}.
+${totalSteps(options.recipe.stages)} steps of AdamW, seed ${options.seed}.
 
 ${stageTable(options.recipe)}
 

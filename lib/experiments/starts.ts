@@ -13,7 +13,7 @@ import type { BackendName } from '../tensor/backend.js';
 import { trainBpe } from '../text/bpe.js';
 import { createTokenizer } from '../text/tokenizer.js';
 import { startGradientWorker } from '../training/gradient-worker.js';
-import { runWarmUp, type WarmUpRun } from '../training/run-warm-up.js';
+import { runWarmUp, totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
 import type { SupervisedStep } from '../training/supervised.js';
 import {
   EMPTY_MIX,
@@ -77,22 +77,28 @@ const TRANSCRIPTS: WarmUpOptions = {
 /** What each start is trained on, and for how long. */
 export const RECIPES: Record<StartName, Recipe> = {
   base: {
-    supervised: { ...SUPERVISED, steps: 3000, learningRate: 2e-3, finalLearningRate: 5e-5, warmupSteps: 50 },
+    supervised: SUPERVISED,
     stages: [
       {
-        // Names, and the language of the passages.
-        steps: 300,
+        // Copying, which everything else needs. It comes suddenly, and soonest where nothing else helps to foretell a word.
+        steps: 320,
+        learningRate: 4e-3,
+        finalLearningRate: 3e-3,
+        warmupSteps: 40,
         options: {
           ...COMMON,
           rowsPerStep: 48,
           contextWeight: 0,
           recapWeight: 1,
-          mix: { ...EMPTY_MIX, passages: 0.15, repeat: 0.6, read: 0.05, copy: 0.2 },
+          mix: { ...EMPTY_MIX, passages: 0.1, words: 0.8, repeat: 0.1 },
         },
       },
       {
-        // The grammar: from question to search, from recap to conclusion, and the first whole transcripts.
-        steps: 500,
+        // The grammar: from question to search, from passage to fact, from recap to conclusion, and the first transcripts.
+        steps: 400,
+        learningRate: 2.5e-3,
+        finalLearningRate: 2e-3,
+        warmupSteps: 0,
         options: {
           ...COMMON,
           rowsPerStep: 32,
@@ -100,35 +106,33 @@ export const RECIPES: Record<StartName, Recipe> = {
           recapWeight: 3,
           mix: {
             ...EMPTY_MIX,
-            passages: 0.02,
-            repeat: 0.08,
+            passages: 0.04,
+            words: 0.05,
+            repeat: 0.05,
             read: 0.3,
-            copy: 0.25,
+            copy: 0.21,
             verdict: 0.2,
             practice: 0.15,
           },
         },
       },
-      { steps: 398, options: TRANSCRIPTS },
       {
-        // Copying, which everything else needs: it comes late, and then within a hundred steps.
-        steps: 202,
-        options: {
-          ...COMMON,
-          rowsPerStep: 40,
-          contextWeight: 0,
-          recapWeight: 3,
-          mix: { ...EMPTY_MIX, repeat: 0.1, words: 0.35, read: 0.2, copy: 0.25, verdict: 0.1 },
-        },
+        steps: 1400,
+        learningRate: 2e-3,
+        finalLearningRate: 5e-5,
+        warmupSteps: 0,
+        options: TRANSCRIPTS,
       },
-      { steps: 1600, options: TRANSCRIPTS },
     ],
   },
   instruct: {
-    supervised: { ...SUPERVISED, steps: 200, learningRate: 6e-4, finalLearningRate: 2e-5, warmupSteps: 10 },
+    supervised: SUPERVISED,
     stages: [
       {
         steps: 200,
+        learningRate: 6e-4,
+        finalLearningRate: 2e-5,
+        warmupSteps: 10,
         options: {
           ...COMMON,
           rowsPerStep: 24,
@@ -207,7 +211,7 @@ export async function trainStart(start: StartName, world: World, options: TrainS
     const weights = await runWarmUp(model, data, run, {
       worker,
       signal: options.signal,
-      onStep: (report) => options.onStep?.(report, run.supervised.steps),
+      onStep: (report) => options.onStep?.(report, totalSteps(run.stages)),
     });
     await saveModel(join(checkpoints, start), { ...model, weights }, { storage: 'F16' });
     disposeWeights(weights);

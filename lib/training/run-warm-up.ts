@@ -5,25 +5,49 @@ import { configHash } from '../config.js';
 import type { Model } from '../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { createRandom } from '../random.js';
-import { AdamW } from './adamw.js';
+import { AdamW, scheduledRate } from './adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import type { GradientWorker } from './gradient-worker.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from './supervised.js';
 import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
 
+/** What is read for some steps, and the learning rate's linear rise and fall over them. */
+export interface WarmUpStage {
+  steps: number;
+  learningRate: number;
+  finalLearningRate: number;
+  warmupSteps: number;
+  options: WarmUpOptions;
+}
+
 export interface WarmUpRun {
   seed: number;
   /** Where checkpoint and metrics go. */
   folder: string;
-  supervised: SupervisedOptions;
-  /** What is read, stage by stage; the last stage goes on to the end. */
-  stages: { steps: number; options: WarmUpOptions }[];
+  supervised: Omit<SupervisedOptions, 'steps' | 'learningRateAt'>;
+  stages: WarmUpStage[];
   checkpointEvery: number;
 }
 
-function stageAt(stages: WarmUpRun['stages'], step: number): WarmUpOptions {
-  let end = 0;
-  return (stages.find(({ steps }) => step < (end += steps)) ?? stages[stages.length - 1]).options;
+/** Steps of all stages. */
+export const totalSteps = (stages: readonly WarmUpStage[]): number =>
+  stages.reduce((sum, { steps }) => sum + steps, 0);
+
+/** The stage of a step, and which of its own steps that is. */
+function stageAt(stages: readonly WarmUpStage[], step: number): { stage: WarmUpStage; ownStep: number } {
+  let ownStep = step;
+  for (const stage of stages) {
+    if (ownStep < stage.steps) return { stage, ownStep };
+    ownStep -= stage.steps;
+  }
+  throw new RangeError(`Expected a step below ${totalSteps(stages)}, but got ${step}.`);
+}
+
+function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
+  const { stage, ownStep } = stageAt(stages, step);
+  const { learningRate, finalLearningRate, warmupSteps, steps } = stage;
+  const schedule = { peak: learningRate, final: finalLearningRate, warmupSteps, totalSteps: steps };
+  return scheduledRate(ownStep, schedule);
 }
 
 /**
@@ -53,12 +77,16 @@ export async function runWarmUp(
   const weights = await trainSupervised(
     checkpoint?.trainable ?? model.weights,
     model.config,
-    run.supervised,
+    {
+      ...supervised,
+      steps: totalSteps(stages),
+      learningRateAt: (step) => learningRateAt(stages, step),
+    },
     {
       optimizer,
       worker: options.worker,
       firstStep: checkpoint?.state.nextStep ?? 0,
-      sample: (step) => draw(step, stageAt(run.stages, step)),
+      sample: (step) => draw(step, stageAt(stages, step).stage.options),
       onStep: async (report, newest) => {
         await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
         options.onStep?.(report);

@@ -4,7 +4,7 @@ import type { ModelConfig } from '../policy/model-config.js';
 import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { type Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { AdamW, scheduledRate } from './adamw.js';
+import { AdamW } from './adamw.js';
 import type { Piece } from './demonstrations.js';
 import type { GradientWorker } from './gradient-worker.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
@@ -26,9 +26,7 @@ export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Se
 
 export interface SupervisedOptions {
   steps: number;
-  learningRate: number;
-  finalLearningRate: number;
-  warmupSteps: number;
+  learningRateAt: (step: number) => number;
   maxGradNorm: number;
   /** Most padded tokens in one pass; a step's rows are split into passes of similar length. */
   maxTokensPerPass: number;
@@ -146,12 +144,7 @@ export async function trainSupervised(
       callbacks.worker,
     );
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
-    const learningRate = scheduledRate(step, {
-      peak: options.learningRate,
-      final: options.finalLearningRate,
-      warmupSteps: options.warmupSteps,
-      totalSteps: options.steps,
-    });
+    const learningRate = options.learningRateAt(step);
     current = optimizer.apply(current, clipped.gradients, learningRate);
     const numTokens = rows.reduce((sum, row) => sum + row.tokenIds.length, 0);
     const seconds = (performance.now() - start) / 1000;

@@ -37,17 +37,22 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 const runOf = (name: string, checkpointEvery = 100): WarmUpRun => ({
   seed: 1,
   folder: join(root, name),
-  supervised: {
-    steps: 6,
-    learningRate: 0.01,
-    finalLearningRate: 0.001,
-    warmupSteps: 2,
-    maxGradNorm: 1,
-    maxTokensPerPass: 400,
-  },
+  supervised: { maxGradNorm: 1, maxTokensPerPass: 400 },
   stages: [
-    { steps: 3, options: stage({ passages: 1 }) },
-    { steps: 1, options: stage({ copy: 1 }) },
+    {
+      steps: 3,
+      learningRate: 0.01,
+      finalLearningRate: 0.01,
+      warmupSteps: 2,
+      options: stage({ passages: 1 }),
+    },
+    {
+      steps: 3,
+      learningRate: 0.004,
+      finalLearningRate: 0.001,
+      warmupSteps: 0,
+      options: stage({ copy: 1 }),
+    },
   ],
   checkpointEvery,
 });
@@ -77,10 +82,14 @@ describe('runWarmUp', () => {
     const steps = await stepsOf('whole');
     expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 5]);
     expect(steps[2].loss).toBeLessThan(steps[0].loss);
-    expect(steps[0].learningRate).toBeCloseTo(0.005, 9);
   });
 
-  it('reads what the stage of the step says, and the last one to the end', async () => {
+  it('raises and lowers the learning rate within each stage', async () => {
+    const rates = (await stepsOf('whole')).map(({ learningRate }) => learningRate);
+    [0.005, 0.01, 0.01, 0.004, 0.003, 0.002].forEach((rate, i) => expect(rates[i]).toBeCloseTo(rate, 9));
+  });
+
+  it('reads what the stage of the step says', async () => {
     const steps = await stepsOf('whole');
     const lengths = (rows: Steps): number => Math.max(...rows.map(({ numTokens }) => numTokens));
     // Two passages are shorter than two prompts with their first search.

@@ -24,9 +24,7 @@ const row = (length: number, from = 20): Sequence => ({
 const ROWS = [row(12), row(5, 40), row(30, 60), row(9, 90), row(17, 120)];
 const OPTIONS: SupervisedOptions = {
   steps: 12,
-  learningRate: 0.01,
-  finalLearningRate: 0.01,
-  warmupSteps: 1,
+  learningRateAt: () => 0.01,
   maxGradNorm: 1,
   maxTokensPerPass: 40,
 };
