@@ -80,24 +80,24 @@ export const RECIPES: Record<StartName, Recipe> = {
     supervised: SUPERVISED,
     stages: [
       {
-        // Copying, which everything else needs. It comes suddenly, and soonest where nothing else helps to foretell a word.
-        steps: 320,
-        learningRate: 4e-3,
-        finalLearningRate: 3e-3,
-        warmupSteps: 40,
+        // Names, and the language of the passages.
+        steps: 300,
+        learningRate: 2e-3,
+        finalLearningRate: 1.835e-3,
+        warmupSteps: 50,
         options: {
           ...COMMON,
           rowsPerStep: 48,
           contextWeight: 0,
           recapWeight: 1,
-          mix: { ...EMPTY_MIX, passages: 0.1, words: 0.8, repeat: 0.1 },
+          mix: { ...EMPTY_MIX, passages: 0.15, repeat: 0.6, read: 0.05, copy: 0.2 },
         },
       },
       {
         // The grammar: from question to search, from passage to fact, from recap to conclusion, and the first transcripts.
-        steps: 400,
-        learningRate: 2.5e-3,
-        finalLearningRate: 2e-3,
+        steps: 500,
+        learningRate: 1.835e-3,
+        finalLearningRate: 1.504e-3,
         warmupSteps: 0,
         options: {
           ...COMMON,
@@ -106,14 +106,48 @@ export const RECIPES: Record<StartName, Recipe> = {
           recapWeight: 3,
           mix: {
             ...EMPTY_MIX,
-            passages: 0.04,
-            words: 0.05,
-            repeat: 0.05,
+            passages: 0.02,
+            repeat: 0.08,
             read: 0.3,
-            copy: 0.21,
+            copy: 0.25,
             verdict: 0.2,
             practice: 0.15,
           },
+        },
+      },
+      {
+        steps: 398,
+        learningRate: 1.504e-3,
+        finalLearningRate: 1.241e-3,
+        warmupSteps: 0,
+        options: TRANSCRIPTS,
+      },
+      {
+        // Copying, which everything else needs. It comes late and suddenly, and soonest where nothing else helps to foretell
+        // a word, at a high learning rate.
+        steps: 204,
+        learningRate: 1.241e-3,
+        finalLearningRate: 1.106e-3,
+        warmupSteps: 0,
+        options: {
+          ...COMMON,
+          rowsPerStep: 40,
+          contextWeight: 0,
+          recapWeight: 3,
+          mix: { ...EMPTY_MIX, repeat: 0.1, words: 0.35, read: 0.2, copy: 0.25, verdict: 0.1 },
+        },
+      },
+      {
+        steps: 160,
+        learningRate: 4e-3,
+        finalLearningRate: 3e-3,
+        warmupSteps: 20,
+        options: {
+          ...COMMON,
+          rowsPerStep: 48,
+          contextWeight: 0,
+          recapWeight: 3,
+          mix: { ...EMPTY_MIX, repeat: 0.05, words: 0.85, copy: 0.1 },
         },
       },
       {
