@@ -47,7 +47,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
     signal,
     onBatch: (done, batch) => {
       progress.update(done);
-      const lines = batch.map((trajectory) => `${JSON.stringify(trajectory)}\n`).join('');
+      const lines = batch.map((trajectory) => `${JSON.stringify({ ...run, ...trajectory })}\n`).join('');
       if (trajectories) written = written.then(() => appendFile(trajectories, lines));
     },
   });

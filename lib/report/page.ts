@@ -9,6 +9,8 @@ export interface Page {
   description: string;
   /** HTML of the page's `body`. */
   body: string;
+  /** Styles beside those of every page. */
+  styles?: string;
   /** Scripts that run after the body, in order. */
   scripts?: readonly string[];
 }
@@ -18,7 +20,7 @@ const POLICY =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 
 /** A complete HTML document. */
-export function pageHtml({ title, description, body, scripts = [] }: Page): string {
+export function pageHtml({ title, description, body, styles = '', scripts = [] }: Page): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -30,7 +32,7 @@ export function pageHtml({ title, description, body, scripts = [] }: Page): stri
     `<title>${escapeHtml(title)}</title>`,
     `<meta name="description" content="${escapeHtml(description)}">`,
     '<link rel="icon" href="data:,">',
-    `<style>${STYLE}</style>`,
+    `<style>${STYLE}${styles}</style>`,
     '</head>',
     `<body>\n${body}`,
     ...scripts.map((script) => `<script>${inlineScript(script)}</script>`),

@@ -135,7 +135,7 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
     const alarms = alarmsOf(result.metrics);
     await appendFile(metricsFile, `${JSON.stringify({ step, ...result.metrics, alarms })}\n`);
     const lines = result.trajectories.map(
-      (trajectory) => `${JSON.stringify({ step, ...compact(trajectory) })}\n`,
+      (trajectory) => `${JSON.stringify({ step, method: config.method, ...compact(trajectory) })}\n`,
     );
     await appendFile(trajectoriesFile, lines.join(''));
     run.onStep?.(step, result.metrics, alarms);

@@ -1,0 +1,78 @@
+/**
+ * How smooth the trajectory viewer is in headless Chromium: times to the first paint and until the list is there, frames
+ * while the list scrolls from end to end, and a filter and a search. Takes a page that `parallelsearch view` wrote; prints
+ * one JSON object. Times are in milliseconds and of this machine.
+ */
+import path from 'node:path';
+import { startChromium } from '../test/browser/chromium.js';
+
+const [file = 'trajectories.html'] = process.argv.slice(2);
+
+const READY = `new Promise((resolve) => (function look() {
+  if ('ready' in document.getElementById('viewer').dataset) resolve(performance.now());
+  else setTimeout(look, 5);
+})())`;
+
+/** Scrolls by a tenth of the list's length a second, as a fast hand does, and takes the time of each frame. */
+const SCROLL = `new Promise((resolve) => {
+  const list = document.querySelector('.list');
+  const frames = [];
+  const start = performance.now();
+  let last = start;
+  requestAnimationFrame(function step(now) {
+    frames.push(now - last);
+    last = now;
+    list.scrollTop = ((now - start) / 10_000) * list.scrollHeight;
+    if (now - start < 5_000) requestAnimationFrame(step);
+    else resolve(frames.slice(1));
+  });
+})`;
+
+/** The time that a change of a control takes until the frame after it. */
+const change = (name: string, value: string): string => `new Promise((resolve) => {
+  const control = document.querySelector('[name="${name}"]');
+  const count = document.querySelector('.count');
+  const start = performance.now();
+  new MutationObserver(() => requestAnimationFrame(() => resolve(performance.now() - start)))
+    .observe(count, { childList: true, characterData: true, subtree: true });
+  control.value = ${JSON.stringify(value)};
+  control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
+})`;
+
+const quantile = (values: readonly number[], q: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(q * values.length))];
+
+const browser = await startChromium();
+const page = await browser.newPage();
+await page.open(path.resolve(file));
+const readyMs = await page.evaluate<number>(READY);
+const firstPaintMs = await page.evaluate<number>(
+  `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null`,
+);
+const count = await page.evaluate<string>(`document.querySelector('.count').textContent`);
+const frames = await page.evaluate<number[]>(SCROLL);
+const filterMs = await page.evaluate<number>(change('right', 'right'));
+const firstSearchMs = await page.evaluate<number>(change('search', 'the'));
+const searchMs = await page.evaluate<number>(change('search', 'country of'));
+const { complaints, requests } = page;
+await browser.close();
+console.log(
+  JSON.stringify({
+    count,
+    firstPaintMs,
+    readyMs,
+    frames: {
+      count: frames.length,
+      median: quantile(frames, 0.5),
+      p95: quantile(frames, 0.95),
+      p99: quantile(frames, 0.99),
+      largest: Math.max(...frames),
+      over50: frames.filter((ms) => ms > 50).length,
+    },
+    filterMs,
+    firstSearchMs,
+    searchMs,
+    complaints,
+    requests,
+  }),
+);

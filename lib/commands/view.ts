@@ -1,0 +1,96 @@
+/** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file to look through. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { readQuestions } from '../data/flashrag.js';
+import { streamJsonLines } from '../data/json-lines.js';
+import { packagePath } from '../paths.js';
+import { writeFileSafely } from '../policy/model-folder.js';
+import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
+import { parseTranscript } from '../rollout/recorded.js';
+import { viewerData, type ViewerLine } from '../viewer/data.js';
+import { viewerHtml } from '../viewer/html.js';
+
+export interface ViewSettings {
+  out: string;
+  title: string;
+  preset: string;
+  questions: string[];
+  /** The page's script; by default that of the build. */
+  script?: string;
+  /** Where complaints and the result go; the process's stderr by default. */
+  log?: (line: string) => void;
+}
+
+/** A file to read and the method that its lines are shown under. */
+export interface ViewSource {
+  file: string;
+  method: string;
+}
+
+/**
+ * A source as given on the command line: `METHOD=FILE`, or a file alone, whose name is the method's, or the folder's for
+ * the `trajectories.jsonl` of a run.
+ */
+export function parseSource(text: string): ViewSource {
+  const [, method, file] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (file && !existsSync(text)) return { file, method };
+  if (text === '-') return { file: text, method: 'standard input' };
+  const name = path.basename(text).replace(/\.jsonl$/, '');
+  const folder = path.basename(path.dirname(path.resolve(text)));
+  return { file: text, method: name === 'trajectories' ? folder : name };
+}
+
+/**
+ * Writes the page. Lines that can't be read are named and left out. Returns the exit code: 0, or 1 where a line or a
+ * file was bad.
+ * @throws Error when there is no trajectory at all
+ */
+export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
+  const { log = (line) => void process.stderr.write(`${line}\n`) } = settings;
+  const lines: ViewerLine[] = [];
+  let exitCode = 0;
+  for (const { file, method } of sources.map(parseSource)) {
+    for await (const outcome of streamJsonLines(file, parseTranscript)) {
+      if ('value' in outcome) lines.push({ run: outcome.value, method });
+      else {
+        exitCode = 1;
+        log(outcome.complaint);
+      }
+    }
+  }
+  if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
+  const questions = (await Promise.all(settings.questions.map(readQuestions))).flat();
+  const data = viewerData(lines, {
+    preset: settings.preset,
+    rewards: rewardOptions(settings.preset),
+    questions,
+  });
+  const html = viewerHtml({ title: settings.title, data, script: settings.script });
+  await writeFileSafely(settings.out, html);
+  log(`${lines.length} trajectories, ${(html.length / 1e6).toFixed(1)} MB: ${settings.out}`);
+  return exitCode;
+}
+
+/** The `view` command. */
+export function viewCommand(): Command {
+  return new Command('view')
+    .description('write recorded trajectories into one HTML file to filter, search, read and compare')
+    .argument(
+      '<files...>',
+      'JSONL files of trajectories or transcripts, also METHOD=FILE; - reads standard input',
+    )
+    .option('--out <file>', 'the page', 'trajectories.html')
+    .option('--title <text>', 'its title', 'Trajectories')
+    .option('--questions <files...>', 'questions with types and dependency graphs (FlashRAG layout)', [
+      packagePath('data', 'mini-wiki', 'questions.jsonl'),
+    ])
+    .addOption(
+      new Option('--preset <name>', 'rewards of lines that record none')
+        .choices(REWARD_PRESET_NAMES)
+        .default('paper'),
+    )
+    .action(async (files: string[], settings: ViewSettings) => {
+      process.exitCode = await runView(files, settings);
+    });
+}

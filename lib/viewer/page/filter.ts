@@ -1,0 +1,95 @@
+/** Which trajectories are listed: filters by what is known of them, and full-text search. */
+import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
+import { FAILURE_SIGNS, type FailureSign } from '../signs.js';
+
+/** Something to filter by. */
+export interface Facet {
+  key: string;
+  label: string;
+  /** The values that a trajectory has; it is listed when the wanted one is among them. */
+  valuesOf: (trajectory: ViewerTrajectory, question: ViewerQuestion) => string[];
+  /** What a value is called. */
+  nameOf?: (value: string) => string;
+}
+
+export const FACETS: readonly Facet[] = [
+  { key: 'benchmark', label: 'Benchmark', valuesOf: (_, { benchmark }) => [benchmark] },
+  { key: 'method', label: 'Method', valuesOf: ({ method }) => [method] },
+  { key: 'type', label: 'Type', valuesOf: (_, { type }) => [type] },
+  {
+    key: 'shape',
+    label: 'Shape',
+    valuesOf: (_, { shape }) => [shape ?? 'unknown'],
+    nameOf: (value) => value.replace('_', ' '),
+  },
+  {
+    key: 'right',
+    label: 'Answer',
+    valuesOf: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'],
+  },
+  { key: 'turns', label: 'Search turns', valuesOf: ({ numTurns }) => [String(numTurns)] },
+  { key: 'step', label: 'Step', valuesOf: ({ step }) => (step === null ? [] : [String(step)]) },
+  {
+    key: 'sign',
+    label: 'Failure sign',
+    valuesOf: ({ signs }) => (signs.length > 0 ? signs : ['none']),
+    nameOf: (value) => FAILURE_SIGNS[value as FailureSign] ?? 'None',
+  },
+];
+
+/** What is wanted: a value a facet, and words that must all occur. Facets that are absent or empty want anything. */
+export interface Criteria {
+  facets: Readonly<Record<string, string>>;
+  search: string;
+}
+
+/** A facet's values with the number of trajectories that have them, numbers in order, texts by the alphabet. */
+export function facetValues({ trajectories, questions }: ViewerData, facet: Facet): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const trajectory of trajectories) {
+    for (const value of facet.valuesOf(trajectory, questions[trajectory.question])) {
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+}
+
+/** The words of a search; those in double quotes belong together. */
+export function searchWords(search: string): string[] {
+  const words = [...search.toLowerCase().matchAll(/"([^"]+)"|[^\s"]+/g)];
+  return words.map(([whole, quoted]) => quoted ?? whole);
+}
+
+/**
+ * A function from criteria to the indices of the trajectories that fit, in order. Each word of a search is looked for in
+ * question, answers and all segments but the prompt; texts that several trajectories share are scanned once.
+ */
+export function createFilter(data: ViewerData): (criteria: Criteria) => number[] {
+  const { trajectories, questions } = data;
+  let lowered: { texts: string[]; questions: string[] } | null = null;
+  const lower = () => {
+    const ofQuestion = (q: ViewerQuestion): string =>
+      [q.id, q.question, ...q.goldenAnswers].join('\n').toLowerCase();
+    lowered ??= { texts: data.texts.map((text) => text.toLowerCase()), questions: questions.map(ofQuestion) };
+    return lowered;
+  };
+  const finder = (word: string): ((trajectory: ViewerTrajectory) => boolean) => {
+    const [inTexts, inQuestions] = [lower().texts, lower().questions].map((texts) =>
+      texts.map((text) => text.includes(word)),
+    );
+    return ({ question, segments }) =>
+      inQuestions[question] || segments.some(([kind, text]) => kind !== 'prompt' && inTexts[text]);
+  };
+  return ({ facets, search }) => {
+    const wanted = FACETS.filter(({ key }) => facets[key]);
+    const finders = searchWords(search).map(finder);
+    return [...trajectories.keys()].filter((i) => {
+      const trajectory = trajectories[i];
+      const question = questions[trajectory.question];
+      return (
+        wanted.every((facet) => facet.valuesOf(trajectory, question).includes(facets[facet.key])) &&
+        finders.every((found) => found(trajectory))
+      );
+    });
+  };
+}

@@ -1,0 +1,60 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseSource, runView } from '../../lib/commands/view.js';
+import type { ViewerData } from '../../lib/viewer/data.js';
+import { scriptOfSources, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'view-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const inFolder = (name: string): string => path.join(folder, name);
+
+const own = trajectoryLine(syntheticQuestion(0), [{ queries: ['Town0', 'River0'] }], 'Town0', { step: 3 });
+const transcript = { id: 1, question: 'Who?', golden_answers: ['A'], response: '<answer> A </answer>' };
+
+describe('view', () => {
+  it('writes trajectories and transcripts of several files into one page, and names bad lines', async () => {
+    writeFileSync(inFolder('own.jsonl'), `${JSON.stringify(own)}\n{"id": 1}\n`);
+    writeFileSync(inFolder('other.jsonl'), `${JSON.stringify(transcript)}\n`);
+    const question = { ...syntheticQuestion(0), golden_answers: ['Town0'] };
+    writeFileSync(inFolder('questions.jsonl'), JSON.stringify(question));
+    const log: string[] = [];
+    const exitCode = await runView([inFolder('own.jsonl'), `theirs=${inFolder('other.jsonl')}`], {
+      out: inFolder('out/page.html'),
+      title: 'Mine',
+      preset: 'paper',
+      questions: [inFolder('questions.jsonl')],
+      script: scriptOfSources(),
+      log: (line) => log.push(line),
+    });
+    expect(exitCode).toBe(1);
+    expect(log[0]).toMatch(/own\.jsonl:2: Expected segments/);
+    expect(log[1]).toMatch(/^2 trajectories, 0\.\d MB: .*page\.html$/);
+    const html = readFileSync(inFolder('out/page.html'), 'utf8');
+    expect(html).toContain('<title>Mine</title>');
+    const [, packed] = /id="data">([^<]+)</.exec(html)!;
+    const data = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as ViewerData;
+    expect(data.trajectories.map(({ method, step }) => [method, step])).toEqual([
+      ['own', 3],
+      ['theirs', null],
+    ]);
+    expect(data.questions[0].graph).toHaveLength(2);
+  });
+
+  it('refuses to write a page of nothing', async () => {
+    writeFileSync(inFolder('empty.jsonl'), '\n');
+    const settings = { out: inFolder('no.html'), title: '', preset: 'paper', questions: [] };
+    await expect(runView([inFolder('empty.jsonl')], settings)).rejects.toThrow('but got none');
+  });
+
+  it('names methods after files, and the trajectories of a run after its folder', () => {
+    expect(parseSource('a/search-r1.jsonl')).toEqual({ file: 'a/search-r1.jsonl', method: 'search-r1' });
+    expect(parseSource('runs/mine/trajectories.jsonl').method).toBe('mine');
+    expect(parseSource('x=a=b.jsonl')).toEqual({ file: 'a=b.jsonl', method: 'x' });
+    expect(parseSource('-')).toEqual({ file: '-', method: 'standard input' });
+    writeFileSync(inFolder('k=1.jsonl'), '');
+    expect(parseSource(inFolder('k=1.jsonl'))).toEqual({ file: inFolder('k=1.jsonl'), method: 'k=1' });
+  });
+});

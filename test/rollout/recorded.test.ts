@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { parseTranscript } from '../../lib/rollout/recorded.js';
+
+const trajectory = {
+  questionId: 7,
+  question: 'Who?',
+  goldenAnswers: ['A'],
+  segments: [{ kind: 'policy', text: '<answer> A </answer>', tokenIds: [1] }],
+};
+
+describe('parseTranscript', () => {
+  it('keeps what training records of a trajectory, without token ids', () => {
+    const rewards = { outcome: 1, decomposition: 0, searchCount: 0, format: 0, total: 1 };
+    const turn = {
+      queries: ['x'],
+      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }] }],
+    };
+    const recorded = {
+      step: 3,
+      finish: 'answer',
+      coverage: 0.5,
+      advantage: -1,
+      rewards,
+      searchTurns: [turn],
+    };
+    expect(parseTranscript({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
+      ...recorded,
+      id: '7',
+      question: 'Who?',
+      method: 'mine',
+      segments: [{ kind: 'policy', text: '<answer> A </answer>' }],
+    });
+    expect(parseTranscript(trajectory).segments[0]).not.toHaveProperty('tokenIds');
+  });
+
+  it('passes over what others record in a form of their own', () => {
+    const theirs = { rewards: 0.3, step: 'last', searchTurns: 2, advantage: null, method: 5, benchmark: 1 };
+    expect(parseTranscript({ ...trajectory, ...theirs })).toMatchObject({
+      rewards: undefined,
+      step: undefined,
+      searchTurns: undefined,
+      advantage: null,
+      method: undefined,
+      benchmark: undefined,
+    });
+  });
+
+  it('puts the prompt of a plain transcript before its response, and tells why it ended', () => {
+    const line = { id: 'a', golden_answers: [], prompt: 'Do.', response: 'x', stop_reason: 'length' };
+    expect(parseTranscript(line)).toMatchObject({
+      finish: 'length',
+      segments: [
+        { kind: 'prompt', text: 'Do.' },
+        { kind: 'policy', text: 'x' },
+      ],
+    });
+  });
+});
