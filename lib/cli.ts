@@ -10,6 +10,11 @@ const LAZY: Record<string, () => Promise<Command>> = {
   reproduce: async () => (await import('./commands/reproduce.js')).reproduceCommand(),
   train: async () => (await import('./commands/train.js')).trainCommand(),
   evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
+  view: async () => (await import('./commands/view.js')).viewCommand(),
+  experiment: async () => (await import('./commands/experiment.js')).experimentCommand(),
+  notebook: async () => (await import('./commands/notebook.js')).notebookCommand(),
+  lab: async () => (await import('./commands/lab.js')).labCommand(),
+  doctor: async () => (await import('./commands/doctor.js')).doctorCommand(),
   'warm-up': async () => (await import('./commands/warm-up.js')).warmUpCommand(),
 };
 

@@ -70,6 +70,8 @@ export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments
 export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
 export { loadResults, type CurvePoint, type Results } from './evaluation/load.js';
+export { loadLatency, type LatencyResults } from './evaluation/latency.js';
+export { predictTime, questionMs, type Asking, type RequestCosts } from './evaluation/latency-model.js';
 export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
 export {
   summariseResults,
@@ -87,6 +89,19 @@ export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js
 export { display, type Displayable } from './report/display.js';
 export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './report/export.js';
 export { tableOf, type Table } from './report/frame.js';
+export {
+  concurrencyChart,
+  questionTimeChart,
+  timePartsChart,
+  wallClockChart,
+} from './report/latency-charts.js';
+export {
+  concurrencyTable,
+  modelFitTable,
+  questionTimeTable,
+  requestCostTable,
+  wallClockTable,
+} from './report/latency-tables.js';
 export { renderSvg } from './report/render.js';
 export {
   behaviourTable,

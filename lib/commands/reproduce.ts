@@ -55,7 +55,7 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
       notebook: packagePath('notebooks', '01-main-results.ipynb'),
       name: 'main-results',
       outDir: packagePath('reports'),
-      log: say,
+      log: (text) => void process.stderr.write(text),
     });
     say(`Reports: ${[report.html, report.json, report.index].filter(Boolean).join(', ')}`);
     say(`Open ${join('reports', 'index.html')} in a browser.`);

@@ -50,11 +50,15 @@ export interface TidyContrast extends Interval {
 /** Where the numbers come from: seeds, commit, config hash, backend, hardware, ... as the evaluation wrote it. */
 export type Provenance = Record<string, unknown>;
 
-export interface TidyResults {
-  rows: TidyRow[];
-  contrasts: TidyContrast[];
+/** The numbers behind a report: a row for each figure, a contrast for each comparison of two. */
+export interface TidyTable<Row extends object = object, Contrast extends object = object> {
+  rows: Row[];
+  contrasts: Contrast[];
   provenance: Provenance;
 }
+
+/** The tidy table of answered questions. */
+export type TidyResults = TidyTable<TidyRow, TidyContrast>;
 
 export interface SummaryOptions {
   provenance?: Provenance;

@@ -3,7 +3,6 @@
  * are evaluated from the weights within a time budget; what does not fit is taken from recorded results, which count only
  * when the hash of everything that they depend on is still the same.
  */
-import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,6 +15,7 @@ import { startProgress } from '../progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
 import { evaluationHash, readRecord, type EvaluationRecord } from './evaluation-run.js';
 import { startEvaluationWorker } from './evaluation-worker.js';
+import { commitOf } from './provenance.js';
 import { adapterFolder, type PolicyRun } from './world.js';
 
 export const SEEDS = [1, 2, 3];
@@ -101,16 +101,6 @@ async function knownRecord(
 }
 
 const nameOf = ({ method, start, seed }: PolicyRun): string => `${method}, ${start}, seed ${seed}`;
-
-function commitOf(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: packagePath(), stdio: 'pipe' })
-      .toString()
-      .trim();
-  } catch {
-    return 'not a git checkout';
-  }
-}
 
 /** A training metric's name in TRL's style beside the one that the charts use. */
 const CURVE_NAMES: Record<string, string> = {

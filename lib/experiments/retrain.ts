@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { METHODS, START_NAMES, type StartName } from '../config.js';
 import { packagePath } from '../paths.js';
 import type { BackendReport } from '../tensor/backend.js';
+import { retrainEncoder } from './encoder.js';
 import { mainRuns } from './main-results.js';
 import { trainStart } from './starts.js';
 import { adapterFolder, CHECKPOINTS, loadWorld, startFolder, type PolicyRun } from './world.js';
@@ -115,6 +116,11 @@ function train(run: PolicyRun, folder: string, options: RetrainOptions): Promise
 
 /** Trains what is not finished in `folder` and puts the weights into `data/checkpoints`. Goes on where it was stopped. */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
+  if (!existsSync(join(options.folder, 'encoder-finished'))) {
+    options.log('encoder: training');
+    await retrainEncoder(await loadWorld());
+    await mkdir(join(options.folder, 'encoder-finished'), { recursive: true });
+  }
   for (const start of START_NAMES) await retrainStart(start, options);
   const runs = trainedRuns();
   let next = 0;

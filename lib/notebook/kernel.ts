@@ -152,12 +152,24 @@ function createSession(
       throw new KernelError('start', `Expected tslab's kernel to answer within ${limit}, but it did not.`);
     },
     async execute(code, { timeoutMs, id }) {
-      const content = { code, silent: false, store_history: true, user_expressions: {}, allow_stdin: false };
-      const message = createMessage('execute_request', session, { ...content, stop_on_error: false });
-      cells.set(message.header.msg_id, id);
-      const idled = idleAfter(message);
-      const reply = await withTimeout(request(shell, message), timeoutMs, child);
-      await Promise.race([idled, sleep(2000), died]);
+      const attempt = async (): Promise<Message> => {
+        const content = {
+          code,
+          silent: false,
+          store_history: true,
+          user_expressions: {},
+          allow_stdin: false,
+        };
+        const message = createMessage('execute_request', session, { ...content, stop_on_error: false });
+        cells.set(message.header.msg_id, id);
+        const idled = idleAfter(message);
+        const reply = await withTimeout(request(shell, message), timeoutMs, child);
+        await Promise.race([idled, sleep(2000), died]);
+        return reply;
+      };
+      let reply = await attempt();
+      // For 200 ms after a cell that failed, tslab turns every request down without running it.
+      for (; reply.content.status === 'abort'; reply = await attempt()) await sleep(50);
       // One more round trip: a rejection that nobody handled is printed before the kernel answers it.
       await request(shell, createMessage('kernel_info_request', session, {}));
       const count = reply.content.execution_count;
@@ -196,6 +208,8 @@ async function withTimeout<T>(reply: Promise<T>, timeoutMs: number, child: Child
     cancel.abort();
   }
   child.kill('SIGINT');
-  await Promise.race([reply.catch(() => undefined), sleep(2000)]);
-  throw new KernelError('timeout', `The cell did not end within ${timeoutMs / 1000} s.`);
+  const stopped = await Promise.race([reply.then(() => true).catch(() => false), sleep(2000, false)]);
+  const limit = `The cell did not end within ${timeoutMs / 1000} s`;
+  if (stopped) throw new KernelError('interrupted', `${limit}. Allow it more time, if it needs that.`);
+  throw new KernelError('timeout', `${limit} and could not be interrupted.`);
 }

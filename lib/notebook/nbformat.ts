@@ -4,26 +4,38 @@ import { z } from 'zod';
 
 /** Long texts may be one string or a list of lines; {@link textOf} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
-const mimeBundleSchema = z.record(z.string(), z.unknown());
+const metadataSchema = z.record(z.string(), z.unknown());
+const executionCountSchema = z.number().int().nonnegative().nullable();
+
+/** Representations under these MIME types are JSON values, all others are texts. */
+export const isJsonMime = (mime: string): boolean => /^application\/(.*\+)?json$/.test(mime);
+
+const mimeBundleSchema = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (bundle) =>
+      Object.entries(bundle).every(([mime, v]) => isJsonMime(mime) || multilineSchema.safeParse(v).success),
+    'Expected texts under every MIME type that is not JSON.',
+  );
 
 const outputSchema = z.discriminatedUnion('output_type', [
-  z.looseObject({
+  z.strictObject({
     output_type: z.literal('stream'),
     name: z.enum(['stdout', 'stderr']),
     text: multilineSchema,
   }),
-  z.looseObject({
+  z.strictObject({
     output_type: z.literal('display_data'),
     data: mimeBundleSchema,
-    metadata: mimeBundleSchema,
+    metadata: metadataSchema,
   }),
-  z.looseObject({
+  z.strictObject({
     output_type: z.literal('execute_result'),
     data: mimeBundleSchema,
-    metadata: mimeBundleSchema,
-    execution_count: z.number().int().nullable(),
+    metadata: metadataSchema,
+    execution_count: executionCountSchema,
   }),
-  z.looseObject({
+  z.strictObject({
     output_type: z.literal('error'),
     ename: z.string(),
     evalue: z.string(),
@@ -32,30 +44,70 @@ const outputSchema = z.discriminatedUnion('output_type', [
 ]);
 export type CellOutput = z.infer<typeof outputSchema>;
 
-const cellMetadataSchema = z.looseObject({ tags: z.array(z.string()).optional() });
-const idSchema = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
-const textCellFields = { id: idSchema.optional(), metadata: cellMetadataSchema, source: multilineSchema };
+const isUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+const tagsSchema = z.array(z.string().regex(/^[^,]+$/)).refine(isUnique, 'Expected tags to differ.');
+const cellMetadataSchema = z.looseObject({
+  name: z.string().min(1).optional(),
+  tags: tagsSchema.optional(),
+  collapsed: z.boolean().optional(),
+  scrolled: z.union([z.boolean(), z.literal('auto')]).optional(),
+  format: z.string().optional(),
+  jupyter: metadataSchema.optional(),
+  execution: z.record(z.string(), z.string()).optional(),
+});
+const cellFields = {
+  id: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{1,64}$/)
+    .optional(),
+  metadata: cellMetadataSchema,
+  source: multilineSchema,
+};
+const textCellFields = { ...cellFields, attachments: z.record(z.string(), mimeBundleSchema).optional() };
 
 const cellSchema = z.discriminatedUnion('cell_type', [
-  z.looseObject({
+  z.strictObject({
     cell_type: z.literal('code'),
-    ...textCellFields,
-    execution_count: z.number().int().nullable(),
+    ...cellFields,
+    execution_count: executionCountSchema,
     outputs: z.array(outputSchema),
   }),
-  z.looseObject({ cell_type: z.literal('markdown'), ...textCellFields }),
-  z.looseObject({ cell_type: z.literal('raw'), ...textCellFields }),
+  z.strictObject({ cell_type: z.literal('markdown'), ...textCellFields }),
+  z.strictObject({ cell_type: z.literal('raw'), ...textCellFields }),
 ]);
 export type Cell = z.infer<typeof cellSchema>;
 export type CodeCell = Extract<Cell, { cell_type: 'code' }>;
 
-const notebookSchema = z.looseObject({
+const codemirrorModeSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
+const notebookMetadataSchema = z.looseObject({
+  kernelspec: z.looseObject({ name: z.string(), display_name: z.string() }).optional(),
+  language_info: z
+    .looseObject({
+      name: z.string(),
+      codemirror_mode: codemirrorModeSchema.optional(),
+      file_extension: z.string().optional(),
+      mimetype: z.string().optional(),
+      pygments_lexer: z.string().optional(),
+    })
+    .optional(),
+  title: z.string().optional(),
+  authors: z.array(z.unknown()).optional(),
+});
+
+/** The rules of the official JSON schema of 4.5, but for cell ids, which older files have not. */
+const notebookSchema = z.strictObject({
   nbformat: z.literal(4),
   nbformat_minor: z.number().int().nonnegative(),
-  metadata: z.record(z.string(), z.unknown()),
+  metadata: notebookMetadataSchema,
   cells: z.array(cellSchema),
 });
 export type Notebook = z.infer<typeof notebookSchema>;
+
+/** What may be written: 4.5 or later, with cell ids. */
+const writtenSchema = notebookSchema
+  .refine(({ nbformat_minor }) => nbformat_minor >= 5, 'Expected nbformat_minor to be at least 5.')
+  .refine(({ cells }) => cells.every(({ id }) => id !== undefined), 'Expected every cell to have an id.')
+  .refine(({ cells }) => isUnique(cells.map(({ id }) => id)), 'Expected cell ids to differ.');
 
 /** A multi-line field as one string. */
 export function textOf(text: string | string[]): string {
@@ -69,19 +121,39 @@ export function linesOf(text: string): string[] {
 
 /** Reads and checks a notebook; every cell has an id afterwards (4.5 wants one, older files have none). */
 export function readNotebook(file: string): Notebook {
-  const parsed = notebookSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  if (!parsed.success)
-    throw new Error(`${file} is not a notebook of nbformat 4: ${z.prettifyError(parsed.error)}`);
-  const notebook = parsed.data;
+  const notebook = checked(notebookSchema, parseJson(file), `${file} is not a notebook of nbformat 4`);
   notebook.cells.forEach((cell, i) => (cell.id ??= `cell-${i + 1}`));
-  const ids = new Set(notebook.cells.map((cell) => cell.id));
-  if (ids.size !== notebook.cells.length) throw new Error(`Expected the cell ids of ${file} to be unique.`);
-  return { ...notebook, nbformat_minor: Math.max(5, notebook.nbformat_minor) };
+  notebook.nbformat_minor = Math.max(5, notebook.nbformat_minor);
+  return checked(writtenSchema, notebook, `${file} is not a notebook of nbformat 4`);
 }
 
-/** Writes a notebook aside and renames it, so that a reader never finds half a file. */
+function parseJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Error(`${file} is not a notebook of nbformat 4: ${error.message}`, { cause: error });
+  }
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new Error(`${complaint}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/**
+ * Writes a notebook aside and renames it, so that a reader never finds half a file.
+ * @throws Error naming every field that nbformat 4.5 does not allow; nothing is written then
+ */
 export function writeNotebook(file: string, notebook: Notebook): void {
-  writeAtomically(file, JSON.stringify(notebookSchema.parse(notebook), null, 1) + '\n');
+  const valid = checked(writtenSchema, notebook, `Expected ${file} to become a notebook of nbformat 4.5`);
+  writeAtomically(file, JSON.stringify(valid, null, 1) + '\n');
+}
+
+/** The code cells, in order; they are the notebook's own, not copies. */
+export function codeCells(notebook: Notebook): CodeCell[] {
+  return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
 }
 
 /** Writes `text` beside `file` and renames it into place. */

@@ -1,5 +1,5 @@
 /** Turns a kernel's messages into the outputs of cells, as nbformat wants them. */
-import { linesOf, textOf, type CellOutput } from './nbformat.js';
+import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
 import type { Message } from './protocol.js';
 
 export interface OutputCollector {
@@ -45,12 +45,12 @@ function addStream(outputs: CellOutput[], content: Message['content']): void {
   else outputs.push({ output_type: 'stream', name, text: linesOf(text) });
 }
 
-/** Texts become lists of lines; JSON stays as it is. */
+/** JSON stays as it is, texts become lists of lines; nbformat allows nothing else under other MIME types. */
 function displayOf(content: Message['content']): Display {
-  const data = Object.entries((content.data ?? {}) as Record<string, unknown>).map(([mime, value]) => [
-    mime,
-    typeof value === 'string' && !mime.endsWith('json') ? linesOf(value) : value,
-  ]);
+  const data = Object.entries((content.data ?? {}) as Record<string, unknown>).map(([mime, value]) => {
+    if (isJsonMime(mime)) return [mime, value];
+    return [mime, linesOf(typeof value === 'string' ? value : JSON.stringify(value))];
+  });
   const metadata = (content.metadata ?? {}) as Record<string, unknown>;
   return { output_type: 'display_data', data: Object.fromEntries(data) as Record<string, unknown>, metadata };
 }

@@ -6,10 +6,10 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { ConnectionInfo } from './protocol.js';
 
-/** Why a kernel gave no reply. */
+/** Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and takes the next one. */
 export class KernelError extends Error {
   constructor(
-    readonly reason: 'start' | 'timeout' | 'died',
+    readonly reason: 'start' | 'timeout' | 'interrupted' | 'died',
     message: string,
   ) {
     super(message);
@@ -21,17 +21,18 @@ export class KernelError extends Error {
 const END_WITH_PARENT = 'data:text/javascript,process.on("disconnect",()=>process.exit(1))';
 export const PORT_TAKEN = /EADDRINUSE|Address already in use/i;
 
+/** The script of the tslab that belongs to this package, wherever npm has put it. */
+export function tslabScript(): string {
+  return path.join(
+    path.dirname(createRequire(import.meta.url).resolve('tslab/package.json')),
+    'bin',
+    'tslab',
+  );
+}
+
 /** Starts tslab's kernel in `cwd`; it ends with this process, however that ends. */
 export function spawnKernel(configFile: string, cwd: string): ChildProcess {
-  const tslab = path.dirname(createRequire(import.meta.url).resolve('tslab/package.json'));
-  const args = [
-    '--import',
-    END_WITH_PARENT,
-    path.join(tslab, 'bin', 'tslab'),
-    'kernel',
-    '--config-path',
-    configFile,
-  ];
+  const args = ['--import', END_WITH_PARENT, tslabScript(), 'kernel', '--config-path', configFile];
   const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   endWithSignals(child);
   return child;

@@ -1,49 +1,65 @@
 /** Executes notebooks headlessly through tslab's real kernel and fails where the kernel itself would keep silent. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { contentHash, declaredInputs, rememberOutputs, restoreOutputs, type Timing } from './cache.js';
+import {
+  errorOutput,
+  failureOf,
+  hasUnhandled,
+  NotebookError,
+  stderrOf,
+  type FailureReason,
+  type NumberedCell,
+} from './failure.js';
 import { startKernel, type Kernel } from './kernel.js';
-import { linesOf, readNotebook, textOf, writeNotebook, type CodeCell, type Notebook } from './nbformat.js';
+import { createLiveLog, type LiveLog, type Log } from './live.js';
+import { codeCells, readNotebook, textOf, writeNotebook, type Notebook } from './nbformat.js';
 import { collectOutputs, type OutputCollector } from './outputs.js';
+import { injectParameters, parseParameters, textParameters, type Parameters } from './parameters.js';
 import { KernelError } from './process.js';
-import { injectParameters, parseParameters, type Parameters } from './parameters.js';
+
+export { NotebookError } from './failure.js';
 
 export interface RunOptions {
   /** Values for the cell tagged `parameters`; a list of `name=value` is read by the types declared there. */
   parameters?: Parameters | readonly string[];
-  /** Where the executed notebook goes; absent: it is only returned. Written only when every cell has passed. */
+  /**
+   * Where the executed notebook goes; absent: it is only returned. Written when every cell has passed, with `keepGoing`
+   * in any case.
+   */
   output?: string;
   /** The kernel's working folder; default: the notebook's, as in Jupyter. */
   cwd?: string;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
-  /** Progress and live output; default: standard output. */
-  log?: (text: string) => void;
+  /** Goes on after a cell that fails; the result names the failures. A kernel that died or hangs ends the run all the same. */
+  keepGoing?: boolean;
+  /**
+   * Where outputs are remembered and taken from; absent: every run is a real one. So it is for a notebook of which
+   * neither its metadata nor `inputs` say what it reads.
+   */
+  cache?: string;
+  /** Runs in any case, and remembers the new outputs. */
+  force?: boolean;
+  /** Files and folders that cells read, relative to `cwd`, beside those that the notebook declares in its metadata. */
+  inputs?: readonly string[];
+  /** Progress and live output; default: standard error and standard output. */
+  log?: Log;
 }
 
-export interface RunResult {
+export interface RunResult extends Timing {
   notebook: Notebook;
-  elapsedMs: number;
-  /** Of each code cell, in order. */
-  cellMs: number[];
+  /** Cells that failed, in order; always empty without `keepGoing`. */
+  failures: NotebookError[];
+  /** Whether the outputs (and the times) are those of an earlier run of the same content. */
+  cached: boolean;
 }
 
-/** A cell that failed: what it was and what it said. */
-export class NotebookError extends Error {
-  constructor(
-    readonly notebook: string,
-    readonly cell: { number: number; id: string; source: string },
-    readonly reason: 'error' | 'unhandled' | 'timeout' | 'died',
-    readonly errorText: string,
-  ) {
-    const code = cell.source.replace(/^/gm, '    ');
-    super(`${notebook}, code cell ${cell.number} (${cell.id}) failed:\n\n${code}\n\n${errorText}`);
-    this.name = 'NotebookError';
-  }
-}
-
-const UNHANDLED = /^(UnhandledPromiseRejection|UncaughtException):/m;
 /** How long a rejection may take to show after the last cell. */
 const SETTLE_MS = 200;
+
+const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
  * Runs all code cells of a notebook in order. Rejects with a {@link NotebookError} when a cell throws, does not
@@ -51,125 +67,153 @@ const SETTLE_MS = 200;
  * reply to a failed cell carries no text, which is on standard error, and unhandled rejections are only logged.
  */
 export async function runNotebook(file: string, options: RunOptions = {}): Promise<RunResult> {
-  const { log = (text: string) => void process.stdout.write(text) } = options;
-  const started = performance.now();
-  const notebook = prepared(readNotebook(file), options.parameters ?? {});
-  const outputs = collectOutputs();
-  log(`${file}: starting the TypeScript kernel\n`);
-  const kernel = await startKernel({
-    cwd: path.resolve(options.cwd ?? path.dirname(file)),
-    onOutput: (id, message) => {
-      outputs.add(id, message);
-      log(liveText(message));
-    },
-  });
-  try {
-    const context = { file, kernel, outputs, log, timeoutMs: options.cellTimeoutMs ?? 600_000 };
-    const cellMs = await runCells(codeCells(notebook), context);
-    const elapsedMs = performance.now() - started;
-    log(`${file}: ${cellMs.length} cells in ${seconds(elapsedMs)}\n`);
-    if (options.output) writeNotebook(options.output, notebook);
-    return { notebook, elapsedMs, cellMs };
-  } finally {
-    await kernel.shutdown();
-  }
+  const live = createLiveLog(options.log ?? toTerminal);
+  const { notebook, parameters } = prepared(readNotebook(file), options.parameters ?? {});
+  const cwd = path.resolve(options.cwd ?? path.dirname(file));
+  const inputs = inputsOf(notebook, textParameters(notebook, parameters), options.inputs, cwd);
+  const { force, output } = options;
+  const cache = inputs && options.cache;
+  const hash = cache ? await contentHash(notebook, { cwd, inputs }) : '';
+  const remembered = cache && !force ? restoreOutputs(cache, hash, notebook) : null;
+  if (remembered) live.progress(`${file}: unchanged, outputs of the run ${hash}`);
+  const run = remembered
+    ? { ...remembered, failures: [] }
+    : await execute(notebook, { file, cwd, live, options });
+  if (cache && !remembered && run.failures.length === 0) rememberOutputs(cache, hash, notebook, run);
+  if (output) writeNotebook(output, notebook);
+  return { notebook, ...run, cached: remembered !== null };
 }
 
 /** The notebook with its parameters in and all outputs out. */
-function prepared(notebook: Notebook, parameters: Parameters | readonly string[]): Notebook {
+function prepared(
+  notebook: Notebook,
+  parameters: Parameters | readonly string[],
+): { notebook: Notebook; parameters: Parameters } {
   const isList = (value: Parameters | readonly string[]): value is readonly string[] => Array.isArray(value);
   const values = isList(parameters) ? parseParameters(parameters, notebook) : parameters;
   const injected = injectParameters(notebook, values);
   for (const cell of codeCells(injected)) Object.assign(cell, { outputs: [], execution_count: null });
-  return injected;
+  return { notebook: injected, parameters: values };
 }
 
-function codeCells(notebook: Notebook): CodeCell[] {
-  return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
+/** What a notebook reads, as its metadata and `given` say; null when neither says anything. */
+function inputsOf(
+  notebook: Notebook,
+  texts: ReadonlyMap<string, string>,
+  given: readonly string[] | undefined,
+  cwd: string,
+): string[] | null {
+  const declared = declaredInputs(notebook, texts);
+  const missing = given?.find((input) => !existsSync(path.resolve(cwd, input)));
+  if (missing !== undefined) throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
+  return declared || given ? [...(declared ?? []), ...(given ?? [])] : null;
+}
+
+interface Execution {
+  file: string;
+  cwd: string;
+  live: LiveLog;
+  options: RunOptions;
+}
+
+type Run = Timing & { failures: NotebookError[] };
+
+/** Runs the cells in a kernel of their own. */
+async function execute(notebook: Notebook, { file, cwd, live, options }: Execution): Promise<Run> {
+  const started = performance.now();
+  const outputs = collectOutputs();
+  live.progress(`${file}: starting the TypeScript kernel`);
+  const kernel = await startKernel({
+    cwd,
+    onOutput: (id, message) => {
+      outputs.add(id, message);
+      live.output(message);
+    },
+  });
+  try {
+    const { cellTimeoutMs: timeoutMs = 600_000, keepGoing = false } = options;
+    const run = await runCells(notebook, { file, kernel, outputs, live, timeoutMs, keepGoing });
+    const elapsedMs = performance.now() - started;
+    live.progress(`${file}: ${numCells(run.cellMs.length)} in ${seconds(elapsedMs)}`);
+    return { ...run, elapsedMs };
+  } finally {
+    await kernel.shutdown();
+  }
 }
 
 interface RunContext {
   file: string;
   kernel: Kernel;
   outputs: OutputCollector;
-  log: (text: string) => void;
+  live: LiveLog;
   timeoutMs: number;
+  keepGoing: boolean;
 }
 
-async function runCells(cells: CodeCell[], context: RunContext): Promise<number[]> {
+/** Runs cell after cell; without `keepGoing` it throws the first failure. */
+async function runCells(notebook: Notebook, context: RunContext): Promise<Omit<Run, 'elapsedMs'>> {
+  const { file, outputs, live, keepGoing } = context;
+  const cells = codeCells(notebook).map((cell, i) => ({ cell, number: i + 1 }));
+  const failures = new Map<string, NotebookError>();
+  const fail = (failure: NotebookError): void => {
+    if (!keepGoing) throw failure;
+    failures.set(failure.cell.id, failure);
+  };
   const cellMs: number[] = [];
-  for (const [i, cell] of cells.entries()) {
-    const source = textOf(cell.source);
-    context.log(`[${i + 1}/${cells.length}] ${source.split('\n')[0]}\n`);
+  for (const numbered of cells) {
+    const source = textOf(numbered.cell.source);
+    live.progress(`[${numbered.number}/${cells.length}] ${source.split('\n')[0]}`);
     const started = performance.now();
-    if (source.trim() !== '') await runCell(cell, i + 1, context);
+    const { failure, isKernelLost } = source.trim() === '' ? {} : await runCell(numbered, context);
+    if (failure) fail(failure);
     cellMs.push(performance.now() - started);
-    context.log(`        ${seconds(cellMs[i])}\n`);
+    live.progress(`        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs.at(-1)!)}`);
+    if (isKernelLost) {
+      live.progress(
+        `${file}: the kernel is gone; ${numCells(cells.length - numbered.number)} after it not run`,
+      );
+      break;
+    }
   }
   await sleep(SETTLE_MS);
-  cells.forEach((cell, i) => checkHandled(cell, i + 1, context));
-  for (const cell of cells) cell.outputs = context.outputs.of(cell.id!);
-  return cellMs;
+  for (const numbered of cells) {
+    const failure = failures.get(numbered.cell.id!) ?? unhandledIn(numbered, context);
+    if (failure) fail(failure);
+    numbered.cell.outputs = [...outputs.of(numbered.cell.id!), ...(failure ? [errorOutput(failure)] : [])];
+  }
+  return { cellMs, failures: [...failures.values()].sort((a, b) => a.cell.number - b.cell.number) };
 }
 
-async function runCell(cell: CodeCell, number: number, context: RunContext): Promise<void> {
-  const id = cell.id!;
-  const errorText = (): string => stderrOf(context.outputs, id) || 'The kernel gave no reason.';
-  const execution = context.kernel.execute(textOf(cell.source), { timeoutMs: context.timeoutMs, id });
-  const reply = await execution.catch((error: unknown) => {
+interface CellRun {
+  failure?: NotebookError;
+  /** Whether the kernel can run no other cell. */
+  isKernelLost?: boolean;
+}
+
+async function runCell(numbered: NumberedCell, context: RunContext): Promise<CellRun> {
+  const { cell } = numbered;
+  const { kernel, outputs, file, timeoutMs } = context;
+  const fail = (reason: FailureReason, text: string): NotebookError =>
+    failureOf(file, numbered, reason, text);
+  const said = (): string => stderrOf(outputs.of(cell.id!));
+  try {
+    const reply = await kernel.execute(textOf(cell.source), { timeoutMs, id: cell.id! });
+    cell.execution_count = reply.count;
+    if (!reply.ok) return { failure: fail('error', said() || 'The kernel gave no reason.') };
+    return { failure: unhandledIn(numbered, context) };
+  } catch (error) {
     if (!(error instanceof KernelError) || error.reason === 'start') throw error;
-    const said = stderrOf(context.outputs, id);
-    throw failure(
-      cell,
-      number,
-      context.file,
-      error.reason,
-      said ? `${error.message}\n${said}` : error.message,
-    );
-  });
-  if (!reply.ok) throw failure(cell, number, context.file, 'error', errorText());
-  checkHandled(cell, number, context);
-  cell.execution_count = reply.count;
+    const reason = error.reason === 'died' ? 'died' : 'timeout';
+    const text = [error.message, said()].filter(Boolean).join('\n');
+    return { failure: fail(reason, text), isKernelLost: error.reason !== 'interrupted' };
+  }
 }
 
-/** Throws when tslab has logged a rejection or an exception that the cell left to nobody. */
-function checkHandled(cell: CodeCell, number: number, { outputs, file }: RunContext): void {
-  const text = stderrOf(outputs, cell.id!);
-  if (UNHANDLED.test(text)) throw failure(cell, number, file, 'unhandled', text);
+/** The failure of a cell that left a rejection or an exception to nobody, if it did. */
+function unhandledIn(numbered: NumberedCell, { outputs, file }: RunContext): NotebookError | undefined {
+  const shown = outputs.of(numbered.cell.id!);
+  return hasUnhandled(shown) ? failureOf(file, numbered, 'unhandled', stderrOf(shown)) : undefined;
 }
 
-function failure(
-  cell: CodeCell,
-  number: number,
-  file: string,
-  reason: NotebookError['reason'],
-  errorText: string,
-): NotebookError {
-  return new NotebookError(file, { number, id: cell.id!, source: textOf(cell.source) }, reason, errorText);
-}
-
-function stderrOf(outputs: OutputCollector, id: string): string {
-  const streams = outputs
-    .of(id)
-    .flatMap((o) => (o.output_type === 'stream' && o.name === 'stderr' ? [o.text] : []));
-  return streams.map(textOf).join('').trim();
-}
-
-/** What a terminal can show of a message: streams as they are, displays as their plain text. */
-function liveText({
-  header,
-  content,
-}: {
-  header: { msg_type: string };
-  content: Record<string, unknown>;
-}): string {
-  if (header.msg_type === 'stream') return indented(String(content.text));
-  const text = (content.data as Record<string, unknown> | undefined)?.['text/plain'];
-  return typeof text === 'string' ? indented(text.endsWith('\n') ? text : `${text}\n`) : '';
-}
-
-const indented = (text: string): string =>
-  linesOf(text)
-    .map((line) => `        ${line}`)
-    .join('');
+const numCells = (count: number): string => `${count} ${count === 1 ? 'cell' : 'cells'}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

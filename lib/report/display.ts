@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { DataFrame } from 'danfojs-node';
 import type { Results } from '../evaluation/load.js';
-import type { TidyResults } from '../evaluation/table.js';
+import type { TidyResults, TidyTable } from '../evaluation/table.js';
 import type { Chart } from './chart.js';
 import { cellsOf, tableHtml, tableText, type Table, type TableCells } from './frame.js';
 import { renderSvg } from './render.js';
@@ -10,7 +10,13 @@ import { claimsOf } from './tables.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
 export type MimeBundle = Record<string, unknown>;
-export type Displayable = Chart | Table | DataFrame | Results;
+/** What a page is about: a sentence on it, and the tidy table that goes into the file beside the page. */
+export interface ReportResults {
+  kind: 'results';
+  summary: string;
+  tidy: TidyTable;
+}
+export type Displayable = Chart | Table | DataFrame | Results | ReportResults;
 
 export const MIME = {
   /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
@@ -30,7 +36,8 @@ export const MIME = {
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (item instanceof DataFrame) return tableBundle(cellsOf({ kind: 'table', caption: '', frame: item }));
-  if ('tidy' in item) return resultsBundle(item);
+  if ('questions' in item) return resultsBundle(item);
+  if (item.kind === 'results') return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
   if (item.kind === 'table') return tableBundle(cellsOf(item));
   const text = `${item.title}\n${item.alt}`;
   return { [MIME.vegaLite]: item.spec, [MIME.svg]: await renderSvg(item), [MIME.text]: text };

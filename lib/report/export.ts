@@ -1,6 +1,7 @@
 /** Reports as files: the page, its numbers beside it, and the index of all of them. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { TidyTable } from '../evaluation/table.js';
 import { writeAtomically } from '../notebook/nbformat.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml } from './frame.js';
@@ -8,7 +9,7 @@ import { reportHtml } from './html.js';
 import { pageHtml } from './page.js';
 import type { Claim } from './tables.js';
 
-export interface ExportOptions extends Omit<RunOptions, 'output'> {
+export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
   notebook: string;
   /** The files' name without ending, such as `main-results`. */
@@ -43,7 +44,7 @@ export async function exportReport(options: ExportOptions): Promise<ExportedRepo
 }
 
 /** JSON with one row a line: small, and readable in a comparison of two versions. */
-export function tidyJson(tidy: { rows: object[]; contrasts: object[]; provenance: object }): string {
+export function tidyJson(tidy: TidyTable): string {
   const lines = (items: readonly object[]): string =>
     items.map((item) => `\n${JSON.stringify(item)}`).join(',');
   const provenance = JSON.stringify(tidy.provenance, null, 1);

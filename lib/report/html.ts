@@ -4,14 +4,14 @@ import { MIME, type MimeBundle } from './display.js';
 import { escapeHtml, tableHtml, type TableCells } from './frame.js';
 import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
 import { chartScripts, inlineJson, pageHtml } from './page.js';
-import type { Provenance, TidyResults } from '../evaluation/table.js';
+import type { Provenance, TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
 
 export interface Report {
   html: string;
   title: string;
   /** The tidy table that the notebook has shown, or null. */
-  tidy: TidyResults | null;
+  tidy: TidyTable | null;
 }
 
 interface Rendering {
@@ -126,10 +126,10 @@ function plain(text: string): string {
 }
 
 /** The last tidy table shown: that of the results which the page is about. */
-function tidyOf(notebook: Notebook): TidyResults | null {
+function tidyOf(notebook: Notebook): TidyTable | null {
   const outputs = notebook.cells.flatMap((cell) => (cell.cell_type === 'code' ? cell.outputs : []));
   const bundles = outputs.flatMap((output) => ('data' in output ? [output.data as MimeBundle] : []));
-  return (bundles.findLast((bundle) => MIME.tidy in bundle)?.[MIME.tidy] as TidyResults | undefined) ?? null;
+  return (bundles.findLast((bundle) => MIME.tidy in bundle)?.[MIME.tidy] as TidyTable | undefined) ?? null;
 }
 
 const PROVENANCE_TITLES: Record<string, string> = {
@@ -140,7 +140,13 @@ const PROVENANCE_TITLES: Record<string, string> = {
   backend: 'Backend',
   hardware: 'Hardware',
   node: 'Node',
-  durationSeconds: 'Duration of the evaluation (seconds)',
+  durationSeconds: 'Duration (seconds)',
+  repeats: 'Repeats',
+  warmUps: 'Rounds of warm-up',
+  load: 'Load of the machine',
+  figures: 'Figures',
+  costs: 'Costs of a request (ms)',
+  generation: 'A call of the model',
   recorded: 'Recorded earlier, not computed now',
 };
 

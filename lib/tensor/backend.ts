@@ -82,6 +82,17 @@ function firstLine(error: unknown): string {
   return /Cannot find (package|module)/.test(message) ? 'is not installed' : line.slice(0, 120);
 }
 
+/** Makes a backend the current one, or says in a few words why it does not load. */
+export async function tryBackend(name: BackendName): Promise<{ detail: string } | { reason: string }> {
+  try {
+    const detail = await LOADERS[name]();
+    await tf.ready();
+    return { detail };
+  } catch (error) {
+    return { reason: firstLine(error) };
+  }
+}
+
 /**
  * Makes the first backend that loads the current one: GPU, native CPU, wasm, plain JavaScript.
  * @param requested one backend to force, or `auto`
@@ -95,13 +106,9 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
   }
   const skipped: BackendReport['skipped'] = [];
   for (const name of requested === 'auto' ? BACKEND_NAMES : [requested]) {
-    try {
-      const detail = await LOADERS[name]();
-      await tf.ready();
-      return { name, detail, skipped };
-    } catch (error) {
-      skipped.push({ name, reason: firstLine(error) });
-    }
+    const tried = await tryBackend(name);
+    if ('detail' in tried) return { name, detail: tried.detail, skipped };
+    skipped.push({ name, reason: tried.reason });
   }
   const reasons = skipped.map((s) => `${s.name}: ${s.reason}`).join('; ');
   throw new Error(

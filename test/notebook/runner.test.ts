@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { readNotebook, textOf, type Cell, type CodeCell } from '../../lib/notebook/nbformat.js';
+import { codeCells, readNotebook, textOf, type Cell } from '../../lib/notebook/nbformat.js';
 import { NotebookError, runNotebook } from '../../lib/notebook/runner.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
@@ -49,7 +49,7 @@ describe('a notebook that passes', () => {
     const written = readNotebook(output);
     expect(written.cells).toEqual(result.notebook.cells);
     expect(written.nbformat_minor).toBe(5);
-    const cells = written.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
+    const cells = codeCells(written);
     expect(cells.map((cell) => cell.execution_count)).toEqual([1, 2, 3, 4, 5, null]);
     expect(textOf(cells[1].source)).toBe('let n: number = 21;');
     expect(cells[2].outputs).toEqual([
@@ -69,6 +69,41 @@ describe('a notebook that passes', () => {
   });
 });
 
+describe('a notebook that was run before', () => {
+  it('gives its outputs again, until what they depend on changes', async () => {
+    const data = path.join(folder, 'numbers.txt');
+    writeFileSync(data, '1');
+    const cells = [
+      code(`let file = 'numbers.txt';`, 'parameters'),
+      code(
+        `import { readFileSync } from 'node:fs';\nconsole.log(readFileSync(file, 'utf8'), Math.random());`,
+      ),
+    ];
+    const file = writeCells(path.join(folder, 'cached.ipynb'), ...cells);
+    const cache = path.join(folder, 'cache');
+    const options = { cache, inputs: ['numbers.txt'], log: () => undefined };
+    const first = await runNotebook(file, options);
+    writeCells(file, markdown('# New words'), ...cells);
+    const second = await runNotebook(file, { ...options, output: path.join(folder, 'cached.out.ipynb') });
+    expect([first.cached, second.cached]).toEqual([false, true]);
+    expect(codeCells(second.notebook).map(({ outputs }) => outputs)).toEqual(
+      codeCells(first.notebook).map(({ outputs }) => outputs),
+    );
+    expect(second.cellMs).toEqual(first.cellMs);
+    expect(readNotebook(path.join(folder, 'cached.out.ipynb')).cells).toHaveLength(3);
+
+    writeFileSync(data, '2');
+    const third = await runNotebook(file, options);
+    expect(third.cached).toBe(false);
+    expect(JSON.stringify(third.notebook)).toContain('"2 0.');
+    expect((await runNotebook(file, options)).cached).toBe(true);
+    expect((await runNotebook(file, { ...options, inputs: undefined })).cached).toBe(false);
+    await expect(runNotebook(file, { ...options, inputs: ['no.txt'] })).rejects.toThrow(
+      'Expected input no.txt',
+    );
+  });
+});
+
 describe('a notebook that fails', () => {
   it('names the cell, its source and what it threw', async () => {
     const failure = await failureOf('throws', [
@@ -78,6 +113,7 @@ describe('a notebook that fails', () => {
     expect(failure.reason).toBe('error');
     expect(failure.cell).toEqual({ number: 2, id: 'cell-2', source: `throw new Error('no ' + one);` });
     expect(failure.errorText).toContain('Error: no 1');
+    expect(failure.errorText).not.toContain('tslab');
     expect(failure.message).toContain(`    throw new Error('no ' + one);`);
   });
 
@@ -105,6 +141,48 @@ describe('a notebook that fails', () => {
     const failure = await failureOf('dies', [code('process.exit(3);')]);
     expect(failure.reason).toBe('died');
     expect(failure.errorText).toContain('exit code 3');
+  });
+
+  it('goes on where that is wanted, marks what failed, and ends with the kernel', async () => {
+    const sources = [
+      `const one: number = 'text';`,
+      `console.log('fine');`,
+      `await new Promise(() => {});`,
+      `throw new RangeError('too far');`,
+      `console.log('still fine');`,
+      `process.exit(3);`,
+      `console.log('never');`,
+    ];
+    const file = writeCells(path.join(folder, 'goes-on.ipynb'), ...sources.map((source) => code(source)));
+    const output = path.join(folder, 'goes-on.out.ipynb');
+    let live = '';
+    const { failures } = await runNotebook(file, {
+      output,
+      keepGoing: true,
+      cellTimeoutMs: 3000,
+      log: (text) => (live += text),
+    });
+    expect(failures.map(({ cell, reason }) => [cell.number, reason])).toEqual([
+      [1, 'error'],
+      [3, 'timeout'],
+      [4, 'error'],
+      [6, 'died'],
+    ]);
+    const cells = codeCells(readNotebook(output));
+    const errors = cells.map(({ outputs }) =>
+      outputs.flatMap((o) => (o.output_type === 'error' ? [`${o.ename}: ${o.evalue}`] : [])),
+    );
+    expect(errors).toEqual([
+      [`TypeScriptError: 1:7 - Type 'string' is not assignable to type 'number'.`],
+      [],
+      [expect.stringContaining('Timeout: The cell did not end within 3 s')],
+      ['RangeError: too far'],
+      [],
+      [expect.stringContaining('KernelDied: The kernel ended with exit code 3')],
+      [],
+    ]);
+    expect(cells[4].outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['still fine\n'] }]);
+    expect(live).toContain('1 cell after it not run');
   });
 
   it('does not start a kernel for a file that is no notebook', async () => {

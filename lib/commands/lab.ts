@@ -1,0 +1,94 @@
+/** `parallelsearch lab`: opens the notebooks in JupyterLab, with this package's own TypeScript kernel. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
+import { packagePath } from '../paths.js';
+
+export interface LabSettings {
+  /** Checks and registers only. */
+  check?: boolean;
+  /** False: serves without opening a browser. */
+  browser: boolean;
+  port?: number;
+  /** The Python to use instead of the first that has JupyterLab. */
+  python?: string;
+}
+
+/** Starts a program on this terminal; resolves to its exit code. */
+export type Start = (program: string, args: readonly string[]) => Promise<number>;
+
+/** JupyterLab handles Ctrl-C itself (it asks, then shuts its kernels down); SIGTERM is passed on. */
+const startHere: Start = (program, args) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: 'inherit' });
+    const ignore = (): void => undefined;
+    const stop = (): void => void child.kill('SIGTERM');
+    process.on('SIGINT', ignore).on('SIGTERM', stop);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      process.off('SIGINT', ignore).off('SIGTERM', stop);
+      resolve(code ?? 1);
+    });
+  });
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** JupyterLab's arguments: it listens on this machine only, whatever its own configuration says. */
+export function labArguments(target: string, settings: LabSettings, extra: readonly string[]): string[] {
+  const port = settings.port === undefined ? [] : [`--ServerApp.port=${settings.port}`];
+  const browser = settings.browser ? [] : ['--no-browser'];
+  return ['-m', 'jupyterlab', target, '--ServerApp.ip=127.0.0.1', ...port, ...browser, ...extra];
+}
+
+/**
+ * Registers the kernel and opens JupyterLab.
+ * @param args a notebook or folder (default: this package's notebooks), and options for JupyterLab itself
+ * @returns the exit code: JupyterLab's own; 1 when there is none, with the remedy on stderr
+ */
+export async function runLab(
+  args: readonly string[],
+  settings: LabSettings,
+  start: Start = startHere,
+): Promise<number> {
+  const [target = packagePath('notebooks'), ...others] = args.filter((arg) => !arg.startsWith('-'));
+  if (others.length > 0 || !existsSync(target)) {
+    const what = others.length > 0 ? [target, ...others].join(' ') : target;
+    throw new Error(`Expected one notebook or folder that exists, but got ${what}.`);
+  }
+  const { found, tried } = await findJupyterLab(settings.python ? [settings.python] : undefined);
+  if (!found) {
+    say(`JupyterLab was not found in ${tried.join(', ') || 'any Python'}.\n${INSTALL_JUPYTERLAB}`);
+    return 1;
+  }
+  say(`JupyterLab ${found.jupyterlab} in ${found.executable}`);
+  const { folder, isNew } = await registerKernel(found.executable);
+  say(`kernel ${KERNEL_NAME}: ${isNew ? 'registered' : 'is registered'} in ${folder}`);
+  if (settings.check) return 0;
+  const extra = args.filter((arg) => arg.startsWith('-'));
+  return start(found.executable, labArguments(target, settings, extra));
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError(`Expected a port from 1 to 65535, but got ${text}.`);
+  return port;
+}
+
+/** The `lab` command. */
+export function labCommand(): Command {
+  return new Command('lab')
+    .description('open the notebooks in JupyterLab, with the TypeScript kernel registered')
+    .argument(
+      '[args...]',
+      'a notebook or folder (default: the notebooks of this package); after --, options for JupyterLab',
+    )
+    .option('--check', 'only look for JupyterLab and register the kernel')
+    .option('--no-browser', 'serve without opening a browser')
+    .option('--port <n>', 'where JupyterLab listens', parsePort)
+    .option('--python <file>', 'the Python that has JupyterLab')
+    .action(async (args: string[], settings: LabSettings) => {
+      process.exitCode = await runLab(args, settings);
+    });
+}

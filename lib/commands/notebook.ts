@@ -1,0 +1,138 @@
+/** `parallelsearch notebook run FILE...`: executes notebooks without Jupyter or Python. */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
+import type { Log } from '../notebook/live.js';
+
+/** Where outputs are remembered, below the working folder. */
+const CACHE = path.join('runs', 'notebooks');
+
+export interface NotebookRunSettings {
+  /** `name=value`, read by the types that the notebook declares. */
+  param?: readonly string[];
+  /** Seconds a cell. */
+  timeout?: number;
+  /** Goes on after cells and notebooks that fail. */
+  continue?: boolean;
+  /** A folder, or for one notebook a file that ends in `.ipynb`; absent: the notebooks themselves. */
+  out?: string;
+  input?: readonly string[];
+  /** Where outputs are remembered; false: nowhere. */
+  cache?: string | false;
+  force?: boolean;
+}
+
+/** Where each notebook is written. Throws when two would be written to one file. */
+function outputsOf(files: readonly string[], out: string | undefined): string[] {
+  if (out === undefined) return [...files];
+  if (out.endsWith('.ipynb')) {
+    if (files.length === 1) return [out];
+    throw new Error(
+      `Expected --out to be a folder for ${files.length} notebooks, but got ${out}. Name a folder.`,
+    );
+  }
+  const outputs = files.map((file) => path.join(out, path.basename(file)));
+  const twice = outputs.find((output, i) => outputs.indexOf(output) !== i);
+  if (twice) throw new Error(`Expected notebooks of different names for --out, but two are ${twice}.`);
+  return outputs;
+}
+
+const toTerminal: Log = (text, stream) => void process[stream].write(text);
+
+/**
+ * Runs notebooks one after the other and writes each with its outputs. Failures go to stderr with the cell's source.
+ * Returns the exit code: 0, or 1 when a cell or a notebook failed; without `continue` the first one ends the run.
+ */
+export async function runNotebooks(
+  files: readonly string[],
+  settings: NotebookRunSettings,
+  log: Log = toTerminal,
+): Promise<number> {
+  const started = performance.now();
+  const outputs = outputsOf(files, settings.out);
+  const count = { passed: 0, cached: 0, failed: 0 };
+  for (const [i, file] of files.entries()) {
+    const { failures, cached } = await attempt(file, outputs[i], settings, log);
+    for (const failure of failures) log(`\n${failure.message}\n\n`, 'stderr');
+    if (failures.length > 0) count.failed++;
+    else count.passed++;
+    if (cached) count.cached++;
+    if (failures.length > 0 && !settings.continue) break;
+  }
+  const skipped = files.length - count.passed - count.failed;
+  const notes = [
+    `${count.passed} passed${count.cached > 0 ? ` (${count.cached} unchanged)` : ''}`,
+    ...(count.failed > 0 ? [`${count.failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} not run`] : []),
+  ];
+  log(`Notebooks: ${notes.join(', ')}, ${((performance.now() - started) / 1000).toFixed(1)} s\n`, 'stderr');
+  return count.failed > 0 ? 1 : 0;
+}
+
+type Attempt = Pick<RunResult, 'cached'> & { failures: Error[] };
+
+/** Runs one notebook; whatever it rejects with is a failure of that notebook. */
+async function attempt(
+  file: string,
+  output: string,
+  settings: NotebookRunSettings,
+  log: Log,
+): Promise<Attempt> {
+  mkdirSync(path.dirname(output), { recursive: true });
+  try {
+    return await runNotebook(file, {
+      output,
+      log,
+      parameters: settings.param,
+      cellTimeoutMs: settings.timeout === undefined ? undefined : settings.timeout * 1000,
+      keepGoing: settings.continue,
+      cache: settings.cache === false ? undefined : (settings.cache ?? CACHE),
+      force: settings.force,
+      inputs: settings.input?.map((input) => path.resolve(input)),
+    });
+  } catch (error) {
+    if (error instanceof NotebookError) return { cached: false, failures: [error] };
+    const message = error instanceof Error ? error.message : String(error);
+    return { cached: false, failures: [new Error(`${file} did not run: ${message}`, { cause: error })] };
+  }
+}
+
+function parseSeconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= 2_000_000))
+    throw new InvalidArgumentError(`Expected seconds above 0 and up to 2000000, but got ${text}.`);
+  return value;
+}
+
+const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
+
+function runCommand(): Command {
+  return new Command('run')
+    .description('execute notebooks cell by cell through the TypeScript kernel and keep their outputs')
+    .argument('<files...>', 'notebooks (.ipynb)')
+    .option(
+      '-p, --param <name=value>',
+      'value for a name of the cell tagged "parameters"; repeatable',
+      collect,
+    )
+    .option('--timeout <seconds>', 'longest time for one cell (default: 600)', parseSeconds)
+    .option('--continue', 'go on after cells and notebooks that fail, and keep what the others show')
+    .option('--out <path>', 'a folder, or an .ipynb file for one notebook, instead of in place')
+    .option(
+      '--input <path>',
+      'a file or folder that cells read; unchanged, it need not run again; repeatable',
+      collect,
+    )
+    .option('--cache <folder>', `where outputs of unchanged notebooks are kept (default: ${CACHE})`)
+    .option('--no-cache', 'neither take outputs from there nor keep them')
+    .option('--force', 'run even when nothing has changed')
+    .action(async (files: string[], settings: NotebookRunSettings) => {
+      process.exitCode = await runNotebooks(files, settings);
+    });
+}
+
+/** The `notebook` command with its one subcommand, `run`. */
+export function notebookCommand(): Command {
+  return new Command('notebook').description('execute notebooks').addCommand(runCommand());
+}

@@ -1,0 +1,134 @@
+/**
+ * Remembers what a notebook's cells have shown, under a hash of all that this can depend on: code (parameters are code
+ * by then), this library's build, tslab, Node, the working folder, and the files that the notebook declares as inputs.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { z } from 'zod';
+import { packagePath } from '../paths.js';
+import { codeCells, textOf, writeAtomically, type CodeCell, type Notebook } from './nbformat.js';
+
+const recordSchema = z.object({
+  elapsedMs: z.number(),
+  cells: z.array(
+    z.object({ ms: z.number(), execution_count: z.number().nullable(), outputs: z.array(z.unknown()) }),
+  ),
+});
+
+/** How long a run took, and each of its code cells. */
+export interface Timing {
+  elapsedMs: number;
+  cellMs: number[];
+}
+
+/** The hash of a file, or of every file below a folder with its name; `absent` where there is nothing. */
+export async function hashPath(target: string): Promise<string> {
+  if (!existsSync(target)) return 'absent';
+  const hash = createHash('sha256');
+  for (const file of filesOf(target)) {
+    hash.update(`${path.relative(target, file).split(path.sep).join('/')}\0`);
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+    hash.update('\0');
+  }
+  return hash.digest('hex');
+}
+
+function filesOf(target: string): string[] {
+  if (statSync(target).isFile()) return [target];
+  const entries = readdirSync(target, { recursive: true, encoding: 'utf8' });
+  return entries
+    .map((name) => path.join(target, name))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
+    .sort();
+}
+
+const inputsSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
+
+/**
+ * The inputs that a notebook declares in its metadata, `"parallelsearch": { "inputs": ["../data", "{folder}"] }`: files
+ * and folders relative to the working folder; `{folder}` stands for the value of that text parameter. Null when it
+ * declares none: nobody knows then what its outputs depend on (an empty list says that there is nothing).
+ * @throws Error naming a parameter that is not there, or what is wrong in the metadata
+ */
+export function declaredInputs(notebook: Notebook, texts: ReadonlyMap<string, string>): string[] | null {
+  const parsed = inputsSchema.safeParse(notebook.metadata.parallelsearch);
+  if (!parsed.success)
+    throw new Error(
+      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs", but: ${z.prettifyError(parsed.error)}`,
+    );
+  const inputs = parsed.data?.inputs ?? null;
+  return (
+    inputs &&
+    inputs.map((input) =>
+      input.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+        const text = texts.get(name);
+        if (text !== undefined) return text;
+        const known = [...texts.keys()].join(', ') || 'none';
+        throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
+      }),
+    )
+  );
+}
+
+export interface HashOptions {
+  /** The kernel's working folder. */
+  cwd: string;
+  /** Files and folders that cells read, relative to `cwd`. */
+  inputs: readonly string[];
+}
+
+/** Sixteen hex digits that change with anything that a notebook's outputs can depend on. */
+export async function contentHash(notebook: Notebook, { cwd, inputs }: HashOptions): Promise<string> {
+  const { version } = createRequire(import.meta.url)('tslab/package.json') as { version: string };
+  const content = {
+    code: codeCells(notebook).map(({ source }) => textOf(source)),
+    cwd: path.resolve(cwd),
+    build: await hashPath(packagePath('dist')),
+    tslab: version,
+    node: process.version,
+    inputs: await Promise.all(inputs.map(async (input) => [input, await hashPath(path.resolve(cwd, input))])),
+  };
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+}
+
+const recordFile = (folder: string, hash: string): string => path.join(folder, `${hash}.json`);
+
+/** Gives the code cells the outputs that were remembered under `hash`; null where there are none, or unreadable ones. */
+export function restoreOutputs(folder: string, hash: string, notebook: Notebook): Timing | null {
+  const file = recordFile(folder, hash);
+  if (!existsSync(file)) return null;
+  const cells = codeCells(notebook);
+  const parsed = recordSchema.safeParse(parseJson(readFileSync(file, 'utf8')));
+  if (!parsed.success || parsed.data.cells.length !== cells.length) return null;
+  cells.forEach((cell, i) => {
+    const { execution_count, outputs } = parsed.data.cells[i];
+    Object.assign(cell, { execution_count, outputs });
+  });
+  return { elapsedMs: parsed.data.elapsedMs, cellMs: parsed.data.cells.map(({ ms }) => ms) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Remembers the outputs of a notebook that has passed. */
+export function rememberOutputs(
+  folder: string,
+  hash: string,
+  notebook: Notebook,
+  { elapsedMs, cellMs }: Timing,
+): void {
+  const cells = codeCells(notebook).map(({ execution_count, outputs }: CodeCell, i) => ({
+    ms: cellMs[i],
+    execution_count,
+    outputs,
+  }));
+  mkdirSync(folder, { recursive: true });
+  writeAtomically(recordFile(folder, hash), `${JSON.stringify({ elapsedMs, cells })}\n`);
+}

@@ -1,0 +1,202 @@
+/** JupyterLab on this machine: which Python has it, which kernels it knows, and the registration of ours. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { packagePath } from '../paths.js';
+import { tslabScript } from './process.js';
+
+const PROBE_TIMEOUT_MS = 60_000;
+/** The name that the notebooks ask for. */
+export const KERNEL_NAME = 'tslab';
+
+const pythonSchema = z.object({
+  /** The interpreter itself, whatever link it was called by. */
+  executable: z.string(),
+  /** Python's version. */
+  python: z.string(),
+  jupyterlab: z.string().nullable(),
+  jupyterClient: z.string().nullable(),
+});
+export type Python = z.infer<typeof pythonSchema>;
+export type PythonWithLab = Python & { jupyterlab: string };
+
+const PROBE = `
+import json, sys
+from importlib.metadata import version
+def find(name):
+    try:
+        return version(name)
+    except Exception:
+        return None
+print(json.dumps({"executable": sys.executable, "python": sys.version.split()[0],
+                  "jupyterlab": find("jupyterlab"), "jupyterClient": find("jupyter_client")}))
+`;
+
+const SPECS = `
+import json
+from jupyter_client.kernelspec import KernelSpecManager
+print(json.dumps(KernelSpecManager().get_all_specs()))
+`;
+
+const INSTALL = `
+import sys
+from jupyter_client.kernelspec import KernelSpecManager
+folder, name = sys.argv[1:]
+try:
+    print(KernelSpecManager().install_kernel_spec(folder, name, prefix=sys.prefix))
+except OSError:
+    print(KernelSpecManager().install_kernel_spec(folder, name, user=True))
+`;
+
+/** Runs a script in a Python and returns its last line; rejects when the Python or the script fails. */
+async function runPython(python: string, script: string, args: readonly string[] = []): Promise<string> {
+  const { stdout } = await promisify(execFile)(python, ['-c', script, ...args], {
+    timeout: PROBE_TIMEOUT_MS,
+    maxBuffer: 16 * 2 ** 20,
+  });
+  return stdout.trim().split('\n').at(-1) ?? '';
+}
+
+/** What a Python has of Jupyter; null when there is no Python (3.8 or later) under this name. */
+export async function probePython(python: string): Promise<Python | null> {
+  try {
+    return pythonSchema.parse(JSON.parse(await runPython(python, PROBE)));
+  } catch {
+    return null;
+  }
+}
+
+/** The Python inside of a virtual environment. */
+const pythonIn = (environment: string): string =>
+  process.platform === 'win32'
+    ? path.join(environment, 'Scripts', 'python.exe')
+    : path.join(environment, 'bin', 'python');
+
+/** A program's file on the PATH, or undefined. */
+export function findProgram(name: string): string | undefined {
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
+  const files = folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));
+  return files.find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The interpreter that a script's first line names: how `jupyter` on the PATH leads to its Python. */
+function interpreterOf(script: string | undefined): string | undefined {
+  if (!script || process.platform === 'win32') return undefined;
+  const [first] = readFileSync(script, 'latin1').split('\n', 1);
+  return /^#!\s*(\S*python\S*)/.exec(first)?.[1];
+}
+
+/**
+ * Pythons that may have JupyterLab, the likeliest first: the active environment, a `.venv` here or beside this package,
+ * the one behind `jupyter` on the PATH, the plain ones, and where pipx and uv keep tools.
+ */
+export function pythonCandidates(): string[] {
+  const tools = ['.local/share/pipx/venvs', '.local/pipx/venvs', '.local/share/uv/tools'];
+  const environments = [
+    process.env.VIRTUAL_ENV,
+    process.env.CONDA_PREFIX,
+    path.resolve('.venv'),
+    packagePath('.venv'),
+    ...tools.flatMap((folder) => ['jupyterlab', 'jupyter'].map((name) => path.join(homedir(), folder, name))),
+  ];
+  const inside = environments
+    .filter((environment) => environment !== undefined && environment !== '')
+    .map((environment) => pythonIn(environment!))
+    .filter((file) => existsSync(file));
+  const scripts = ['jupyter-lab', 'jupyter'].map((name) => interpreterOf(findProgram(name)));
+  const plain = ['python3', 'python'].map(findProgram);
+  const isFound = (file: string | undefined): file is string => file !== undefined;
+  return [...new Set([...inside, ...scripts.filter(isFound), ...plain.filter(isFound)])];
+}
+
+export interface LabSearch {
+  found: PythonWithLab | null;
+  /** Where it was looked for, in order. */
+  tried: string[];
+}
+
+/** The first of `candidates` that has JupyterLab. */
+export async function findJupyterLab(candidates: readonly string[] = pythonCandidates()): Promise<LabSearch> {
+  const tried: string[] = [];
+  for (const candidate of candidates) {
+    tried.push(candidate);
+    const python = await probePython(candidate);
+    if (python?.jupyterlab) return { found: { ...python, jupyterlab: python.jupyterlab }, tried };
+  }
+  return { found: null, tried };
+}
+
+/** What to do where JupyterLab is not found. */
+export const INSTALL_JUPYTERLAB =
+  'Install it with `python3 -m venv .venv && .venv/bin/pip install jupyterlab`, or name the Python that has it with --python. Without it, `npx parallelsearch notebook run` executes notebooks all the same.';
+
+const kernelspecsSchema = z.record(
+  z.string(),
+  z.object({
+    resource_dir: z.string(),
+    spec: z.looseObject({ argv: z.array(z.string()), display_name: z.string() }),
+  }),
+);
+export type Kernelspecs = z.infer<typeof kernelspecsSchema>;
+
+/** The kernels that a Python's Jupyter knows, by name. */
+export async function readKernelspecs(python: string): Promise<Kernelspecs> {
+  return kernelspecsSchema.parse(JSON.parse(await runPython(python, SPECS)));
+}
+
+/** The kernelspec that starts this package's own tslab with the Node that runs now. */
+export function kernelspec(): { argv: string[]; display_name: string; language: string } {
+  const argv = [process.execPath, tslabScript(), 'kernel', '--config-path', '{connection_file}'];
+  return { argv, display_name: 'TypeScript', language: 'typescript' };
+}
+
+/** Whether the kernel that notebooks get under {@link KERNEL_NAME} is this package's own. */
+export function isOurs(specs: Kernelspecs): boolean {
+  return JSON.stringify(specs[KERNEL_NAME]?.spec.argv) === JSON.stringify(kernelspec().argv);
+}
+
+export interface Registration {
+  /** Where the kernelspec is. */
+  folder: string;
+  /** False when it was there already. */
+  isNew: boolean;
+}
+
+/**
+ * Registers the kernel with a Python that has Jupyter: in its environment, or for the user where that is read-only.
+ * @throws Error when another kernel of the same name takes precedence, naming its folder and the remedy
+ */
+export async function registerKernel(python: string): Promise<Registration> {
+  const before = await readKernelspecs(python);
+  if (isOurs(before)) return { folder: before[KERNEL_NAME].resource_dir, isNew: false };
+  const folder = await installKernelspec(python);
+  const after = await readKernelspecs(python);
+  if (isOurs(after)) return { folder, isNew: true };
+  const other = after[KERNEL_NAME]?.resource_dir ?? 'none';
+  throw new Error(
+    `Expected Jupyter to take the kernel in ${folder}, but it takes ${other}. Remove that one with \`${python} -m jupyter kernelspec remove ${KERNEL_NAME}\`.`,
+  );
+}
+
+async function installKernelspec(python: string): Promise<string> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parallelsearch-kernelspec-'));
+  try {
+    writeFileSync(path.join(folder, 'kernel.json'), JSON.stringify(kernelspec(), null, 1));
+    return await runPython(python, INSTALL, [folder, KERNEL_NAME]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

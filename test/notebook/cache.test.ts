@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  contentHash,
+  declaredInputs,
+  hashPath,
+  rememberOutputs,
+  restoreOutputs,
+} from '../../lib/notebook/cache.js';
+import { codeCells, type Notebook } from '../../lib/notebook/nbformat.js';
+import { code, markdown, notebookOf } from './notebooks.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'notebook-cache-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const write = (name: string, text: string): void => {
+  const file = path.join(folder, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+};
+
+describe('hashPath', () => {
+  it('changes with the text and with the name of any file below a folder', async () => {
+    write('data/deep/a.txt', 'one');
+    const data = path.join(folder, 'data');
+    const hashes = [await hashPath(data), await hashPath(data)];
+    write('data/deep/a.txt', 'two');
+    hashes.push(await hashPath(data));
+    rmSync(path.join(data, 'deep/a.txt'));
+    write('data/deep/b.txt', 'two');
+    hashes.push(await hashPath(data));
+    expect(hashes[1]).toBe(hashes[0]);
+    expect(new Set(hashes).size).toBe(3);
+    expect(await hashPath(path.join(folder, 'nothing'))).toBe('absent');
+  });
+});
+
+describe('contentHash', () => {
+  const hashOf = (notebook: Notebook, inputs: string[] = [], cwd = folder): Promise<string> =>
+    contentHash(notebook, { cwd, inputs });
+
+  it('changes with code, inputs and working folder, not with words, ids or old outputs', async () => {
+    write('input.txt', 'one');
+    const cell = code('let a = 1;');
+    const first = await hashOf(notebookOf(cell), ['input.txt']);
+    expect(await hashOf(notebookOf(markdown('# A'), { ...cell, id: 'x' }), ['input.txt'])).toBe(first);
+    const others = [
+      await hashOf(notebookOf(code('let a = 2;')), ['input.txt']),
+      await hashOf(notebookOf(cell)),
+      await hashOf(notebookOf(cell), ['input.txt'], path.join(folder, 'data')),
+    ];
+    write('input.txt', 'two');
+    others.push(await hashOf(notebookOf(cell), ['input.txt']));
+    expect(new Set([first, ...others]).size).toBe(5);
+  });
+});
+
+describe('declaredInputs', () => {
+  const withInputs = (parallelsearch: unknown): Notebook => ({
+    ...notebookOf(code('1')),
+    metadata: { parallelsearch },
+  });
+  const texts = new Map([['folder', '../runs']]);
+
+  it('are those of the metadata, with parameters put in', () => {
+    expect(declaredInputs(notebookOf(code('1')), texts)).toBeNull();
+    expect(declaredInputs(withInputs({ inputs: [] }), texts)).toEqual([]);
+    const inputs = ['data', '{folder}/a.json'];
+    expect(declaredInputs(withInputs({ inputs }), texts)).toEqual(['data', '../runs/a.json']);
+  });
+
+  it('names a parameter that is not there and metadata of another form', () => {
+    expect(() => declaredInputs(withInputs({ inputs: ['{file}'] }), texts)).toThrow('these are: folder.');
+    expect(() => declaredInputs(withInputs({ inputs: 'data' }), texts)).toThrow('to hold a list "inputs"');
+  });
+});
+
+describe('remembered outputs', () => {
+  const timing = { elapsedMs: 10, cellMs: [4] };
+
+  it('come back into the cells, under their hash only', () => {
+    const notebook = notebookOf(markdown('# A'), code('1'));
+    codeCells(notebook)[0].outputs = [{ output_type: 'stream', name: 'stdout', text: '1\n' }];
+    rememberOutputs(folder, 'abc', notebook, timing);
+    const empty = notebookOf(code('1'));
+    expect(restoreOutputs(folder, 'abd', empty)).toBeNull();
+    expect(codeCells(empty)[0].outputs).toEqual([]);
+    expect(restoreOutputs(folder, 'abc', empty)).toEqual(timing);
+    expect(codeCells(empty)[0]).toEqual(codeCells(notebook)[0]);
+  });
+
+  it('are nothing when the record is broken or of other cells', () => {
+    rememberOutputs(folder, 'two', notebookOf(code('1')), timing);
+    expect(restoreOutputs(folder, 'two', notebookOf(code('1'), code('2')))).toBeNull();
+    write('half.json', '{"cells": [');
+    expect(restoreOutputs(folder, 'half', notebookOf())).toBeNull();
+  });
+});

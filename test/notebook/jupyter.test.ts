@@ -1,0 +1,90 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  findJupyterLab,
+  isOurs,
+  kernelspec,
+  probePython,
+  pythonCandidates,
+  readKernelspecs,
+  registerKernel,
+} from '../../lib/notebook/jupyter.js';
+import { writeFakePython } from './fake-python.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'jupyter-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+const isWindows = process.platform === 'win32';
+
+describe('kernelspec', () => {
+  it('starts the tslab of this package with the Node that runs', () => {
+    const [node, script, ...rest] = kernelspec().argv;
+    expect(node).toBe(process.execPath);
+    expect(existsSync(script)).toBe(true);
+    expect(script).toMatch(/tslab[\\/]bin[\\/]tslab$/);
+    expect(rest).toEqual(['kernel', '--config-path', '{connection_file}']);
+  });
+});
+
+describe.skipIf(isWindows)('findJupyterLab', () => {
+  it('takes the first Python that has it, and says where it looked', async () => {
+    const without = writeFakePython(path.join(folder, 'without'), { jupyterlab: null });
+    const having = writeFakePython(path.join(folder, 'with'), { jupyterlab: '4.5.0' });
+    const { found, tried } = await findJupyterLab([path.join(folder, 'none'), without, having, 'python9']);
+    expect(found).toMatchObject({ executable: having, jupyterlab: '4.5.0', python: '3.12.1' });
+    expect(tried).toEqual([path.join(folder, 'none'), without, having]);
+    expect(await findJupyterLab([without])).toEqual({ found: null, tried: [without] });
+  });
+
+  it('does not take a program for Python that does not answer like one', async () => {
+    expect(await probePython(process.execPath)).toBeNull();
+  });
+});
+
+describe.skipIf(isWindows)('pythonCandidates', () => {
+  it('begins with the active environment, and follows `jupyter` on the PATH to its Python', () => {
+    const environment = path.join(folder, 'environment');
+    const python = writeFakePython(path.join(environment, 'bin'), { jupyterlab: null });
+    const scripts = mkdtempSync(path.join(folder, 'scripts-'));
+    writeFileSync(path.join(scripts, 'jupyter'), '#!/somewhere/bin/python3.12\n', { mode: 0o755 });
+    vi.stubEnv('VIRTUAL_ENV', environment);
+    vi.stubEnv('PATH', scripts);
+    const candidates = pythonCandidates();
+    expect(candidates[0]).toBe(python);
+    expect(candidates.at(-1)).toBe('/somewhere/bin/python3.12');
+  });
+});
+
+describe.skipIf(isWindows)('registerKernel', () => {
+  it('registers once, and leaves a right registration alone', async () => {
+    const python = writeFakePython(path.join(folder, 'fresh'), { jupyterlab: '4.5.0' });
+    expect(isOurs(await readKernelspecs(python))).toBe(false);
+    const target = path.join(folder, 'fresh', 'kernels', 'tslab');
+    expect(await registerKernel(python)).toEqual({ folder: target, isNew: true });
+    expect(isOurs(await readKernelspecs(python))).toBe(true);
+    expect(await registerKernel(python)).toEqual({ folder: target, isNew: false });
+  });
+
+  it('replaces a kernel of that name which starts something else', async () => {
+    const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
+    const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
+    const python = writeFakePython(path.join(folder, 'other'), { jupyterlab: '4.5.0', kernels });
+    expect((await registerKernel(python)).isNew).toBe(true);
+  });
+
+  it('names the folder and the remedy where another kernel takes precedence', async () => {
+    const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
+    const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
+    const python = writeFakePython(path.join(folder, 'shadowed'), {
+      jupyterlab: '4.5.0',
+      kernels,
+      isShadowed: true,
+    });
+    await expect(registerKernel(python)).rejects.toThrow(
+      /it takes \/elsewhere\/tslab\. Remove that one with `.*kernelspec remove tslab`/,
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { codeCells, readNotebook, writeNotebook, type CellOutput } from '../../lib/notebook/nbformat.js';
+import { code, markdown, notebookOf } from './notebooks.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'nbformat-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = path.join(folder, 'a.ipynb');
+
+/** A notebook with ids, of one cell that shows `outputs`. */
+function shown(...outputs: unknown[]) {
+  const notebook = notebookOf({ ...code('1'), id: 'one', outputs: outputs as CellOutput[] } as never);
+  return notebook;
+}
+
+describe('readNotebook', () => {
+  it('gives cells of older files an id, and makes them 4.5', () => {
+    writeFileSync(file, JSON.stringify({ ...notebookOf(markdown('# A'), code('1')), nbformat_minor: 2 }));
+    const notebook = readNotebook(file);
+    expect(notebook.cells.map(({ id }) => id)).toEqual(['cell-1', 'cell-2']);
+    expect(notebook.nbformat_minor).toBe(5);
+    expect(codeCells(notebook)).toEqual([notebook.cells[1]]);
+  });
+
+  it('names the file and what is wrong', () => {
+    writeFileSync(file, '{"cells": [');
+    expect(() => readNotebook(file)).toThrow(`${file} is not a notebook of nbformat 4: `);
+    writeFileSync(file, JSON.stringify({ ...notebookOf(code('1')), nbformat: 3 }));
+    expect(() => readNotebook(file)).toThrow('nbformat');
+    const twice = [1, 2].map(() => ({ ...code('1'), id: 'same' }));
+    writeFileSync(file, JSON.stringify(notebookOf(...twice)));
+    expect(() => readNotebook(file)).toThrow('Expected cell ids to differ.');
+  });
+});
+
+describe('writeNotebook', () => {
+  it('writes what reads back the same', () => {
+    const notebook = shown(
+      { output_type: 'stream', name: 'stdout', text: ['a\n', 'b'] },
+      {
+        output_type: 'display_data',
+        data: { 'text/html': 'x', 'application/a+json': { b: 1 } },
+        metadata: {},
+      },
+      { output_type: 'error', ename: 'E', evalue: 'e', traceback: ['e'] },
+    );
+    writeNotebook(file, notebook);
+    expect(readNotebook(file)).toEqual(notebook);
+  });
+
+  const cell = { ...code('1'), id: 'one' };
+  // Each breaks one rule of the official JSON schema.
+  it.each([
+    ['a text that is none', shown({ output_type: 'display_data', data: { 'text/html': 1 }, metadata: {} })],
+    ['a stream of another name', shown({ output_type: 'stream', name: 'log', text: '' })],
+    ['a field that outputs have not', shown({ output_type: 'stream', name: 'stdout', text: '', extra: 1 })],
+    ['a display without metadata', shown({ output_type: 'display_data', data: {} })],
+    ['a traceback that is one text', shown({ output_type: 'error', ename: '', evalue: '', traceback: '' })],
+    ['a cell without id', notebookOf(code('1'))],
+    ['an id with a space', notebookOf({ ...cell, id: 'a b' })],
+    ['a tag with a comma', notebookOf({ ...cell, metadata: { tags: ['a,b'] } })],
+    ['a tag twice', notebookOf({ ...cell, metadata: { tags: ['a', 'a'] } })],
+    ['a negative count', notebookOf({ ...cell, execution_count: -1 } as never)],
+    ['a field that cells have not', notebookOf({ ...cell, extra: 1 } as never)],
+    ['a kernel without name', { ...notebookOf(cell), metadata: { kernelspec: { name: 'x' } } } as never],
+    ['an older format', { ...notebookOf(cell), nbformat_minor: 4 }],
+  ])('refuses %s, and leaves the file alone', (_, notebook) => {
+    rmSync(file, { force: true });
+    expect(() => writeNotebook(file, notebook)).toThrow('to become a notebook of nbformat 4.5');
+    expect(existsSync(file)).toBe(false);
+  });
+});
