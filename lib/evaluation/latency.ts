@@ -290,9 +290,12 @@ export function loadGenerationTime(...folders: string[]): GenerationTime | null 
 function readEvaluations(folder: string): z.infer<typeof evaluationSchema>[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json.gz'))
-    .map((name) =>
-      evaluationSchema.parse(JSON.parse(gunzipSync(readFileSync(path.join(folder, name))).toString())),
-    )
+    .map((name) => {
+      const json: unknown = JSON.parse(gunzipSync(readFileSync(path.join(folder, name))).toString());
+      const parsed = evaluationSchema.safeParse(json);
+      if (parsed.success) return parsed.data;
+      throw new Error(`Expected ${name} to be an evaluation's record. Remove it and run again.`);
+    })
     .filter(({ run }) => run.method === 'parallelsearch');
 }
 

@@ -15,6 +15,7 @@ import {
 /** Distinguishable for colour-blind readers, on white and on black; shapes repeat what colours say. */
 const COLORS = ['#8a8a8a', '#2b86c5', '#b98a00', '#d95f02'];
 const SHAPES = ['square', 'circle', 'triangle-up', 'diamond'];
+const DODGE = 0.13;
 const DASHES = [
   [1, 0],
   [6, 3],
@@ -22,12 +23,20 @@ const DASHES = [
   [8, 2, 2, 2],
 ];
 
-function valuesOf(results: LatencyResults, rows: readonly LatencyRow[]): Record<string, string | number>[] {
-  return rows.map(({ retriever, method, limit, sub_queries, value, low, high, predicted, n }) => ({
-    retriever: retrieverTitle(results, retriever),
-    asked: askingTitle(method, limit),
-    ...{ sub_queries, value, low, high, predicted, n },
-  }));
+/** Rows as a chart needs them; `at` is beside `sub_queries`, so that the ways of asking do not hide each other. */
+function valuesOf(
+  results: LatencyResults,
+  rows: readonly LatencyRow[],
+  ways: readonly string[],
+): Record<string, string | number>[] {
+  return rows.map(({ retriever, method, limit, sub_queries, value, low, high, predicted, n }) => {
+    const asked = askingTitle(method, limit);
+    const at = sub_queries + DODGE * (ways.indexOf(asked) - (ways.length - 1) / 2);
+    return {
+      ...{ retriever: retrieverTitle(results, retriever), asked, at },
+      ...{ sub_queries, value, low, high, predicted, n },
+    };
+  });
 }
 
 /** A panel for each retriever with a scale of its own on one axis. */
@@ -65,6 +74,7 @@ function measuredLayers(results: LatencyResults, ways: readonly string[]): VegaL
     axis: { values, format: 'd', grid: false },
     scale: { domain: [0.5, Math.max(...values) + 0.5], nice: false },
   };
+  const beside = { ...x, field: 'at' };
   const y = { type: 'quantitative', title: titled('Wall clock of the set', 'ms'), scale: { zero: true } };
   const { color, shape } = askedChannels(ways);
   const figure = { type: 'quantitative', format: '.3f' };
@@ -81,11 +91,11 @@ function measuredLayers(results: LatencyResults, ways: readonly string[]): VegaL
     },
     {
       mark: { type: 'rule', strokeWidth: 2 },
-      encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
+      encoding: { x: beside, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
     },
     {
       mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-      encoding: { x, y: { ...y, field: 'value' }, color, shape, tooltip },
+      encoding: { x: beside, y: { ...y, field: 'value' }, color, shape, tooltip },
     },
   ];
 }
@@ -109,7 +119,7 @@ export function wallClockChart(results: LatencyResults): Chart {
     alt: `Wall clock by number of sub-queries, a panel for each retriever. With ${most} sub-queries: ${spoken.join(' ')}`,
     spec: panels(results, {
       axis: 'y',
-      values: valuesOf(results, rows),
+      values: valuesOf(results, rows, ways),
       layer: measuredLayers(results, ways),
     }),
   });
@@ -118,7 +128,7 @@ export function wallClockChart(results: LatencyResults): Chart {
 /** Wall clock of one turn by number of sub-queries and concurrency limit. */
 export function concurrencyChart(results: LatencyResults): Chart {
   const rows = wallRows(results, { method: 'one-turn' });
-  const limits = results.record.config.limits;
+  const ways = results.record.config.limits.map((limit) => askingTitle('one-turn', limit));
   const most = mostQueries(results);
   const spoken = retrieversOf(results).map((retriever) => {
     const ms = rows
@@ -131,11 +141,8 @@ export function concurrencyChart(results: LatencyResults): Chart {
     alt: `Wall clock of one turn by number of sub-queries and requests allowed on the way. With ${most} sub-queries: ${spoken.join(' ')}`,
     spec: panels(results, {
       axis: 'y',
-      values: valuesOf(results, rows),
-      layer: measuredLayers(
-        results,
-        limits.map((limit) => askingTitle('one-turn', limit)),
-      ),
+      values: valuesOf(results, rows, ways),
+      layer: measuredLayers(results, ways),
     }),
   });
 }
@@ -161,7 +168,7 @@ export function timePartsChart(results: LatencyResults, numQueries = 4): Chart {
     .filter(({ asked }) => asked === askingTitle('in-turns'))
     .map(({ retriever, part, ms }) => `${retriever}, ${part} ${msText(ms)} ms`);
   const title = titled('Asked', `${numQueries} sub-queries`);
-  const y = { field: 'asked', type: 'nominal', sort: null, title };
+  const y = { field: 'asked', type: 'nominal', sort: null, title, axis: { labelLimit: 240 } };
   const x = { type: 'quantitative', title: titled('Wall clock of the set', 'ms') };
   const scale = { domain: Object.values(PARTS), range: PART_COLORS };
   const color = { field: 'part', type: 'nominal', title: 'The model', scale };

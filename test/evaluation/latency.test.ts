@@ -155,6 +155,12 @@ describe('loadGenerationTime', () => {
     });
   });
 
+  it('names a file that is no record', () => {
+    mkdirSync(path.join(folder, 'evaluation'));
+    writeFileSync(path.join(folder, 'evaluation', 'odd.json.gz'), gzipSync('{"seconds": 1}'));
+    expect(() => loadGenerationTime(path.join(folder, 'evaluation'))).toThrow('Expected odd.json.gz to be');
+  });
+
   it('is null where there is none', () => {
     expect(loadGenerationTime()).toBeNull();
     writeEvaluation('c', 'search-r1');

@@ -1,0 +1,59 @@
+/** The real notebook through the real kernel, on a made-up record. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LatencyResults } from '../../lib/evaluation/latency.js';
+import { readNotebook, textOf } from '../../lib/notebook/nbformat.js';
+import { exportReport, type ExportedReport } from '../../lib/report/export.js';
+import { writeSyntheticLatency } from '../evaluation/synthetic-latency.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const notebook = path.join(root, 'notebooks', '07-latency.ipynb');
+const folder = mkdtempSync(path.join(tmpdir(), 'latency-report-'));
+let report: ExportedReport;
+
+beforeAll(async () => {
+  if (!existsSync(path.join(root, 'dist', 'index.js')))
+    throw new Error('Notebooks import dist/. Run "npm run build" first.');
+  const experiment = writeSyntheticLatency(path.join(folder, 'latency'));
+  const nowhere = path.join(folder, 'nowhere');
+  report = await exportReport({
+    ...{ notebook, name: 'latency', outDir: path.join(folder, 'reports') },
+    parameters: { experiment, evaluation: nowhere, recorded: nowhere },
+    log: () => undefined,
+  });
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the latency notebook', () => {
+  it('has cells of at most 10 lines which define no function, and no stale outputs', () => {
+    for (const cell of readNotebook(notebook).cells) {
+      if (cell.cell_type !== 'code') continue;
+      const source = textOf(cell.source);
+      expect(source.split('\n').length).toBeLessThanOrEqual(10);
+      expect(source).not.toMatch(/\bfunction\b|=>/);
+      expect(cell.outputs).toEqual([]);
+    }
+  });
+
+  it('exports one page below 3 MB with all charts and tables, and its numbers beside it', () => {
+    expect(statSync(report.html).size).toBeLessThan(3e6);
+    const html = readFileSync(report.html, 'utf8');
+    expect(html.match(/<figure class="chart"/g)).toHaveLength(4);
+    expect(html.match(/<table class="ps-table"/g)).toHaveLength(3 + 4);
+    expect(html).toContain('<dt>Costs of a request (ms)</dt>');
+    const tidy = JSON.parse(readFileSync(report.json!, 'utf8')) as LatencyResults['tidy'];
+    expect(Object.keys(tidy)).toEqual(['rows', 'contrasts', 'provenance']);
+    expect(tidy.rows).toHaveLength(3 * 8 * 6);
+    expect(tidy.rows.every(({ metric }) => metric === 'wall_ms')).toBe(true);
+    expect(tidy.provenance).toMatchObject({ configHash: 'synthetic', generation: 'unknown' });
+  });
+
+  it('is listed in the index with its headline figure', () => {
+    const index = readFileSync(report.index, 'utf8');
+    expect(index).toContain('<a href="latency.html">What asking side by side saves: wall clock</a>');
+    expect(index).toContain('<strong>yes</strong>, ratio 0.175 [0.175, 0.175]');
+  });
+});
