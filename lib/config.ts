@@ -136,18 +136,28 @@ export function rolloutConfigOf(method: MethodName): RolloutConfig {
   return rolloutSchema.parse({ prompt, splitQueries, maxSearchTurns });
 }
 
-/** The training configuration of a method at the embedded scale. */
+/** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
+export interface Lambdas {
+  lambdaD: number;
+  lambdaS: number;
+}
+
+/**
+ * The training configuration of a method at the embedded scale.
+ * @param lambdas in place of the paper's
+ */
 export function trainingPreset(
   method: 'search-r1' | 'parallelsearch',
   start: StartName,
   seed: number,
+  lambdas?: Partial<Lambdas>,
 ): TrainConfig {
   return parseTrainConfig({
     method,
     start,
     seed,
     rollout: rolloutConfigOf(method),
-    rewards: { preset: method === 'search-r1' ? 'search-r1' : 'paper' },
+    rewards: { preset: method === 'search-r1' ? 'search-r1' : 'paper', ...lambdas },
     grpo: { steps: 60 },
   });
 }

@@ -15,6 +15,13 @@ export function parseCount(text: string): number {
   return value;
 }
 
+export function parseWeight(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0))
+    throw new InvalidArgumentError(`Expected a number >= 0, but got ${text}.`);
+  return value;
+}
+
 export const backendOption = (): Option =>
   new Option('--backend <name>', 'where tensors are computed')
     .choices(['auto', ...BACKEND_NAMES])

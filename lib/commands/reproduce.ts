@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { evaluateMainResults, mainRuns, RECORDED } from '../experiments/main-results.js';
-import { evaluationHash, readRecord, writeRecord } from '../experiments/evaluation-run.js';
+import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
+import { mainRuns } from '../experiments/main-results.js';
 import { estimateRetraining, retrainEverything } from '../experiments/retrain.js';
 import { packagePath } from '../paths.js';
 import { exportReport } from '../report/export.js';
@@ -27,14 +27,6 @@ function describeHours(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
 }
 
-/** Keeps the evaluation's records beside the weights, for machines that have not the time. */
-async function record(): Promise<void> {
-  for (const run of mainRuns()) {
-    const found = await readRecord(EVALUATION, run, await evaluationHash(run));
-    if (found) await writeRecord(RECORDED, found);
-  }
-}
-
 /** Evaluates, executes the notebooks and exports the reports. */
 export async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
@@ -49,8 +41,8 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
       await retrainEverything({ backend, folder: packagePath('runs', 'retrain'), signal, log: say });
     }
     const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;
-    await evaluateMainResults({ backend, folder: EVALUATION, budgetSeconds });
-    if (settings.record) await record();
+    await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds });
+    if (settings.record) await recordRuns(mainRuns());
     const report = await exportReport({
       notebook: packagePath('notebooks', '01-main-results.ipynb'),
       name: 'main-results',

@@ -5,6 +5,7 @@ import {
   parseTrainConfig,
   START_NAMES,
   trainingPreset,
+  type Lambdas,
   type StartName,
   type TrainConfig,
 } from '../config.js';
@@ -14,13 +15,15 @@ import { disposeWeights } from '../policy/weights.js';
 import { startProgress, type Progress } from '../progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runGrpo } from '../training/run-grpo.js';
-import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
+import { announceBackend, backendOption, interruptSignal, parseCount, parseWeight } from './options.js';
 
 interface TrainSettings {
   config?: string;
   method: 'search-r1' | 'parallelsearch';
   start: StartName;
   seed: number;
+  lambdaD?: number;
+  lambdaS?: number;
   steps?: number;
   model?: string;
   data?: string;
@@ -28,10 +31,16 @@ interface TrainSettings {
   backend: BackendName | 'auto';
 }
 
+/** The lambdas that were given; the preset has the others. */
+const lambdasOf = ({ lambdaD, lambdaS }: TrainSettings): Partial<Lambdas> => ({
+  ...(lambdaD === undefined ? {} : { lambdaD }),
+  ...(lambdaS === undefined ? {} : { lambdaS }),
+});
+
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   const config = settings.config
     ? parseTrainConfig(await readJson(settings.config))
-    : trainingPreset(settings.method, settings.start, settings.seed);
+    : trainingPreset(settings.method, settings.start, settings.seed, lambdasOf(settings));
   return settings.steps ? { ...config, grpo: { ...config.grpo, steps: settings.steps } } : config;
 }
 
@@ -88,6 +97,8 @@ export function trainCommand(): Command {
     )
     .addOption(new Option('--start <name>', 'weights to start from').choices(START_NAMES).default('instruct'))
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
+    .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
+    .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option('--model <folder>', 'a Llama-type model in Hugging Face format to start from')
     .option(

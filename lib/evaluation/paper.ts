@@ -1,7 +1,7 @@
 /** The paper's own figures, for the column beside ours. They are read from `data/paper/tables.json`, never typed in. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { BENCHMARK_TITLES, type Metric } from './metrics.js';
+import { BENCHMARK_TITLES } from './metrics.js';
 
 const subsetRow = z.object({
   subset: z.string(),
@@ -24,6 +24,11 @@ const paperSchema = z.looseObject({
     ),
   }),
   table3_parallel: subsetTable,
+  table4_lambda_ablation: z.looseObject({
+    rows: z.array(z.looseObject({ lambda_d: z.number(), lambda_s: z.number() })),
+  }),
+  /** Questions of each data set. */
+  table5_subset_sizes: z.record(z.string(), z.object({ par: z.number(), seq: z.number() })),
   table6_sequential: subsetTable,
 });
 export type PaperTables = z.infer<typeof paperSchema>;
@@ -36,23 +41,29 @@ export interface PaperCell {
   metric: string;
 }
 
-const METHODS: Record<string, string> = {
+/** Names in the tables. */
+export const METHODS: Readonly<Record<string, string>> = {
   r1: 'R1',
   'search-r1': 'Search-R1',
   'search-r1-parallel-prompt': 'Search-R1+Parallel Prompt',
   parallelsearch: 'ParallelSearch',
 };
-const BACKBONES: Record<string, string> = { base: 'Qwen2.5-7B-Base', instruct: 'Qwen2.5-7B-Instruct' };
+/** Names in the tables. */
+export const BACKBONES: Readonly<Record<string, string>> = {
+  base: 'Qwen2.5-7B-Base',
+  instruct: 'Qwen2.5-7B-Instruct',
+};
 const SUBSET_NAMES: Record<string, string> = { hotpotqa: 'HotpotQA', '2wikimultihopqa': '2Wiki' };
 
 /**
  * The column of Tables 3 and 6 for a metric of ours, and what to multiply it by. The tables' "turns" are model calls
  * here: they reach 5.07 where the budget is 4 search turns, so the last generation is counted.
  */
-const COLUMNS: Partial<Record<Metric, Record<string, number>>> = {
+const COLUMNS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   em: { em: 1, em_percent: 0.01 },
   decomposition_ratio: { decomposition_ratio_percent: 0.01 },
   model_calls: { turns: 1 },
+  seconds: { inference_seconds: 1 },
 };
 
 /** Reads and checks the paper's tables. */
@@ -77,7 +88,7 @@ export function paperFigure(tables: PaperTables, cell: PaperCell): number | null
       backbone === BACKBONES[cell.start] &&
       method === METHODS[cell.method],
   );
-  for (const [column, factor] of Object.entries(COLUMNS[cell.metric as Metric] ?? {})) {
+  for (const [column, factor] of Object.entries(COLUMNS[cell.metric] ?? {})) {
     const value = row?.values[table.columns.indexOf(column)];
     if (value !== undefined && value !== null) return Number((value * factor).toFixed(6));
   }

@@ -12,6 +12,7 @@ import {
   loadPolicy,
   MINI_WIKI,
   requireFolders,
+  runName,
   weightFolders,
   type PolicyRun,
   type World,
@@ -41,8 +42,7 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   return configHash({ rollout: rolloutConfigOf(run.method), inputs: await contentHash([...files, ...data]) });
 }
 
-const fileOf = (folder: string, { method, start, seed }: PolicyRun): string =>
-  join(folder, `${start}-${method}-seed${seed}.json.gz`);
+const fileOf = (folder: string, run: PolicyRun): string => join(folder, `${runName(run)}.json.gz`);
 
 /** Reads a record when the folder has one of this hash, else null. */
 export async function readRecord(

@@ -1,13 +1,20 @@
 /** Model cards: what a start has been trained on and what it can do, measured on the questions kept for tuning. */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rolloutConfigOf, type MethodName, type RolloutConfig, type StartName } from '../config.js';
+import {
+  parseTrainConfig,
+  rolloutConfigOf,
+  type MethodName,
+  type RolloutConfig,
+  type StartName,
+} from '../config.js';
 import { evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { loadModel, writeFileSafely } from '../policy/model-folder.js';
+import { loadModel, readJson, writeFileSafely } from '../policy/model-folder.js';
 import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
 import { totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
-import { startFolder, type World } from './world.js';
+import { runName, startFolder, type PolicyRun, type World } from './world.js';
 
 interface CardOptions {
   seed: number;
@@ -107,6 +114,39 @@ search; *verdict*, recap to conclusion; *practice*, whole transcripts under the 
 *parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
 *ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
 numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
+
+/** First and last steps that a card takes the mean of, since each has few questions. */
+const STEPS_AVERAGED = 5;
+
+/** Writes an adapter's `README.md` from its configuration and metrics. */
+export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<void> {
+  const config = parseTrainConfig(await readJson(join(folder, 'train_config.json')));
+  const lines = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
+  const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
+  const names = ['reward', 'rewards/outcome', 'turns', 'decomposition_ratio/parallelizable', 'kl', 'entropy'];
+  const over = (some: typeof metrics, name: string): string => mean(some.map((m) => m[name])).toFixed(3);
+  const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
+  const { grpo, lora, rewards } = config;
+  const card = `---
+license: apache-2.0
+base_model: ../${run.start}
+library_name: peft
+---
+
+# ${runName(run)}
+
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.start}](../${run.start}/README.md), trained with GRPO: ${grpo.steps} steps of
+${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
+Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.
+
+| training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
+| --- | --- | --- |
+${names.map((name) => row([name, over(first, name), over(last, name)])).join('\n')}
+
+Results on the test questions are in the reports. Made for experiments in a small world; it knows nothing else.
+`;
+  await writeFileSafely(join(folder, 'README.md'), card);
+}
 
 /** Measures a start on the dev split and writes its `README.md`. */
 export async function writeStartCard(start: StartName, world: World, options: CardOptions): Promise<void> {

@@ -7,16 +7,18 @@ import { METHODS, START_NAMES, type StartName } from '../config.js';
 import { packagePath } from '../paths.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder.js';
+import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
+import { writeAdapterCard } from './model-card.js';
 import { trainStart } from './starts.js';
-import { adapterFolder, CHECKPOINTS, loadWorld, startFolder, type PolicyRun } from './world.js';
+import { adapterFolder, CHECKPOINTS, loadWorld, runName, startFolder, type PolicyRun } from './world.js';
 
 const NUM_PROCESSES = 2;
 const WARM_UP_SEED = 1;
 
-/** The runs that training makes: one a method, start and seed. */
+/** The runs that training makes: those of the main comparison first. */
 export function trainedRuns(): PolicyRun[] {
-  return mainRuns().filter(({ method }) => METHODS[method].trainedBy === method);
+  return [...mainRuns(), ...lambdaRuns()].filter(({ method }) => METHODS[method].trainedBy === method);
 }
 
 /** Sum of a recorded metric over the lines of a file; 0 without one. */
@@ -69,7 +71,7 @@ async function retrainStart(start: StartName, options: RetrainOptions): Promise<
 
 /** One run in a process of its own, with this package's own command line. */
 async function retrainRun(run: PolicyRun, options: RetrainOptions): Promise<void> {
-  const name = `${run.start}-${run.method}-seed${run.seed}`;
+  const name = runName(run);
   const folder = join(options.folder, name);
   if (!existsSync(join(folder, 'adapter', 'adapter_config.json'))) {
     options.log(`${name}: training`);
@@ -81,14 +83,16 @@ async function retrainRun(run: PolicyRun, options: RetrainOptions): Promise<void
     await copyFile(join(folder, 'adapter', file), join(`${target}.partial`, file));
   }
   await copyFile(join(folder, 'metrics.jsonl'), join(`${target}.partial`, 'metrics.jsonl'));
+  await writeAdapterCard(run, `${target}.partial`);
   await rm(target, { recursive: true, force: true });
   await rename(`${target}.partial`, target);
   options.log(`${name}: finished`);
 }
 
 function train(run: PolicyRun, folder: string, options: RetrainOptions): Promise<void> {
-  const { method, start, seed } = run;
+  const { method, start, seed, lambdas } = run;
   const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
+  if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
   const child = spawn(
     process.execPath,
     [packagePath('dist', 'cli.js'), ...args, '--backend', options.backend.name],
@@ -114,7 +118,10 @@ function train(run: PolicyRun, folder: string, options: RetrainOptions): Promise
   });
 }
 
-/** Trains what is not finished in `folder` and puts the weights into `data/checkpoints`. Goes on where it was stopped. */
+/**
+ * Trains what is not finished in `folder` and puts the weights into `data/checkpoints`. Goes on where it was stopped; when
+ * all is done, `folder` moves aside, and the next call begins anew.
+ */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
   if (!existsSync(join(options.folder, 'encoder-finished'))) {
     options.log('encoder: training');
@@ -128,4 +135,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     for (let i = next++; i < runs.length; i = next++) await retrainRun(runs[i], options);
   };
   await Promise.all(Array.from({ length: NUM_PROCESSES }, work));
+  const finished = `${options.folder}-finished`;
+  await rm(finished, { recursive: true, force: true });
+  await rename(options.folder, finished);
 }

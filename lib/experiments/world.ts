@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { METHODS, type MethodName, type StartName } from '../config.js';
+import { METHODS, type Lambdas, type MethodName, type StartName } from '../config.js';
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
 import { packagePath } from '../paths.js';
@@ -30,26 +30,29 @@ export async function loadWorld({ folder = MINI_WIKI, titleWeight = 5 } = {}): P
 
 export const startFolder = (start: StartName, root = CHECKPOINTS): string => join(root, start);
 
-/** Where the adapter of a trained run lies. */
-export function adapterFolder(
-  run: { method: string; start: string; seed: number },
-  root = CHECKPOINTS,
-): string {
-  return join(root, `${run.start}-${run.method}-seed${run.seed}`);
-}
-
 /** Who answers: a method from a start, with a seed. */
 export interface PolicyRun {
   method: MethodName;
   start: StartName;
   seed: number;
+  /** Those it was trained with, where they are not the paper's. */
+  lambdas?: Lambdas;
 }
 
+/** A name for files, such as `instruct-parallelsearch-seed1`. */
+export function runName({ method, start, seed, lambdas }: PolicyRun): string {
+  const variant = lambdas ? `-d${lambdas.lambdaD}-s${lambdas.lambdaS}` : '';
+  return `${start}-${method}${variant}-seed${seed}`;
+}
+
+/** Where the adapter of a trained run lies. */
+export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => join(root, runName(run));
+
 /** The folders that a run's weights are read from: the start, and the adapter where training made one. */
-export function weightFolders({ method, start, seed }: PolicyRun, root = CHECKPOINTS): string[] {
-  const { trainedBy } = METHODS[method];
-  const base = startFolder(start, root);
-  return trainedBy === null ? [base] : [base, adapterFolder({ method: trainedBy, start, seed }, root)];
+export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
+  const { trainedBy } = METHODS[run.method];
+  const base = startFolder(run.start, root);
+  return trainedBy === null ? [base] : [base, adapterFolder({ ...run, method: trainedBy }, root)];
 }
 
 /**
