@@ -158,6 +158,6 @@ export function trainingPreset(
     seed,
     rollout: rolloutConfigOf(method),
     rewards: { preset: method === 'search-r1' ? 'search-r1' : 'paper', ...lambdas },
-    grpo: { steps: 60 },
+    grpo: { steps: 30 },
   });
 }

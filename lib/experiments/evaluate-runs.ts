@@ -12,8 +12,14 @@ import { packagePath } from '../paths.js';
 import { writeFileSafely } from '../policy/model-folder.js';
 import { startProgress } from '../progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
-import { EVALUATION_BATCH_SIZE, evaluationHash, type EvaluationRecord, readRecord, writeRecord } from './evaluation-run.js';
-import { startEvaluationWorker } from './evaluation-worker.js';
+import {
+  EVALUATION_BATCH_SIZE,
+  evaluationHash,
+  type EvaluationRecord,
+  readRecord,
+  writeRecord,
+} from './evaluation-run.js';
+import { startEvaluationWorker, type EvaluationJob } from './evaluation-worker.js';
 import { commitOf } from './provenance.js';
 import { comparableSeconds } from './timing.js';
 import { adapterFolder, runName, type PolicyRun } from './world.js';
@@ -40,6 +46,25 @@ interface Outcome extends EvaluationRecord {
   isRecorded: boolean;
 }
 
+const MOST_WORKER_BYTES = 3e9;
+
+/** A worker that is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. */
+function startRenewedWorker(): {
+  evaluate: (job: EvaluationJob, onFraction: (fraction: number) => void) => Promise<void>;
+  stop: () => void;
+} {
+  let worker = startEvaluationWorker();
+  return {
+    evaluate: async (job, onFraction) => {
+      const bytes = await (await worker.send(job, onFraction)).reply;
+      if (bytes < MOST_WORKER_BYTES) return;
+      worker.stop();
+      worker = startEvaluationWorker();
+    },
+    stop: () => worker.stop(),
+  };
+}
+
 /** Records of all runs, evaluated or recorded, in order. */
 async function collectRecords(
   runs: readonly PolicyRun[],
@@ -56,15 +81,13 @@ async function collectRecords(
   };
   let next = 0;
   const work = async (): Promise<void> => {
-    const worker = startEvaluationWorker();
+    const worker = startRenewedWorker();
     try {
       for (let i = next++; i < runs.length; i = next++) {
         const known = await knownRecord(runs[i], hashes[i], options, (performance.now() - start) / 1000);
         if (!known) {
           const job = { run: runs[i], folder: options.records, backend: options.backend.name };
-          await (
-            await worker.send(job, (fraction) => report(i, fraction))
-          ).reply;
+          await worker.evaluate(job, (fraction) => report(i, fraction));
         }
         const record = known ?? (await readRecord(options.records, runs[i], hashes[i]));
         outcomes[i] = { isRecorded: false, ...record! };

@@ -12,17 +12,19 @@ export interface EvaluationJob {
 }
 /** Share of the run's questions that are answered. */
 type Fraction = number;
+/** Resident memory of the process after a job. */
+type Bytes = number;
 
-export function startEvaluationWorker(): Worker<EvaluationJob, null, Fraction> {
+export function startEvaluationWorker(): Worker<EvaluationJob, Bytes, Fraction> {
   // One thread each: the workers share the cores already.
   return startWorker(import.meta.url, { TF_NUM_INTRAOP_THREADS: '1' });
 }
 
 let world: World | null = null;
-serve<EvaluationJob, null, Fraction>(import.meta.url, async ({ run, folder, backend }, note) => {
+serve<EvaluationJob, Bytes, Fraction>(import.meta.url, async ({ run, folder, backend }, note) => {
   if (!world) await useBackend(backend);
   world ??= await loadWorld();
   const record = await evaluateRun(run, world, { backend, onBatch: (done, total) => note(done / total) });
   await writeRecord(folder, record);
-  return null;
+  return process.memoryUsage().rss;
 });

@@ -163,10 +163,35 @@ export const RECIPES: Record<StartName, Recipe> = {
     supervised: SUPERVISED,
     stages: [
       {
+        // More practice, with the first demonstrations.
+        steps: 550,
+        learningRate: 1.6e-3,
+        finalLearningRate: 4e-4,
+        warmupSteps: 30,
+        options: {
+          ...COMMON,
+          rowsPerStep: 24,
+          parallelShare: 0.2,
+          contextWeight: 0,
+          recapWeight: 3,
+          mix: {
+            ...EMPTY_MIX,
+            words: 0.01,
+            read: 0.2,
+            copy: 0.04,
+            verdict: 0.13,
+            practice: 0.42,
+            sequentialHabit: 0.1,
+            parallelHabit: 0.08,
+            direct: 0.02,
+          },
+        },
+      },
+      {
         steps: 200,
-        learningRate: 6e-4,
+        learningRate: 4e-4,
         finalLearningRate: 2e-5,
-        warmupSteps: 10,
+        warmupSteps: 0,
         options: {
           ...COMMON,
           rowsPerStep: 24,
