@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
@@ -27,6 +27,16 @@ function describeHours(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
 }
 
+/** `main-results` of `01-main-results.ipynb`, and so on; those numbered 00 are lessons, which make no report. */
+async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
+  const folder = packagePath('notebooks');
+  const files = (await readdir(folder)).sort();
+  return files.flatMap((file) => {
+    const name = /^(?!00)\d\d-(.+)\.ipynb$/.exec(file)?.[1];
+    return name ? [{ name, notebook: join(folder, file) }] : [];
+  });
+}
+
 /** Evaluates, executes the notebooks and exports the reports. */
 export async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
@@ -43,13 +53,16 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
     const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;
     await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds });
     if (settings.record) await recordRuns(mainRuns());
-    const report = await exportReport({
-      notebook: packagePath('notebooks', '01-main-results.ipynb'),
-      name: 'main-results',
-      outDir: packagePath('reports'),
-      log: (text) => void process.stderr.write(text),
-    });
-    say(`Reports: ${[report.html, report.json, report.index].filter(Boolean).join(', ')}`);
+    for (const { name, notebook } of await notebookReports()) {
+      signal.throwIfAborted();
+      const report = await exportReport({
+        notebook,
+        name,
+        outDir: packagePath('reports'),
+        log: (text) => void process.stderr.write(text),
+      });
+      say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
+    }
     say(`Open ${join('reports', 'index.html')} in a browser.`);
     return 0;
   } catch (error) {
