@@ -85,7 +85,28 @@ export {
 // notebooks and reports
 export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
 export type { Chart, VegaLiteSpec } from './report/chart.js';
+export {
+  dynamicsChart,
+  dynamicsTable,
+  loadBaseVsInstruct,
+  startChart,
+  startGapTable,
+  startTable,
+  type BaseVsInstruct,
+} from './report/base-vs-instruct.js';
 export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js';
+export { PAPER_CLAIMS } from './report/claims.js';
+export {
+  benchmarkF1Table,
+  decomposedChart,
+  hybridTable,
+  loadDecomposition,
+  matchTable,
+  parallelizingTable,
+  rightWrongTable,
+  wrongTable,
+  type Decomposition,
+} from './report/decomposition.js';
 export { display, type Displayable } from './report/display.js';
 export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './report/export.js';
 export { tableOf, type Table } from './report/frame.js';
@@ -102,6 +123,18 @@ export {
   requestCostTable,
   wallClockTable,
 } from './report/latency-tables.js';
+export {
+  distributionChart,
+  gainTable,
+  kindContrastTable,
+  kindTable,
+  lengthTable,
+  loadParallelVsSequential,
+  paperCostTable,
+  sizesTable,
+  type ParallelVsSequential,
+} from './report/parallel-vs-sequential.js';
+export { readArtefacts, writeArtefact, type Artefact, type ExportFormat } from './report/publication.js';
 export { renderSvg } from './report/render.js';
 export {
   behaviourTable,
@@ -113,3 +146,10 @@ export {
   subsetTable,
   type Claim,
 } from './report/tables.js';
+export {
+  judgeClaims,
+  verdictOn,
+  type JudgedClaim,
+  type PaperClaim,
+  type Verdict,
+} from './report/verdicts.js';

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
+import { EXPERIMENTS_FOLDER } from '../experiments/experiment.js';
+import { EXPERIMENTS } from '../experiments/experiments.js';
 import { mainRuns } from '../experiments/main-results.js';
 import { estimateRetraining, retrainEverything } from '../experiments/retrain.js';
 import { packagePath } from '../paths.js';
@@ -55,6 +58,12 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
     if (settings.record) await recordRuns(mainRuns());
     for (const { name, notebook } of await notebookReports()) {
       signal.throwIfAborted();
+      if (name in EXPERIMENTS && !existsSync(join(EXPERIMENTS_FOLDER, name, 'results.json'))) {
+        say(
+          `${name}: left out, since its experiment has not been run: npx parallelsearch experiment ${name}`,
+        );
+        continue;
+      }
       const report = await exportReport({
         notebook,
         name,

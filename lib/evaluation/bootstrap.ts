@@ -16,7 +16,6 @@
  * every question gets an interval of no width.
  */
 import type { Random } from '../random.js';
-import { METRICS, type Metric } from './metrics.js';
 import type { Run, ScoreTable } from './scores.js';
 
 /** A figure and its resampled values; `samples[b]` of two figures come from the same drawn questions. */
@@ -33,8 +32,8 @@ export interface Interval {
 
 export interface Bootstrap {
   resamples: number;
-  /** The mean over seeds of a weighted mean over questions; `weights` is constant within each stratum. */
-  estimate(group: Omit<Run, 'seed'>, metric: Metric, weights: Float64Array): Estimate;
+  /** The mean over seeds of a column's weighted mean over questions; `weights` is constant within each stratum. */
+  estimate(group: Omit<Run, 'seed'>, column: string, weights: Float64Array): Estimate;
 }
 
 export interface BootstrapOptions {
@@ -73,13 +72,13 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   };
   return {
     resamples,
-    estimate(group, metric, weights) {
+    estimate(group, name, weights) {
       const members = runsOf(table, group);
       const counts = countsOf(group, members.length);
       const stratumWeights = weightsOfStrata(weights, strata);
       const total = { value: 0, samples: new Float64Array(resamples) };
       members.forEach((run, i) => {
-        const column = run * METRICS.length + METRICS.indexOf(metric);
+        const column = run * table.columns.length + columnIndex(table, name);
         total.value += weightedMean(table, weights, column) / members.length;
         addRun(total.samples, { sums, column, stratumWeights, counts: counts[i], seeds: members.length });
       });
@@ -95,8 +94,14 @@ function runsOf(table: ScoreTable, { method, start }: Omit<Run, 'seed'>): number
   return members;
 }
 
+function columnIndex({ columns }: ScoreTable, name: string): number {
+  const index = columns.indexOf(name);
+  if (index < 0) throw new Error(`Expected a column of ${columns.join(', ')}, but got ${name}.`);
+  return index;
+}
+
 function weightedMean(table: ScoreTable, weights: Float64Array, column: number): number {
-  const columns = table.runs.length * METRICS.length;
+  const columns = table.runs.length * table.columns.length;
   let mean = 0;
   for (let q = 0; q < weights.length; q++) mean += weights[q] * table.values[q * columns + column];
   return mean;
@@ -122,7 +127,7 @@ function resampledSums(
   strata: Strata,
   { resamples, random }: Required<BootstrapOptions>,
 ): Float64Array {
-  const columns = table.runs.length * METRICS.length;
+  const columns = table.runs.length * table.columns.length;
   const sums = new Float64Array(strata.count * columns * resamples);
   const row = new Float64Array(columns);
   for (let s = 0; s < strata.count; s++) {

@@ -73,7 +73,7 @@ function batchesOf(questions: readonly Question[], batchSize: number): number[][
   );
 }
 
-/** Measurements in the order of the questions. */
+/** Measurements in the order of the questions, with the seconds that each took as a share of its batch. */
 export async function evaluatePolicy(
   policy: Policy,
   retriever: Retriever,
@@ -93,9 +93,11 @@ export async function evaluatePolicy(
     options.signal?.throwIfAborted();
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));
+    const start = performance.now();
     const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
+    const seconds = Number(((performance.now() - start) / 1000 / part.length).toFixed(6));
     options.clearCache?.();
-    batch.forEach((i, j) => (measurements[i] = measure(questions[i], trajectories[j])));
+    batch.forEach((i, j) => (measurements[i] = { ...measure(questions[i], trajectories[j]), seconds }));
     options.onBatch?.((done += batch.length), trajectories);
   }
   return measurements;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { QuestionResult } from './result.js';
-import { summariseResults, type SummaryOptions, type TidyResults } from './table.js';
+import { summariseResults, type Provenance, type SummaryOptions, type TidyResults } from './table.js';
 
 const count = z.number().int().nonnegative();
 const share = z.number().min(0).max(1);
@@ -27,6 +27,7 @@ const resultSchema: z.ZodType<QuestionResult> = z.object({
   responseTokens: count,
   searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
+  seconds: z.number().nonnegative().optional(),
 });
 
 /** Every number that training wrote at one step, under its own name (`reward`, `reward/outcome`, `turns`, ...). */
@@ -50,11 +51,24 @@ export interface Results {
   tidy: TidyResults;
 }
 
+/** What an evaluation wrote, as it is. */
+export interface Evaluation {
+  questions: QuestionResult[];
+  curves: CurvePoint[];
+  provenance: Provenance;
+}
+
 /**
  * Loads a folder that `evaluate` wrote and computes the tidy table with its intervals (seconds). Training curves may
  * be absent. Errors name the file and the line.
  */
 export function loadResults(folder: string, options: Omit<SummaryOptions, 'provenance'> = {}): Results {
+  const { questions, curves, provenance } = readEvaluation(folder);
+  return { questions, curves, tidy: summariseResults(questions, { ...options, provenance }) };
+}
+
+/** Reads the files of an evaluation. Training curves may be absent. Errors name the file and the line. */
+export function readEvaluation(folder: string): Evaluation {
   const file = (name: string): string => path.join(folder, name);
   if (!existsSync(file('results.jsonl'))) {
     throw new Error(
@@ -64,7 +78,7 @@ export function loadResults(folder: string, options: Omit<SummaryOptions, 'prove
   const questions = readJsonLines(file('results.jsonl'), resultSchema);
   const curves = existsSync(file('curves.jsonl')) ? readJsonLines(file('curves.jsonl'), curveSchema) : [];
   const provenance = provenanceSchema.parse(JSON.parse(readFileSync(file('provenance.json'), 'utf8')));
-  return { questions, curves, tidy: summariseResults(questions, { ...options, provenance }) };
+  return { questions, curves, provenance };
 }
 
 /** Parses a JSON Lines file, each line by `schema`; blank lines are skipped, a bad one is named by file and number. */

@@ -9,20 +9,33 @@ export interface Run {
   seed: number;
 }
 
+/** Numbers of a single answer, by the name of their column. */
+export type Quantities = Readonly<Record<string, (answer: QuestionResult) => number>>;
+
 export interface ScoreTable {
   runs: Run[];
   questions: QuestionKey[];
-  /** (questions, runs, METRICS), row-major. */
+  /** Names of the columns of each run. */
+  columns: string[];
+  /** (questions, runs, columns), row-major. */
   values: Float64Array;
 }
+
+const METRIC_QUANTITIES: Quantities = Object.fromEntries(
+  METRICS.map((metric) => [metric, (answer) => metricOf(answer, metric)]),
+);
 
 const nameOf = (run: Run): string => `${run.method}/${run.start}/seed ${run.seed}`;
 
 /**
  * Arranges results by question and run. Throws unless every run answered every question exactly once: a comparison of
  * policies on different questions is none, and a missing line would pass unseen in a mean.
+ * @param quantities one column each; default the metrics of the main report
  */
-export function scoreTable(results: readonly QuestionResult[]): ScoreTable {
+export function scoreTable(
+  results: readonly QuestionResult[],
+  quantities: Quantities = METRIC_QUANTITIES,
+): ScoreTable {
   const questionIndex = new Map<string, number>();
   const runIndex = new Map<string, number>();
   const questions: QuestionKey[] = [];
@@ -34,24 +47,33 @@ export function scoreTable(results: readonly QuestionResult[]): ScoreTable {
     const run = { method, start, seed };
     if (!runIndex.has(nameOf(run))) runIndex.set(nameOf(run), runs.push(run) - 1);
   }
-  const values = new Float64Array(questions.length * runs.length * METRICS.length).fill(NaN);
+  const columns = Object.keys(quantities);
+  const values = new Float64Array(questions.length * runs.length * columns.length).fill(NaN);
   for (const result of results) {
     const cell = questionIndex.get(result.questionId)! * runs.length + runIndex.get(nameOf(result))!;
-    const offset = cell * METRICS.length;
+    const offset = cell * columns.length;
     if (!Number.isNaN(values[offset])) {
       throw new Error(
         `Expected one result for each question and run, but ${nameOf(result)} answered ${result.questionId} twice.`,
       );
     }
-    METRICS.forEach((metric, m) => (values[offset + m] = metricOf(result, metric)));
+    columns.forEach((column, c) => (values[offset + c] = finite(quantities[column](result), column, result)));
   }
-  checkComplete({ runs, questions, values });
-  return { runs, questions, values };
+  const table = { runs, questions, columns, values };
+  checkComplete(table);
+  return table;
 }
 
-function checkComplete({ runs, questions, values }: ScoreTable): void {
+function finite(value: number, column: string, result: QuestionResult): number {
+  if (Number.isFinite(value)) return value;
+  throw new Error(
+    `Expected ${nameOf(result)} to have a number for ${column} of ${result.questionId}, but got ${value}. Evaluate it again.`,
+  );
+}
+
+function checkComplete({ runs, questions, columns, values }: ScoreTable): void {
   runs.forEach((run, r) => {
-    const missing = questions.filter((_, q) => Number.isNaN(values[(q * runs.length + r) * METRICS.length]));
+    const missing = questions.filter((_, q) => Number.isNaN(values[(q * runs.length + r) * columns.length]));
     if (missing.length > 0) {
       throw new Error(
         `Expected ${nameOf(run)} to have answered all ${questions.length} questions, but ${missing.length} are missing, ` +

@@ -10,14 +10,8 @@ import {
   type Estimate,
   type Interval,
 } from './bootstrap.js';
-import {
-  isInSubset,
-  METRICS,
-  selectionsOf,
-  selectionWeights,
-  type Metric,
-  type Selection,
-} from './metrics.js';
+import { columnsOf, MAIN_MEASURES, quantitiesOf, type Measure } from './measures.js';
+import { isInSubset, isSelected, selectionsOf, selectionWeights, type Selection } from './metrics.js';
 import { loadPaperTables, paperFigure, type PaperTables } from './paper.js';
 import type { QuestionResult } from './result.js';
 import { scoreTable, type ScoreTable } from './scores.js';
@@ -27,8 +21,8 @@ export interface TidyRow extends Interval {
   start: string;
   benchmark: string;
   subset: string;
-  metric: Metric;
-  /** Questions in the selection. */
+  metric: string;
+  /** Questions that the figure is about. */
   n: number;
   /** Seeds averaged over. */
   seeds: number;
@@ -41,9 +35,11 @@ export interface TidyContrast extends Interval {
   against: string;
   /** `base`, `instruct`, or `all`: the mean over both. */
   start: string;
+  /** Where one method's starts are compared with each other: the start that `against` has. */
+  against_start?: string;
   benchmark: string;
   subset: string;
-  metric: Metric;
+  metric: string;
   kind: 'difference' | 'ratio';
 }
 
@@ -67,6 +63,12 @@ export interface SummaryOptions {
   /** Default 2,000. */
   resamples?: number;
   paper?: PaperTables;
+  /** What is computed; default: the metrics of the main report. */
+  measures?: readonly Measure[];
+  /** For which selections; default: all that hold a question. */
+  selects?: (selection: Selection) => boolean;
+  /** Whether each method's starts are compared with each other as well. */
+  comparesStarts?: boolean;
 }
 
 /** Who is compared with whom. */
@@ -76,19 +78,29 @@ const PAIRS: readonly [method: string, against: string][] = [
   ['search-r1-parallel-prompt', 'search-r1'],
   ['parallelsearch', 'r1'],
 ];
-/** Ratios make sense of counts; shares are compared by difference only. */
-const RATIO_METRICS: readonly Metric[] = ['turns', 'model_calls', 'critical_path_ratio'];
+
+interface Group {
+  method: string;
+  start: string;
+}
+
+/** One side of a contrast: a method, and the starts whose mean counts. */
+interface Side extends Group {
+  members: readonly string[];
+}
+
+interface Cell {
+  selection: Selection;
+  weights: Float64Array;
+}
 
 interface Context {
   table: ScoreTable;
-  bootstrap: Bootstrap;
-  cells: { selection: Selection; weights: Float64Array; n: number }[];
-  starts: string[];
-  estimate(
-    group: { method: string; start: string },
-    metric: Metric,
-    cell: Context['cells'][number],
-  ): Estimate;
+  measures: readonly Measure[];
+  cells: Cell[];
+  groups: Group[];
+  /** Null where the figure is a ratio to something that is 0 in a resample. */
+  estimate(group: Group, measure: Measure, cell: Cell): Estimate | null;
   paper: PaperTables;
 }
 
@@ -102,22 +114,15 @@ export function summariseResults(
   options: SummaryOptions = {},
 ): TidyResults {
   const context = createContext(results, options);
-  const groups = [...new Set(context.table.runs.map((run) => `${run.method} ${run.start}`))].map((name) => {
-    const [method, start] = name.split(' ');
-    return { method, start };
-  });
-  const rows = groups.flatMap((group) => groupRows(context, group));
-  const contrasts = PAIRS.flatMap(([method, against]) => {
-    const shared = context.starts.filter((start) =>
-      [method, against].every((m) => groups.some((group) => group.method === m && group.start === start)),
-    );
-    return pairContrasts(context, { method, against }, shared);
-  });
+  const rows = context.groups.flatMap((group) => groupRows(context, group));
+  const contrasts = PAIRS.flatMap(([method, against]) => methodContrasts(context, method, against));
+  if (options.comparesStarts) contrasts.push(...startContrasts(context));
   return { rows, contrasts, provenance: options.provenance ?? {} };
 }
 
 function createContext(results: readonly QuestionResult[], options: SummaryOptions): Context {
-  const table = scoreTable(results);
+  const { measures = MAIN_MEASURES, selects = () => true } = options;
+  const table = scoreTable(results, quantitiesOf(measures));
   const strata = strataBy(
     table.questions.map(
       (q) =>
@@ -126,70 +131,121 @@ function createContext(results: readonly QuestionResult[], options: SummaryOptio
   );
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples: options.resamples });
-  const cells = selectionsOf(table.questions).map((selection) => {
-    const weights = selectionWeights(table.questions, selection);
-    return { selection, weights, n: weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0) };
-  });
-  const known = new Map<string, Estimate>();
-  const estimate: Context['estimate'] = (group, metric, cell) => {
-    const key = `${group.method}/${group.start}/${metric}/${cell.selection.benchmark}/${cell.selection.subset}`;
-    if (!known.has(key)) known.set(key, bootstrap.estimate(group, metric, cell.weights));
-    return known.get(key)!;
+  const cells = selectionsOf(table.questions)
+    .filter(selects)
+    .map((selection) => ({ selection, weights: selectionWeights(table.questions, selection) }));
+  const groups = new Map(table.runs.map(({ method, start }) => [`${method} ${start}`, { method, start }]));
+  return {
+    ...{ table, measures, cells, groups: [...groups.values()], paper: options.paper ?? loadPaperTables() },
+    estimate: memoised((group, measure, { weights }) =>
+      measureEstimate(bootstrap, { group, measure, weights }),
+    ),
   };
-  const starts = [...new Set(table.runs.map((run) => run.start))].sort();
-  return { table, bootstrap, cells, starts, estimate, paper: options.paper ?? loadPaperTables() };
 }
 
-function groupRows(context: Context, group: { method: string; start: string }): TidyRow[] {
+/** A measure's mean, or the ratio of the means of its two columns. */
+function measureEstimate(
+  bootstrap: Bootstrap,
+  { group, measure, weights }: { group: Group; measure: Measure; weights: Float64Array },
+): Estimate | null {
+  const [numerator, denominator] = columnsOf(measure);
+  const estimate = bootstrap.estimate(group, numerator, weights);
+  return denominator
+    ? contrastEstimate(estimate, bootstrap.estimate(group, denominator, weights), 'ratio')
+    : estimate;
+}
+
+function memoised(estimate: Context['estimate']): Context['estimate'] {
+  const known = new Map<string, Estimate | null>();
+  return (group, measure, cell) => {
+    const { benchmark, subset } = cell.selection;
+    const key = `${group.method}/${group.start}/${measure.metric}/${benchmark}/${subset}`;
+    if (!known.has(key)) known.set(key, estimate(group, measure, cell));
+    return known.get(key)!;
+  };
+}
+
+/** The measures that are given for a selection. */
+const measuresOf = ({ measures }: Context, { subset }: Selection): readonly Measure[] =>
+  measures.filter(({ subsets }) => !subsets || subsets.includes(subset));
+
+function groupRows(context: Context, group: Group): TidyRow[] {
   const seeds = context.table.runs.filter((r) => r.method === group.method && r.start === group.start).length;
   return context.cells.flatMap((cell) =>
-    METRICS.map((metric) => {
-      const interval = rounded(percentileInterval(context.estimate(group, metric, cell)));
+    measuresOf(context, cell.selection).flatMap((measure) => {
+      const estimate = context.estimate(group, measure, cell);
+      if (!estimate) return [];
+      const { among = () => true, metric } = measure;
+      const n = context.table.questions.filter((q) => isSelected(q, cell.selection) && among(q)).length;
       const name = { ...group, ...cell.selection, metric };
-      return { ...name, ...interval, n: cell.n, seeds, paper: paperFigure(context.paper, name) };
+      const paper = paperFigure(context.paper, name);
+      return [{ ...name, ...rounded(percentileInterval(estimate)), n, seeds, paper }];
     }),
   );
 }
 
-function pairContrasts(
-  context: Context,
-  pair: { method: string; against: string },
-  starts: readonly string[],
-): TidyContrast[] {
+/** Two methods, by start and over all starts that both have. */
+function methodContrasts(context: Context, method: string, against: string): TidyContrast[] {
+  const startsOf = (name: string): string[] =>
+    context.groups.filter((group) => group.method === name).map(({ start }) => start);
+  const starts = startsOf(method)
+    .filter((start) => startsOf(against).includes(start))
+    .sort();
   const scopes = starts.map((start) => ({ start, members: [start] }));
-  if (starts.length > 1) scopes.push({ start: 'all', members: [...starts] });
-  return scopes.flatMap(({ start, members }) =>
-    context.cells
-      .filter(({ selection }) => start !== 'all' || ['all', 'average'].includes(selection.benchmark))
-      .flatMap((cell) =>
-        METRICS.flatMap((metric) => contrastsOf(context, { pair, start, members, cell, metric })),
-      ),
+  if (starts.length > 1) scopes.push({ start: 'all', members: starts });
+  return scopes.flatMap((scope) =>
+    contrastsOf(context, { method, ...scope }, { method: against, ...scope }, (selection) =>
+      scope.start === 'all' ? ['all', 'average'].includes(selection.benchmark) : true,
+    ),
   );
 }
 
-interface ContrastScope {
-  pair: { method: string; against: string };
-  start: string;
-  members: string[];
-  cell: Context['cells'][number];
-  metric: Metric;
+/** Base against instruct, for every method that has both. */
+function startContrasts(context: Context): TidyContrast[] {
+  const sideOf = (method: string, start: string): Side => ({ method, start, members: [start] });
+  const methods = [...new Set(context.groups.map(({ method }) => method))];
+  const both = methods.filter((m) => context.groups.filter(({ method }) => method === m).length === 2);
+  return both.flatMap((m) => contrastsOf(context, sideOf(m, 'base'), sideOf(m, 'instruct')));
 }
 
 function contrastsOf(
   context: Context,
-  { pair, start, members, cell, metric }: ContrastScope,
+  side: Side,
+  other: Side,
+  selects: (selection: Selection) => boolean = () => true,
 ): TidyContrast[] {
-  const over = (method: string): Estimate =>
-    meanEstimate(members.map((member) => context.estimate({ method, start: member }, metric, cell)));
-  const [estimate, reference] = [over(pair.method), over(pair.against)];
-  const kinds = RATIO_METRICS.includes(metric)
-    ? (['difference', 'ratio'] as const)
-    : (['difference'] as const);
-  return kinds.flatMap((kind) => {
-    const contrast = contrastEstimate(estimate, reference, kind);
-    if (!contrast) return [];
-    return [{ ...pair, start, ...cell.selection, metric, kind, ...rounded(percentileInterval(contrast)) }];
-  });
+  const pair = {
+    ...{ method: side.method, against: other.method, start: side.start },
+    ...(side.start === other.start ? {} : { against_start: other.start }),
+  };
+  return context.cells
+    .filter(({ selection }) => selects(selection))
+    .flatMap((cell) =>
+      measuresOf(context, cell.selection).flatMap((measure): TidyContrast[] => {
+        const [a, b] = [
+          sideEstimate(context, side, measure, cell),
+          sideEstimate(context, other, measure, cell),
+        ];
+        if (!a || !b) return [];
+        const kinds = measure.byRatio ? (['difference', 'ratio'] as const) : (['difference'] as const);
+        return kinds.flatMap((kind) => {
+          const contrast = contrastEstimate(a, b, kind);
+          if (!contrast) return [];
+          const name = { ...pair, ...cell.selection, metric: measure.metric, kind };
+          return [{ ...name, ...rounded(percentileInterval(contrast)) }];
+        });
+      }),
+    );
+}
+
+function sideEstimate(
+  context: Context,
+  { method, members }: Side,
+  measure: Measure,
+  cell: Cell,
+): Estimate | null {
+  const estimates = members.map((start) => context.estimate({ method, start }, measure, cell));
+  return estimates.every((estimate) => estimate !== null) ? meanEstimate(estimates) : null;
 }
 
 /** Six decimals: far finer than any interval, and files that compare equal from machine to machine. */

@@ -159,7 +159,7 @@ export async function writeStartCard(start: StartName, world: World, options: Ca
     const measurements = await evaluatePolicy(policy, world.retriever, questions, {
       rollout,
       temperature,
-      batchSize: 128,
+      batchSize: 64,
       clearCache: () => policy.clearCache(),
     });
     sections.push(`### ${title}\n\n${trialTable(measurements)}`);

@@ -1,5 +1,6 @@
 /** What every chart shares: a title, a text alternative, one colour and shape for each method. */
 import { METHOD_TITLES } from '../evaluation/metrics.js';
+import { chartComplaints } from './chart-rules.js';
 
 /** A Vega-Lite specification as JSON; charts keep to what versions 5 (JupyterLab 4) and 6 both understand. */
 export type VegaLiteSpec = Record<string, unknown>;
@@ -20,9 +21,21 @@ const METHOD_STYLES: Record<string, { color: string; shape: string }> = {
   parallelsearch: { color: '#d95f02', shape: 'diamond' },
 };
 
-/** Makes a chart; the title goes into the drawing and the alternative into its description. */
-export function chartOf({ title, alt, spec }: Omit<Chart, 'kind'>): Chart {
-  const heading = { text: title, anchor: 'start', fontSize: 14, offset: 12 };
+/** Goes under the title of every chart of results of the embedded scale. */
+export const SMALL_WORLD = 'Small world: levels cannot be compared with the paper’s';
+
+/**
+ * Makes a chart; title and subtitle go into the drawing and the alternative into its description.
+ * @throws Error naming what its readers would miss: a title, an axis title, a unit, the text alternative
+ */
+export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
+  const complaints = chartComplaints({ title, alt, spec });
+  if (complaints.length > 0)
+    throw new Error(`Expected the chart "${title}" to have ${complaints.join(', ')}, but it has not.`);
+  const heading = {
+    ...{ text: title, anchor: 'start', fontSize: 14, offset: 12 },
+    ...(subtitle ? { subtitle, subtitleFontSize: 11 } : {}),
+  };
   const config = {
     background: 'transparent',
     font: 'system-ui, sans-serif',

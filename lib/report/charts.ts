@@ -2,7 +2,7 @@
 import type { Results } from '../evaluation/load.js';
 import type { Metric } from '../evaluation/metrics.js';
 import type { TidyRow } from '../evaluation/table.js';
-import { chartOf, methodColor, methodShape, titled, type Chart, type VegaLiteSpec } from './chart.js';
+import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
 import { aggregateCurves, type CurveBand } from './curves.js';
 import {
   benchmarksOf,
@@ -15,34 +15,11 @@ import {
   startsOf,
   SUBSET_TITLES,
 } from './select.js';
+import { bandLayers, intervalLayers, methodSeries, START_SORT, startHeader } from './series.js';
 import { paperGap } from './tables.js';
 
-const START_SORT = ['base start', 'instruct start'];
-const startHeader = (start: string): string => `${start} start`;
-
-/** Points with 95 % intervals side by side for each method. */
-function intervalLayers(methods: readonly string[], x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec[] {
-  const shared = {
-    x,
-    xOffset: { field: 'method', sort: methods.map(methodTitle) },
-    color: methodColor(methods),
-  };
-  const tooltip = ['method', 'value', 'low', 'high', 'n'].map((field) => ({
-    field,
-    ...(['value', 'low', 'high'].includes(field) ? { type: 'quantitative', format: '.3f' } : {}),
-  }));
-  const rule = {
-    mark: { type: 'rule', strokeWidth: 2 },
-    encoding: { ...shared, y: { ...y, field: 'low' }, y2: { field: 'high' } },
-  };
-  const point = {
-    mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-    encoding: { ...shared, y: { ...y, field: 'value' }, shape: methodShape(methods), tooltip },
-  };
-  return [rule, point];
-}
-
-function valuesOf(rows: readonly TidyRow[]): Record<string, string | number>[] {
+/** Rows as the values of a chart, with readable names. */
+export function valuesOf(rows: readonly TidyRow[]): Record<string, string | number>[] {
   return rows.map(({ method, start, benchmark, subset, metric, value, low, high, n }) => ({
     method: methodTitle(method),
     start: startHeader(start),
@@ -71,6 +48,7 @@ export function emChart({ tidy }: Results): Chart {
   };
   const averages = rowsOf(tidy, { benchmark: 'average', subset: 'all', metric: 'em' });
   return chartOf({
+    subtitle: SMALL_WORLD,
     title: 'Exact match by benchmark, with 95 % intervals',
     alt: `Exact match of each method on each benchmark. Averages: ${spoken(averages)}.`,
     spec: {
@@ -82,7 +60,7 @@ export function emChart({ tidy }: Results): Chart {
           header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
         },
       },
-      spec: { width: { step: 17 }, height: 190, layer: intervalLayers(methods, x, y) },
+      spec: { width: { step: 17 }, height: 190, layer: intervalLayers(methodSeries(methods), x, y) },
     },
   });
 }
@@ -114,12 +92,13 @@ export function callsChart({ tidy }: Results, metric: 'model_calls' | 'turns' = 
     (r) => r.method !== 'r1',
   );
   return chartOf({
+    subtitle: SMALL_WORLD,
     title: `${name} by kind of question, with 95 % intervals`,
     alt: `${name} per question by kind of question and method. On all parallelizable questions: ${spoken(parallel)}.`,
     spec: {
       data: { values: valuesOf(rows) },
       facet: { column: { field: 'start', sort: START_SORT } },
-      spec: { width: { step: 17 }, height: 220, layer: intervalLayers(methods, x, y) },
+      spec: { width: { step: 17 }, height: 220, layer: intervalLayers(methodSeries(methods), x, y) },
     },
   });
 }
@@ -148,6 +127,7 @@ export function gapChart({ tidy }: Results): Chart {
   });
   const ahead = values.filter(({ source, value }) => source === HERE && value > 0).length;
   return chartOf({
+    subtitle: SMALL_WORLD,
     title: 'ParallelSearch minus Search-R1 in exact match: the paper and here',
     alt: `Difference in exact match by benchmark. Here ParallelSearch is ahead in ${ahead} of ${cells.length} cells.`,
     spec: {
@@ -177,7 +157,7 @@ function gapLayers(benchmarks: readonly string[]): VegaLiteSpec[] {
   );
   return [
     {
-      mark: { type: 'rule', strokeDash: [3, 3], color: '#888888' },
+      mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
       encoding: { x: { datum: 0, type: 'quantitative' } },
     },
     {
@@ -202,57 +182,56 @@ const CURVE_TITLES: Record<string, [title: string, unit: string]> = {
   turns: ['Search turns', 'mean per rollout'],
   response_length: ['Response length', 'tokens'],
   decomposition_ratio: ['Decomposed', 'share of rollouts'],
+  'decomposition_ratio/parallelizable': ['Decomposed, of parallelizable questions', 'share of rollouts'],
+  'decomposition_ratio/sequential': ['Decomposed, of sequential questions', 'share of rollouts'],
+  'coverage/parallelizable': ['Coverage of parallelizable questions', 'share of sub-questions'],
+  parallelizing_precision: ['Precision of parallelizing', 'share of decomposed rollouts'],
+  parallelizing_recall: ['Recall of parallelizing', 'share of parallelizable rollouts'],
+  parallelizing_f1: ['F1 of parallelizing', 'harmonic mean'],
   kl: ['KL to the reference', 'nats per token'],
   entropy: ['Entropy', 'nats per token'],
   clip_fraction: ['Clipped', 'share of tokens'],
   grad_norm: ['Gradient norm', 'before clipping'],
 };
 
+/** What a training metric is called, and its unit. */
+export function curveTitle(metric: string): [title: string, unit: string] {
+  return CURVE_TITLES[metric] ?? [metric, 'per step'];
+}
+
 /** One training metric over the steps, the mean over seeds in a band from the lowest seed to the highest. */
-export function trainingChart({ curves }: Results, metric: string): Chart {
-  const [name, unit] = CURVE_TITLES[metric] ?? [metric, 'per step'];
+export function trainingChart({ curves }: Pick<Results, 'curves'>, metric: string): Chart {
+  const [name, unit] = curveTitle(metric);
   const bands = aggregateCurves(curves, metric);
   if (bands.length === 0) {
     const known = [...new Set(curves.flatMap((point) => Object.keys(point)))].join(', ') || 'none';
     throw new Error(`Expected training curves with the metric ${metric}, but the metrics are: ${known}.`);
   }
   const methods = [...new Set(bands.map((band) => band.method))].sort().reverse();
-  const values = bands.map((band) => ({
-    ...band,
-    method: methodTitle(band.method),
-    start: startHeader(band.start),
-  }));
   const x = { field: 'step', type: 'quantitative', title: titled('Training', 'GRPO steps') };
   const y = { type: 'quantitative', title: titled(name, unit), scale: { zero: false } };
-  const legend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
-  const color = { ...methodColor(methods), legend };
-  const band = {
-    mark: { type: 'area', opacity: 0.22 },
-    encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
-  };
-  const line = {
-    mark: { type: 'line', strokeWidth: 2 },
-    encoding: { x, y: { ...y, field: 'mean' }, color, strokeDash: dashes(methods) },
-  };
   return chartOf({
+    subtitle: SMALL_WORLD,
     title: `${name} over training: mean and range of the seeds`,
-    alt: `${name} over training steps. ${ends(bands)}`,
+    alt: `${name} over training steps. ${curveEnds(bands)}`,
     spec: {
-      data: { values },
+      data: { values: bandValues(bands) },
       facet: { column: { field: 'start', sort: START_SORT } },
-      spec: { width: 300, height: 190, layer: [band, line] },
+      spec: { width: 300, height: 190, layer: bandLayers(methodSeries(methods), x, y) },
     },
   });
 }
 
-function dashes(methods: readonly string[]): VegaLiteSpec {
-  const range = methods.map((method) => (method === 'parallelsearch' ? [1, 0] : [5, 3]));
-  const scale = { domain: methods.map(methodTitle), range };
-  return { field: 'method', type: 'nominal', title: 'Method', scale };
+/** Bands as the values of a chart, with readable names. */
+export function bandValues(bands: readonly CurveBand[]): Record<string, string | number>[] {
+  return bands.map(({ method, start, step, mean, low, high }) => ({
+    ...{ method: methodTitle(method), start: startHeader(start) },
+    ...{ step, value: mean, low, high },
+  }));
 }
 
 /** First and last value of each curve, in words. */
-function ends(bands: readonly CurveBand[]): string {
+export function curveEnds(bands: readonly CurveBand[]): string {
   const curves = new Map<string, CurveBand[]>();
   for (const band of bands) {
     const name = `${methodTitle(band.method)} (${band.start})`;

@@ -4,7 +4,8 @@ import { DataFrame } from 'danfojs-node';
 import type { Results } from '../evaluation/load.js';
 import type { TidyResults, TidyTable } from '../evaluation/table.js';
 import type { Chart } from './chart.js';
-import { cellsOf, tableHtml, tableText, type Table, type TableCells } from './frame.js';
+import { tableHtml, tableText, type TableCells } from './cells.js';
+import { cellsOf, type Table } from './frame.js';
 import { renderSvg } from './render.js';
 import { claimsOf } from './tables.js';
 

@@ -4,10 +4,13 @@ import path from 'node:path';
 import type { TidyTable } from '../evaluation/table.js';
 import { writeAtomically } from '../notebook/nbformat.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
-import { escapeHtml } from './frame.js';
+import { escapeHtml } from './cells.js';
 import { reportHtml } from './html.js';
+import { PAPER_CLAIMS } from './claims.js';
+import { claimsHtml, CLAIMS_STYLES } from './claims-page.js';
 import { pageHtml } from './page.js';
 import type { Claim } from './tables.js';
+import { judgeClaims } from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
@@ -51,7 +54,10 @@ export function tidyJson(tidy: TidyTable): string {
   return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
 }
 
-/** Writes `index.html`: every report of the folder with its headline figures. Returns the file's name. */
+/**
+ * Writes `index.html`: the paper's claims, judged by the numbers beside the reports, and every report of the folder with
+ * its headline figures; and `index.json`, the judged claims. Returns the page's name.
+ */
 export function writeIndex(outDir: string): string {
   const names = readdirSync(outDir)
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
@@ -61,9 +67,12 @@ export function writeIndex(outDir: string): string {
   const title = 'ParallelSearch: reports';
   const intro =
     'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, a small world of real facts, and not comparable in level with the paper’s.';
-  const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p><ul class="reports">${items}</ul></main></div>`;
+  const claims = judgeClaims(PAPER_CLAIMS, outDir);
+  const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
+  const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
   const file = path.join(outDir, 'index.html');
-  writeAtomically(file, pageHtml({ title, description: intro, body }));
+  writeAtomically(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
+  writeAtomically(file, pageHtml({ title, description: intro, body, styles: CLAIMS_STYLES }));
   return file;
 }
 
@@ -72,7 +81,7 @@ function reportItem(outDir: string, name: string): string {
   const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? escapeHtml(name);
   const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
   const json = existsSync(path.join(outDir, `${name}.json`));
-  const link = `<h2><a href="${encodeURIComponent(name)}.html">${title}</a></h2><p>${description}</p>`;
+  const link = `<h3><a href="${encodeURIComponent(name)}.html">${title}</a></h3><p>${description}</p>`;
   const numbers = json ? `<p><a href="${encodeURIComponent(name)}.json">Numbers as JSON</a></p>` : '';
   return `<li>${link}${headlinesHtml(outDir, name)}${numbers}</li>`;
 }

@@ -1,11 +1,14 @@
 /** A notebook with outputs as one self-contained HTML file. */
 import { textOf, type Cell, type CellOutput, type CodeCell, type Notebook } from '../notebook/nbformat.js';
+import { escapeHtml, type TableCells } from './cells.js';
+import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
-import { escapeHtml, tableHtml, type TableCells } from './frame.js';
+import { chartHtml, tableFigureHtml } from './figures.js';
 import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
-import { chartScripts, inlineJson, pageHtml } from './page.js';
+import { chartScripts, COPY_TEXT, pageHtml } from './page.js';
 import type { Provenance, TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
+import { cellAnchor } from './verdicts.js';
 
 export interface Report {
   html: string;
@@ -19,10 +22,15 @@ interface Rendering {
   numCharts: number;
 }
 
+/** The sections that no cell writes. */
+const PROVENANCE: Heading = { level: 2, text: 'Where the numbers come from', id: 'provenance' };
+const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
+
 /**
- * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from. Charts
- * are pictures that become interactive where scripts run. All text is escaped; HTML that a cell has shown by itself,
- * not through `display` of a table, is put in as it is, as Jupyter does, but can load nothing.
+ * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from, how to
+ * cite them. Charts are pictures that become interactive where scripts run; what is behind charts and tables can be
+ * taken along. All text is escaped; HTML that a cell has shown by itself, not through `display` of a table, is put in
+ * as it is, as Jupyter does, but can load nothing.
  */
 export function reportHtml(notebook: Notebook): Report {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0 };
@@ -30,16 +38,15 @@ export function reportHtml(notebook: Notebook): Report {
   const tidy = tidyOf(notebook);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
-  const provenance = tidy ? provenanceHtml(tidy.provenance) : '';
-  const sections = tidy
-    ? [...headings, { level: 2, text: 'Where the numbers come from', id: 'provenance' }]
-    : headings;
+  const commit = tidy?.provenance.commit;
   const body = [
     '<a class="skip" href="#content">Skip to the content</a>',
-    `<div class="layout">${contentsHtml(sections)}`,
-    `<main id="content">\n${content}\n${provenance}</main></div>`,
+    `<div class="layout">${contentsHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION])}`,
+    `<main id="content">\n${content}`,
+    tidy ? provenanceHtml(tidy.provenance) : '',
+    `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
-  const scripts = rendering.numCharts > 0 ? chartScripts() : [];
+  const scripts = [COPY_TEXT, ...(rendering.numCharts > 0 ? chartScripts() : [])];
   return { title, tidy, html: pageHtml({ title, description: firstSentence(notebook), body, scripts }) };
 }
 
@@ -47,7 +54,7 @@ function contentsHtml(headings: readonly Heading[]): string {
   const items = headings
     .filter(({ level }) => level === 2 || level === 3)
     .map(({ level, text, id }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`);
-  return `<nav class="toc" aria-labelledby="contents"><h2 id="contents">Contents</h2><ul>${items.join('')}</ul></nav>`;
+  return `<nav class="toc" aria-labelledby="contents"><p id="contents">Contents</p><ul>${items.join('')}</ul></nav>`;
 }
 
 function cellHtml(cell: Cell, rendering: Rendering): string {
@@ -58,29 +65,41 @@ function cellHtml(cell: Cell, rendering: Rendering): string {
 function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
   const source = escapeHtml(textOf(cell.source));
   const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
-  return [
-    source.trim() === '' ? '' : code,
-    ...cell.outputs.map((output) => outputHtml(output, rendering)),
-  ].join('\n');
+  const names = outputNames(cell);
+  const outputs = cell.outputs.map((output, i) => outputHtml(output, names[i], rendering));
+  const parts = [...(source.trim() === '' ? [] : [code]), ...outputs];
+  const anchor = cell.id ? ` id="${escapeHtml(cellAnchor(cell.id))}"` : '';
+  return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
 }
 
-function outputHtml(output: CellOutput, rendering: Rendering): string {
+/** What exported files of each output are called: as the cell, with a number where it shows several things. */
+function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
+  const isFigure = (output: CellOutput): boolean =>
+    'data' in output && (MIME.vegaLite in output.data || MIME.table in output.data);
+  const isAlone = outputs.filter(isFigure).length === 1;
+  let number = 0;
+  return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
+}
+
+function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream') {
     return `<pre class="${output.name}">${escapeHtml(plain(textOf(output.text)))}</pre>`;
   }
   if (output.output_type === 'error') {
     return `<pre class="stderr">${escapeHtml(plain(output.traceback.join('\n') || output.evalue))}</pre>`;
   }
-  return bundleHtml(output.data, rendering);
+  return bundleHtml(output.data, name, rendering);
 }
 
 /** The richest representation that a page can show. */
-function bundleHtml(data: MimeBundle, rendering: Rendering): string {
+function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
     mime in data ? textOf(data[mime] as string | string[]) : undefined;
-  if (MIME.vegaLite in data)
-    return chartHtml(data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? '', rendering);
-  if (MIME.table in data) return tableOutputHtml(data[MIME.table] as TableCells);
+  if (MIME.vegaLite in data) {
+    const [spec, svg] = [data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
+    return chartHtml({ id: `chart-${++rendering.numCharts}`, name, spec, svg });
+  }
+  if (MIME.table in data) return tableFigureHtml(data[MIME.table] as TableCells, name);
   const html = text(MIME.html);
   if (html !== undefined) return `<div class="scroll">${html}</div>`;
   const svg = text(MIME.svg);
@@ -90,33 +109,6 @@ function bundleHtml(data: MimeBundle, rendering: Rendering): string {
     return `<img alt="${alt}" src="data:image/png;base64,${escapeHtml(text('image/png')!.trim())}">`;
   }
   return `<pre>${escapeHtml(plain(text(MIME.text) ?? ''))}</pre>`;
-}
-
-/** A table that scrolls sideways where it is too wide, also by keyboard. */
-function tableOutputHtml(cells: TableCells): string {
-  const label = escapeHtml(cells.caption || 'Table');
-  return `<div class="scroll" role="region" aria-label="${label}" tabindex="0">${tableHtml(cells)}</div>`;
-}
-
-/** A picture, its text alternative, and the specification that makes it interactive. */
-function chartHtml(spec: VegaLiteSpec, svg: string, rendering: Rendering): string {
-  const id = `chart-${++rendering.numCharts}`;
-  const alt = typeof spec.description === 'string' ? spec.description : '';
-  const { $schema: _, ...drawn } = spec;
-  return [
-    `<figure class="chart" id="${id}" aria-labelledby="${id}-alt">`,
-    `<div class="drawing">${withUniqueIds(svg, id)}</div>`,
-    `<figcaption id="${id}-alt">${escapeHtml(alt)}</figcaption>`,
-    `<script type="application/json" data-chart="${id}">${inlineJson(drawn)}</script>`,
-    '</figure>',
-  ].join('\n');
-}
-
-/** Pictures of one page must not share the ids of their clip paths and gradients. */
-function withUniqueIds(svg: string, prefix: string): string {
-  return svg
-    .replace(/\bid="([^"]+)"/g, `id="${prefix}-$1"`)
-    .replace(/url\(#([^)]+)\)/g, `url(#${prefix}-$1)`);
 }
 
 /** Terminal colours taken out. */
@@ -148,6 +140,9 @@ const PROVENANCE_TITLES: Record<string, string> = {
   costs: 'Costs of a request (ms)',
   generation: 'A call of the model',
   recorded: 'Recorded earlier, not computed now',
+  timing: 'Seconds a question',
+  evaluatedNow: 'Evaluated now',
+  takenFromRecords: 'Taken from records',
 };
 
 /** Everything that the evaluation says about itself, as a list of names and values. */
@@ -157,7 +152,7 @@ export function provenanceHtml(provenance: Provenance): string {
     ([name, value]) =>
       `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,
   );
-  return `<section id="provenance"><h2>Where the numbers come from</h2><dl class="provenance">${list.join('')}</dl></section>`;
+  return `<section id="${PROVENANCE.id}"><h2>${PROVENANCE.text}</h2><dl class="provenance">${list.join('')}</dl></section>`;
 }
 
 function valueText(value: unknown): string {

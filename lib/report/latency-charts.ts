@@ -148,7 +148,7 @@ export function concurrencyChart(results: LatencyResults): Chart {
 }
 
 const PARTS = { waitingMs: 'waiting', callMs: 'requests', serviceMs: 'searching' } as const;
-const PART_COLORS = ['#9db7d5', '#d95f02', '#1b7a5a'];
+const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a'];
 
 /** The parts of the model's time for every way of asking `numQueries` sub-queries, a value each. */
 function timeParts(results: LatencyResults, numQueries: number) {
@@ -244,7 +244,7 @@ function speedUpLines(retrievers: readonly string[]): VegaLiteSpec {
 /** Where an evaluation's own time of a call lies. */
 function statedRule(msPerCall: number): VegaLiteSpec {
   return {
-    mark: { type: 'rule', strokeDash: [3, 3], color: '#888888' },
+    mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
     encoding: { x: { ...GENERATION_AXIS, datum: msPerCall } },
   };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { escapeHtml } from './frame.js';
+import { escapeHtml } from './cells.js';
 
 export interface Page {
   title: string;
@@ -84,22 +84,56 @@ function packageFolder(require: NodeJS.Require, name: string): string {
   throw new Error(`Expected the package ${name} to be installed. Run "npm ci".`);
 }
 
-/** Replaces each picture by its interactive form; a picture whose chart cannot be drawn stays. */
+/**
+ * Puts each chart's interactive form in place of its picture, and buttons that save it beside the links to its data. A
+ * picture whose chart cannot be drawn stays.
+ */
 const DRAW_CHARTS = `
-for (const data of document.querySelectorAll('script[data-chart]')) {
-  const figure = document.getElementById(data.dataset.chart);
+function save(name, href) {
+  Object.assign(document.createElement('a'), { download: name, href }).click();
+}
+function offerFiles(figure, { name, spec, view }) {
+  const title = spec.title?.text ?? name;
+  const json = () => URL.createObjectURL(new Blob([JSON.stringify(spec, null, 2)], { type: 'application/json' }));
+  const offer = (label, action) => {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: label, onclick: action });
+    button.setAttribute('aria-label', label + ': ' + title);
+    figure.querySelector('.downloads').append(' ', button);
+  };
+  offer('SVG', async () => save(name + '.svg', await view.toImageURL('svg')));
+  offer('PNG', async () => save(name + '.png', await view.toImageURL('png', 3)));
+  offer('Vega-Lite', () => save(name + '.vl.json', json()));
+}
+for (const { dataset, textContent } of document.querySelectorAll('script[data-chart]')) {
+  const spec = JSON.parse(textContent);
+  const { $schema, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
+  const figure = document.getElementById(dataset.chart);
+  const drawing = figure.querySelector('.drawing');
   const live = document.createElement('div');
-  live.className = 'drawing';
-  const actions = { export: true, source: false, compiled: false, editor: false };
-  vegaEmbed(live, JSON.parse(data.textContent), { renderer: 'svg', ast: true, actions, downloadFileName: data.dataset.chart })
-    .then(() => figure.querySelector('.drawing').replaceWith(live))
+  vegaEmbed(live, drawn, { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false })
+    .then(({ view }) => {
+      drawing.replaceChildren(live);
+      drawing.setAttribute('role', 'group');
+      offerFiles(figure, { name: dataset.name, spec, view });
+    })
     .catch((error) => console.error(error));
+}
+`;
+
+/** Shows the buttons that copy a text, where the browser allows copying. */
+export const COPY_TEXT = `
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  const source = document.getElementById(button.dataset.copy);
+  const status = button.parentElement.querySelector('[role=status]');
+  button.hidden = !navigator.clipboard;
+  button.onclick = () => navigator.clipboard.writeText(source.textContent)
+    .then(() => (status.textContent = 'Copied.'), () => (status.textContent = 'The browser did not allow it: select the text and copy it.'));
 }
 `;
 
 const STYLE = `
 :root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --accent: #0b5cad; color-scheme: light dark; }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root { --fg: #e6e9ee; --soft: #a3adba; --bg: #14171b; --panel: #1d2127; --line: #3a414b; --accent: #7ab8ff; }
 }
 * { box-sizing: border-box; }
@@ -115,7 +149,7 @@ a { color: var(--accent); }
   nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: start; }
 }
 nav.toc { font-size: .9rem; padding-top: 1.5rem; }
-nav.toc h2 { border: 0; padding: 0; font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); margin: 0 0 .5rem; }
+nav.toc p { font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); margin: 0 0 .5rem; }
 nav.toc ul { list-style: none; margin: 0; padding: 0; }
 nav.toc li { margin: .25rem 0; line-height: 1.35; }
 nav.toc li.level-3 { padding-left: 1rem; }
@@ -127,9 +161,11 @@ h2 { font-size: 1.4rem; margin: 2.6rem 0 .8rem; padding-top: .4rem; border-top: 
 h3 { font-size: 1.12rem; margin: 1.8rem 0 .6rem; }
 code, pre { font: .86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 :not(pre) > code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
-pre { background: var(--panel); padding: .8rem 1rem; overflow-x: auto; border-radius: 6px; margin: .5rem 0; }
+pre { background: var(--panel); padding: .8rem 1rem; border-radius: 6px; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.bibtex { user-select: all; }
 details.code { margin: .6rem 0; }
-details.code > summary { cursor: pointer; color: var(--soft); font-size: .85rem; width: max-content; }
+details.data { margin: .4rem 0; }
+details > summary { cursor: pointer; color: var(--soft); font-size: .85rem; width: max-content; }
 pre.stderr { border-left: 3px solid #c0392b; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .83rem; font-variant-numeric: tabular-nums; }
@@ -139,11 +175,14 @@ thead th { border-bottom: 2px solid var(--line); font-weight: 600; }
 thead th { white-space: normal; vertical-align: bottom; }
 tbody th { font-weight: 500; white-space: normal; }
 th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--line); }
+.downloads { margin: .3rem 0 1.2rem; font-size: .82rem; color: var(--soft); }
+button { font: inherit; color: var(--accent); background: var(--bg); border: 1px solid var(--line); border-radius: 4px; padding: .1rem .5rem; cursor: pointer; }
+.downloads button { border: 0; padding: 0; background: none; text-decoration: underline; }
 td.figure, th.figure { text-align: right; }
 tbody tr:hover { background: var(--panel); }
 figure.chart { margin: 1.4rem 0; }
 figure.chart .drawing { overflow-x: auto; }
-figure.chart .drawing > svg, figure.chart .vega-embed { max-width: none; }
+figure.chart .vega-embed { max-width: none; }
 figure.chart figcaption { color: var(--soft); font-size: .86rem; max-width: 46rem; }
 figure.chart svg text { fill: var(--fg); }
 figure.chart svg .role-axis-grid line { stroke: var(--line); }
@@ -153,9 +192,9 @@ dl.provenance dt { color: var(--soft); }
 dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 ul.reports { list-style: none; padding: 0; display: grid; gap: 1rem; }
 ul.reports > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; }
-ul.reports h2 { border: 0; margin: 0 0 .3rem; padding: 0; }
+ul.reports h3 { border: 0; margin: 0 0 .3rem; padding: 0; }
 @media print {
-  nav.toc, details.code, .skip, .vega-actions, .vega-embed summary { display: none !important; }
+  nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
   .layout { display: block; max-width: none; }
   figure.chart, table { break-inside: avoid; }
 }

@@ -36,7 +36,8 @@ export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>):
     debug: ignore,
     level: () => logger,
   } as unknown as LoggerInterface;
-  const { spec: vegaSpec } = compile(spec as unknown as TopLevelSpec, { logger });
+  // a copy, for Vega marks the rows that it draws
+  const { spec: vegaSpec } = compile(structuredClone(spec) as unknown as TopLevelSpec, { logger });
   const view = new vega.View(vega.parse(vegaSpec), {
     renderer: 'none',
     loader: closedLoader(vega.loader()),

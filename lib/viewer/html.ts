@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { packagePath } from '../paths.js';
-import { escapeHtml, tableHtml } from '../report/frame.js';
+import { escapeHtml, tableHtml } from '../report/cells.js';
 import { pageHtml } from '../report/page.js';
 import type { ViewerData, ViewerTrajectory } from './data.js';
 import { linkModules } from './link.js';

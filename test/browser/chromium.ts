@@ -1,15 +1,14 @@
 /** A real Chromium for tests, driven over its debugging pipe: no further package, no port. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+import { findChromium } from '../../lib/report/browser.js';
 
 /** Where Chromium is, or undefined; `CHROMIUM` in the environment names another place. */
-export const chromiumPath = [process.env.CHROMIUM ?? '', ...PLACES].find((file) => file && existsSync(file));
+export const chromiumPath = findChromium();
 
 if (!chromiumPath) {
   console.warn(

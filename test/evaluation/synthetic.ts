@@ -1,6 +1,8 @@
 /** Made-up results for tests of statistics and reports. They are never shown as results. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { formatQuestions } from '../../lib/data/flashrag.js';
+import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import type { CurvePoint } from '../../lib/evaluation/load.js';
 import { createRandom } from '../../lib/random.js';
@@ -80,17 +82,48 @@ export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): Question
           const decomposed = method === 'parallelsearch' && question.subset === 'parallelizable';
           const turns = method === 'r1' ? 0 : decomposed ? 1 : Math.max(1, question.entitiesCompared || 2);
           const { questionId, benchmark, type, subset, entitiesCompared } = question;
+          const entities = entitiesOf(question);
+          const searches =
+            method === 'r1'
+              ? []
+              : decomposed
+                ? [entities]
+                : entities.map((entity) => [entity]).slice(0, turns);
           const identity = { questionId, method, start, seed, benchmark, type, subset, entitiesCompared };
           const measured = { em, f1: em, turns, modelCalls: turns + 1, decomposed, coverage: em } as const;
           return result({
             ...identity,
             ...measured,
+            ...{ searches, responseTokens: 20 + 15 * turns, seconds: 0.01 * (turns + 1) },
             criticalPathRatio: (turns + 1) / 2,
           });
         }),
       ),
     ),
   );
+}
+
+const entitiesOf = (q: Pick<QuestionResult, 'questionId' | 'subset' | 'entitiesCompared'>): string[] =>
+  Array.from(
+    { length: q.subset === 'parallelizable' ? q.entitiesCompared : 2 },
+    (_, i) => `${q.questionId} e${i}`,
+  );
+
+/** The questions of synthetic results, with graphs of their shape. */
+export function syntheticQuestions(results: readonly QuestionResult[]): Question[] {
+  const first = new Map(results.map((r) => [r.questionId, r]));
+  return [...first.values()].map((r) => {
+    const entities = entitiesOf(r).slice(0, r.subset === 'single_hop' ? 1 : undefined);
+    const graph = entities.map((entity, i): SubQuestion => {
+      const dependsOn = r.subset === 'sequential' && i > 0 ? [`q${i - 1}`] : [];
+      return {
+        ...{ id: `q${i}`, question: '?', entity, attribute: 'x', query: entity, dependsOn },
+        ...{ answers: ['x'], evidence: [] },
+      };
+    });
+    const { questionId: id, benchmark, type } = r;
+    return { id, question: '?', goldenAnswers: ['x'], metadata: { benchmark, type, graph } };
+  });
 }
 
 const CURVES = [
@@ -101,6 +134,12 @@ const CURVES = [
   'decomposition_ratio',
   'kl',
   'entropy',
+];
+const SHARES = [
+  'share/parallelizable',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+  'coverage/parallelizable',
 ];
 
 /** Training curves of the two trained methods. */
@@ -114,6 +153,7 @@ export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
           CURVES.forEach((name, i) => {
             point[name] = (i + 1) * (1 - Math.exp(-step / 20)) + random.normal() * 0.1;
           });
+          for (const name of SHARES) point[name] = 0.2 + 0.6 * random.uniform();
           return point;
         }),
       ).flat(),
@@ -139,7 +179,9 @@ export function writeSyntheticEvaluation(
     durationSeconds: 61.5,
     recorded: false,
   };
-  writeFileSync(path.join(folder, 'results.jsonl'), lines(syntheticResults(options)));
+  const results = syntheticResults(options);
+  writeFileSync(path.join(folder, 'results.jsonl'), lines(results));
+  writeFileSync(path.join(folder, 'questions.jsonl'), formatQuestions(syntheticQuestions(results)));
   writeFileSync(path.join(folder, 'curves.jsonl'), lines(syntheticCurves()));
   writeFileSync(path.join(folder, 'provenance.json'), JSON.stringify(provenance));
 }

@@ -70,7 +70,7 @@ describe('reportHtml', () => {
     const count = (pattern: RegExp): number => marked.match(pattern)?.length ?? 0;
     expect(count(/<figure class="chart"/g)).toBe(2);
     expect(count(/<svg xmlns/g)).toBe(2);
-    expect(count(/<script type="application\/json" data-chart="chart-\d">/g)).toBe(2);
+    expect(count(/<script type="application\/json" data-chart="chart-\d" data-name="figure-\d">/g)).toBe(2);
     expect(marked.includes(`<figcaption id="chart-2-alt">${chart.alt}</figcaption>`)).toBe(true);
     expect(count(/<(script|link|img|iframe)[^>]+(src|href)="(?!data:)/g)).toBe(0);
     expect(count(/default-src 'none'/g)).toBe(1);

@@ -1,7 +1,8 @@
 import { DataFrame } from 'danfojs-node';
 import { describe, expect, it } from 'vitest';
 import { mimeBundle } from '../../lib/report/display.js';
-import { cellsOf, tableHtml, tableOf, tableText } from '../../lib/report/frame.js';
+import { tableHtml, tableText } from '../../lib/report/cells.js';
+import { cellsOf, tableOf } from '../../lib/report/frame.js';
 import { intervalText, pointsText } from '../../lib/report/select.js';
 import {
   behaviourTable,

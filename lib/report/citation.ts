@@ -1,0 +1,39 @@
+/** How to cite the paper, and the report that shows these numbers. */
+import { createRequire } from 'node:module';
+import { escapeHtml } from './cells.js';
+import { latexText } from './table-formats.js';
+
+/** The paper, as in CITATION.cff. */
+export const PAPER_BIBTEX = `@article{zhao2025parallelsearch,
+  title = {{ParallelSearch}: Train your {LLMs} to Decompose Query and Search Sub-queries in Parallel with Reinforcement Learning},
+  author = {Zhao, Shu and Yu, Tan and Xu, Anbang and Singh, Japinder and Shukla, Aaditya and Akkiraju, Rama},
+  journal = {arXiv preprint arXiv:2508.09303},
+  year = {2025},
+  month = aug,
+  doi = {10.48550/arXiv.2508.09303},
+  url = {https://arxiv.org/abs/2508.09303}
+}`;
+
+/** The software, with the report's title and the commit that computed its numbers. */
+export function reportBibtex(title: string, commit?: string): string {
+  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+  const notes = [`Report: ${latexText(title)}`, ...(commit ? [`commit ${latexText(commit)}`] : [])];
+  return `@software{parallelsearch-ts,
+  title = {{ParallelSearch.ts}: reinforcement learning for parallel search on {TensorFlow.js}},
+  author = {{The ParallelSearch.ts contributors}},
+  version = {${version}},
+  note = {${notes.join(', ')}}
+}`;
+}
+
+/** A section with both entries to copy; the button is there only where scripts run. */
+export function citationHtml(title: string, commit?: string): string {
+  const entries = escapeHtml(`${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`);
+  return [
+    '<section id="cite"><h2>To cite</h2>',
+    '<p>The paper whose method this is, and the software that computed these numbers:</p>',
+    `<pre class="bibtex" id="bibtex">${entries}</pre>`,
+    '<p><button type="button" data-copy="bibtex" hidden>Copy BibTeX</button> <span role="status"></span></p>',
+    '</section>',
+  ].join('\n');
+}

@@ -1,0 +1,131 @@
+/** Tables as authors of papers want them: CSV, Markdown, LaTeX. */
+import { columnRuns, figureColumns, type TableCells } from './cells.js';
+
+export type TableFormat = 'csv' | 'tex' | 'md';
+
+interface FormatOfTables {
+  title: string;
+  mime: string;
+  /** `name` is the file's, without ending. */
+  print: (cells: TableCells, name: string) => string;
+}
+
+export const TABLE_FORMATS: Readonly<Record<TableFormat, FormatOfTables>> = {
+  csv: { title: 'CSV', mime: 'text/csv', print: tableCsv },
+  tex: { title: 'LaTeX', mime: 'application/x-tex', print: tableLatex },
+  md: { title: 'Markdown', mime: 'text/markdown', print: tableMarkdown },
+};
+
+/** RFC 4180, without the caption. Figures are written for programs: a plain minus, nothing where there is none. */
+export function tableCsv({ columns, rows }: TableCells): string {
+  const lines = [columns, ...rows.map((row) => row.map(plainFigure))];
+  return lines.map((line) => line.map(csvField).join(',') + '\r\n').join('');
+}
+
+const plainFigure = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
+
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A GitHub table under its caption; columns of figures are aligned right. */
+export function tableMarkdown(cells: TableCells): string {
+  const { caption, columns, rows } = cells;
+  const line = (fields: readonly string[]): string => `| ${fields.map(markdownText).join(' | ')} |`;
+  const rule = `| ${figureColumns(cells)
+    .map((isFigure) => (isFigure ? '---:' : '---'))
+    .join(' | ')} |`;
+  return [`${markdownText(caption)}\n`, line(columns), rule, ...rows.map(line), ''].join('\n');
+}
+
+/** Text that Markdown shows as it is; a line break would end the row. */
+function markdownText(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>|~#&]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
+}
+
+/**
+ * A `table` for the package booktabs, with a label `tab:NAME`. Characters that LaTeX reads as commands are escaped, and
+ * those that pdfLaTeX does not know by itself are written as commands.
+ */
+export function tableLatex(cells: TableCells, name: string): string {
+  const figures = figureColumns(cells);
+  const indent = (line: string): string => `    ${line}`;
+  return [
+    '% \\usepackage{booktabs}',
+    '\\begin{table}',
+    '  \\centering',
+    `  \\caption{${latexText(cells.caption)}}`,
+    `  \\label{tab:${name}}`,
+    `  \\begin{tabular}{${figures.map((isFigure) => (isFigure ? 'r' : 'l')).join('')}}`,
+    ...['\\toprule', ...latexHead(cells.columns), '\\midrule'].map(indent),
+    ...cells.rows.map((row) => indent(latexRow(row.map(latexText)))),
+    '    \\bottomrule',
+    '  \\end{tabular}',
+    '\\end{table}\n',
+  ].join('\n');
+}
+
+/** After the `\\` of the row before, LaTeX would take a leading bracket for an option and a star for a variant. */
+function latexRow(fields: readonly string[]): string {
+  return `${fields.join(' & ').replace(/^[[*]/, '{$&}')} \\\\`;
+}
+
+/** One header row, or the groups with a rule under each and the columns below. */
+function latexHead(columns: readonly string[]): string[] {
+  const runs = columnRuns(columns);
+  const labels = latexRow(runs.flatMap((run) => run.labels.map(latexText)));
+  if (runs.every(({ group }) => group === null)) return [labels];
+  let column = 1;
+  const rules: string[] = [];
+  const groups = runs.map(({ group, labels: { length } }) => {
+    const first = column;
+    column += length;
+    if (group === null) return '';
+    rules.push(`\\cmidrule(lr){${first}-${column - 1}}`);
+    return `\\multicolumn{${length}}{c}{${latexText(group)}}`;
+  });
+  return [latexRow(groups), rules.join(' '), labels];
+}
+
+const LATEX: Record<string, string> = {
+  '\\': '\\textbackslash{}',
+  '~': '\\textasciitilde{}',
+  '^': '\\textasciicircum{}',
+  '<': '\\textless{}',
+  '>': '\\textgreater{}',
+  '|': '\\textbar{}',
+  '"': "''",
+  '−': '$-$',
+  '–': '--',
+  '—': '---',
+  '·': '$\\cdot$',
+  '×': '$\\times$',
+  '±': '$\\pm$',
+  '≤': '$\\leq$',
+  '≥': '$\\geq$',
+  '≈': '$\\approx$',
+  '→': '$\\rightarrow$',
+  α: '$\\alpha$',
+  β: '$\\beta$',
+  ε: '$\\varepsilon$',
+  λ: '$\\lambda$',
+  μ: '$\\mu$',
+  σ: '$\\sigma$',
+  '…': '\\ldots{}',
+  '’': "'",
+  '‘': '`',
+  '“': '``',
+  '”': "''",
+  '\u00a0': '~',
+  '\u202f': '\\,',
+};
+
+/** Text as LaTeX prints it; a hyphen before a figure is a minus. */
+export function latexText(text: string): string {
+  return text
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/(?<![\w.])-(?=\.?\d)/g, '−')
+    .replace(/[#$%&_{}]|[^\w .,:;!?()[\]+*/=@'`-]/gu, (character) =>
+      '#$%&_{}'.includes(character) ? `\\${character}` : (LATEX[character] ?? character),
+    );
+}

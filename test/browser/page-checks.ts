@@ -1,0 +1,213 @@
+/** What every page must be for every reader, checked in the browser: its accessibility tree, its colours, its width. */
+import type { Browser, BrowserPage } from './chromium.js';
+
+interface AxNode {
+  ignored: boolean;
+  role?: { value: string };
+  name?: { value: string };
+  properties?: { name: string; value: { value: unknown } }[];
+}
+
+/** Roles that one can act upon, or that stand for what one cannot read. */
+const NAMED_ROLES = new Set([
+  ...[
+    'link',
+    'button',
+    'checkbox',
+    'radio',
+    'switch',
+    'slider',
+    'textbox',
+    'searchbox',
+    'combobox',
+    'listbox',
+  ],
+  ...[
+    'DisclosureTriangle',
+    'image',
+    'img',
+    'figure',
+    'table',
+    'navigation',
+    'region',
+    'graphics-document',
+    'graphics-symbol',
+  ],
+]);
+
+const propertyOf = ({ properties }: AxNode, name: string): unknown =>
+  properties?.find((property) => property.name === name)?.value.value;
+
+/** What is wrong with the tree that screen readers read: names, headings, landmarks. */
+export async function treeComplaints(page: BrowserPage): Promise<string[]> {
+  await page.send('Accessibility.enable');
+  const { nodes } = await page.send<{ nodes: AxNode[] }>('Accessibility.getFullAXTree');
+  const seen = nodes.filter(({ ignored }) => !ignored);
+  const roleOf = ({ role }: AxNode): string => role?.value ?? '';
+  const isNamed = ({ name }: AxNode): boolean => (name?.value ?? '').trim() !== '';
+  const nameless = seen
+    .filter((node) => NAMED_ROLES.has(roleOf(node)) || propertyOf(node, 'focusable') === true)
+    .filter((node) => !isNamed(node))
+    .map((node) => `no name: ${roleOf(node)}`);
+  const levels = seen
+    .filter((node) => roleOf(node) === 'heading')
+    .map((node) => Number(propertyOf(node, 'level')));
+  const headings = levels.flatMap((level, i) =>
+    i > 0 && level > levels[i - 1] + 1 ? [`heading ${level} follows ${levels[i - 1]}`] : [],
+  );
+  if (levels[0] !== 1 || levels.filter((level) => level === 1).length !== 1)
+    headings.push(`headings begin ${levels.slice(0, 3).join(', ')}: expected one of level 1, first`);
+  const mains = seen.filter((node) => roleOf(node) === 'main').length;
+  return [...nameless, ...headings, ...(mains === 1 ? [] : [`${mains} main landmarks`])];
+}
+
+/** Ids, references, headers of tables, language, title; scrolling by keyboard. */
+const DOCUMENT_AUDIT = `(() => {
+  const complaints = [];
+  const all = [...document.querySelectorAll('*')];
+  const ids = all.map((element) => element.id).filter(Boolean);
+  for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) complaints.push('two ids ' + id);
+  for (const element of all) {
+    for (const name of ['aria-labelledby', 'aria-describedby', 'aria-controls', 'for'])
+      for (const id of (element.getAttribute(name) ?? '').split(' ').filter(Boolean))
+        if (!document.getElementById(id)) complaints.push(name + ' refers to ' + id + ', which is not there');
+    const href = element.tagName === 'A' ? element.getAttribute('href') ?? '' : '';
+    if (href.length > 1 && href.startsWith('#') && !document.getElementById(href.slice(1))) complaints.push('dead link ' + href);
+    if (element.tagName === 'TH' && !element.scope) complaints.push('header without scope: ' + element.textContent);
+    if (element.tagName === 'TABLE' && !element.querySelector('th')) complaints.push('table without headers');
+    if (!element.checkVisibility() || element.scrollWidth <= element.clientWidth + 1) continue;
+    const isScroller = ['auto', 'scroll'].includes(getComputedStyle(element).overflowX);
+    if (isScroller && element.tabIndex < 0 && !element.querySelector('a, button, input, select, [tabindex]'))
+      complaints.push('scrolls only by mouse: ' + element.outerHTML.slice(0, 80));
+  }
+  if (!document.documentElement.lang) complaints.push('no language');
+  if (!document.title) complaints.push('no title');
+  return complaints.join('\\n');
+})()`;
+
+/** Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws. Alphas are blended. */
+const CONTRAST_AUDIT = `(() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const known = new Map();
+  const parse = (color) => {
+    if (!known.has(color)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+      known.set(color, [r, g, b, a / 255]);
+    }
+    return known.get(color);
+  };
+  const blend = ([r, g, b, a], under) => [r, g, b].map((x, i) => a * x + (1 - a) * under[i]);
+  const behind = (element) => {
+    if (!element) return matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+    const color = parse(getComputedStyle(element).backgroundColor);
+    return color[3] === 1 ? color.slice(0, 3) : blend(color, behind(element.parentElement));
+  };
+  const luminance = (color) => color
+    .map((x) => x / 255)
+    .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const contrast = (a, b) => {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const complaints = new Set();
+  const check = (element, color, wanted, what) => {
+    const under = behind(element);
+    const found = contrast(blend(parse(color), under), under);
+    if (found < wanted) complaints.add(found.toFixed(2) + ' instead of ' + wanted + ': ' + what + ' ' + color);
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const element = node.parentElement;
+    if (node.data.trim() === '' || ['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(element.tagName) || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const size = parseFloat(style.fontSize);
+    const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    check(element, element instanceof SVGElement ? style.fill : style.color, isLarge ? 3 : 4.5, 'text "' + node.data.trim().slice(0, 40) + '"');
+  }
+  for (const mark of document.querySelectorAll('svg [class*="role-mark"] path, svg [class*="role-mark"] line')) {
+    const { fill, stroke, opacity, fillOpacity } = getComputedStyle(mark);
+    if (opacity < 0.7 || fillOpacity < 0.7) continue; // a band around a line says what the line says
+    const color = [fill, stroke].find((paint) => paint !== 'none' && !paint.startsWith('url'));
+    if (color && parse(color)[3] > 0) check(mark, color, 3, 'mark');
+  }
+  return [...complaints].join('\\n');
+})()`;
+
+const OPEN_DETAILS = `document.querySelectorAll('details').forEach((details) => { details.open = true; })`;
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+/** Colours of everything in the page, all details opened, in light and dark. */
+export async function contrastComplaints(page: BrowserPage): Promise<string[]> {
+  await page.evaluate(OPEN_DETAILS);
+  const complaints: string[] = [];
+  for (const value of ['light', 'dark']) {
+    await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+    complaints.push(...lines(await page.evaluate(CONTRAST_AUDIT)).map((line) => `${value}: ${line}`));
+  }
+  await page.send('Emulation.setEmulatedMedia', { features: [] });
+  return complaints;
+}
+
+/** What sticks out of a window of 320 pixels, the width of a small telephone or of a page at 400 %. */
+export async function reflowComplaints(page: BrowserPage): Promise<string[]> {
+  await page.send('Emulation.setDeviceMetricsOverride', {
+    ...{ width: 320, height: 640, deviceScaleFactor: 1, mobile: false },
+  });
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+  const audit = lines(await page.evaluate(DOCUMENT_AUDIT));
+  await page.send('Emulation.clearDeviceMetricsOverride');
+  return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...audit];
+}
+
+/** All of these checks, for the page as it stands. Details are open afterwards. */
+export async function accessibilityComplaints(page: BrowserPage): Promise<string[]> {
+  return [
+    ...(await treeComplaints(page)),
+    ...lines(await page.evaluate(DOCUMENT_AUDIT)),
+    ...(await contrastComplaints(page)),
+    ...(await treeComplaints(page)),
+    ...(await reflowComplaints(page)),
+  ];
+}
+
+/** Milliseconds from opening a page to its first content on the screen. */
+export async function firstPaintMs(page: BrowserPage): Promise<number> {
+  return page.evaluate(`new Promise((resolve) => {
+    new PerformanceObserver((list) => {
+      const entry = list.getEntriesByName('first-contentful-paint')[0];
+      if (entry) resolve(entry.startTime);
+    }).observe({ type: 'paint', buffered: true });
+  })`);
+}
+
+/** Waits until every chart of a report is interactive. */
+export async function chartsDrawn(page: BrowserPage): Promise<void> {
+  await page.evaluate(`new Promise((resolve, reject) => {
+    const start = performance.now();
+    (function look() {
+      const count = (selector) => document.querySelectorAll(selector).length;
+      const missing = count('script[data-chart]') - count('.drawing .vega-embed svg');
+      if (missing === 0) resolve();
+      else if (performance.now() - start > 30000) reject(new Error(missing + ' charts are not drawn'));
+      else setTimeout(look, 20);
+    })();
+  })`);
+}
+
+/** All that is wrong with a report's file, with scripts and without: also what it asks for, and what it complains of. */
+export async function reportComplaints(browser: Browser, file: string): Promise<string[]> {
+  const complaints: string[] = [];
+  for (const withScripts of [true, false]) {
+    const page = await browser.newPage();
+    await page.send('Emulation.setScriptExecutionDisabled', { value: !withScripts });
+    await page.open(file);
+    if (withScripts) await chartsDrawn(page);
+    const found = [...page.complaints, ...page.requests, ...(await accessibilityComplaints(page))];
+    complaints.push(...found.map((line) => `${withScripts ? 'with' : 'without'} scripts: ${line}`));
+  }
+  return complaints;
+}

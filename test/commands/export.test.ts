@@ -1,0 +1,114 @@
+/** Charts and tables of a page as files, PDF and PNG by a real Chromium. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runExport, type ExportSettings } from '../../lib/commands/export.js';
+import { findChromium } from '../../lib/report/browser.js';
+import { emChart } from '../../lib/report/charts.js';
+import { reportHtml } from '../../lib/report/html.js';
+import { pageHtml } from '../../lib/report/page.js';
+import { readArtefacts } from '../../lib/report/publication.js';
+import { tableOf } from '../../lib/report/frame.js';
+import { notebookOf } from '../notebook/notebooks.js';
+import { shown, syntheticSummary } from '../report/fixtures.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'export-'));
+const reports = path.join(folder, 'reports');
+const chart = emChart(syntheticSummary());
+const table = tableOf('Shares & </script> in %', [{ Method: 'A_1', 'Time · ms': 2 }]);
+const out = path.join(folder, 'out');
+const settings: ExportSettings = {
+  out,
+  reports,
+  format: ['csv', 'tex', 'md', 'json', 'svg'],
+  log: () => undefined,
+};
+const read = (...parts: string[]): string => readFileSync(path.join(out, ...parts), 'utf8');
+
+beforeAll(async () => {
+  mkdirSync(reports);
+  const cells = [await shown('figures', chart, table), await shown('table', table)];
+  writeFileSync(path.join(reports, 'main.html'), reportHtml(notebookOf(...cells)).html);
+  writeFileSync(
+    path.join(reports, 'index.html'),
+    pageHtml({ title: 'T', description: 'D', body: '<p>x</p>' }),
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('readArtefacts', () => {
+  it('finds what the page shows, whatever is in its texts', () => {
+    const artefacts = readArtefacts(readFileSync(path.join(reports, 'main.html'), 'utf8'));
+    expect(artefacts.map(({ kind, name }) => [kind, name])).toEqual([
+      ['chart', 'figures-1'],
+      ['table', 'figures-2'],
+      ['table', 'table'],
+    ]);
+    expect(artefacts[0]).toMatchObject({ spec: chart.spec });
+    expect(artefacts[1]).toMatchObject({
+      cells: { caption: table.caption, columns: ['Method', 'Time · ms'], rows: [['A_1', '2']] },
+    });
+  });
+});
+
+describe('runExport', () => {
+  it('writes every chart and table in the formats that it has', async () => {
+    await runExport(['all'], settings);
+    expect(readdirSync(out)).toEqual(['main']);
+    expect(readdirSync(path.join(out, 'main')).sort()).toEqual([
+      ...['figures-1.csv', 'figures-1.svg', 'figures-1.vl.json'],
+      ...['figures-2.csv', 'figures-2.md', 'figures-2.tex', 'table.csv', 'table.md', 'table.tex'],
+    ]);
+    expect(read('main', 'table.tex')).toContain(
+      '\\caption{Shares \\& \\textless{}/script\\textgreater{} in \\%}',
+    );
+    expect(read('main', 'table.tex')).toContain('\\label{tab:table}');
+    expect(JSON.parse(read('main', 'figures-1.vl.json'))).toEqual(chart.spec);
+    expect(read('main', 'figures-1.svg')).toContain(chart.title);
+    const { values } = chart.spec.data as { values: object[] };
+    expect(read('main', 'figures-1.csv').trim().split('\r\n')).toHaveLength(values.length + 1);
+  });
+
+  it('takes files and names, and says what it wrote', async () => {
+    const log = vi.fn<(line: string) => void>();
+    const file = path.join(reports, 'main.html');
+    const written = await runExport([file, 'main'], { ...settings, format: ['md'], log });
+    expect(written).toHaveLength(4);
+    expect(log.mock.calls[0][0]).toMatch(/^main: 2 files of 3 charts and tables in /);
+  });
+
+  it('refuses reports that are not there or hold nothing', async () => {
+    await expect(runExport(['nothing'], settings)).rejects.toThrow('Expected a report nothing, but there is');
+    await expect(runExport(['index'], settings)).rejects.toThrow('but it has none');
+    const empty = { ...settings, reports: path.join(folder, 'nowhere') };
+    await expect(runExport(['all'], empty)).rejects.toThrow('but found none. Run "npm start"');
+  });
+});
+
+describe.skipIf(!findChromium())('runExport with Chromium', () => {
+  it('draws PDF of one page and PNG in the size of the chart', async () => {
+    const target = path.join(folder, 'pictures');
+    await runExport(['main'], { ...settings, out: target, format: ['pdf', 'png', 'svg'] });
+    const file = (ending: string): string => path.join(target, 'main', `figures-1.${ending}`);
+    const [, width, height] = / width="(\d+)" height="(\d+)"/
+      .exec(readFileSync(file('svg'), 'utf8'))!
+      .map(Number);
+    const pdf = readFileSync(file('pdf'), 'latin1');
+    expect(pdf.match(/\/Type ?\/Page\b/g)).toHaveLength(1);
+    const box = /\/MediaBox ?\[0 0 ([\d.]+) ([\d.]+)\]/.exec(pdf)!.slice(1).map(Number);
+    expect(Math.abs(box[0] - 0.75 * width)).toBeLessThan(1.5); // 96 pixels, 72 points an inch
+    expect(Math.abs(box[1] - 0.75 * height)).toBeLessThan(1.5);
+    const png = readFileSync(file('png'));
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([3 * width, 3 * height]);
+    expect(existsSync(file('csv'))).toBe(false);
+  }, 180_000);
+});

@@ -1,0 +1,76 @@
+/** The notebooks in the repository: valid, formatted, without outputs that could be stale, without functions. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as prettier from 'prettier';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { codeCells, linesOf, readNotebook, textOf, type Notebook } from '../../lib/notebook/nbformat.js';
+
+const MAX_LINES = 10;
+const folder = fileURLToPath(new URL('../../notebooks/', import.meta.url));
+const files = readdirSync(folder).filter((name) => name.endsWith('.ipynb'));
+
+/** Functions and classes that a cell gives a name; a short arrow function may be handed to a call. */
+function definitionsIn(source: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const isInline = ts.isArrowFunction(node) && !ts.isBlock(node.body) && ts.isCallExpression(node.parent);
+    if ((ts.isFunctionLike(node) || ts.isClassLike(node)) && !isInline) found.push(node.getText());
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('cell.ts', source, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+describe('definitionsIn', () => {
+  it('finds named functions of every kind, but not what is handed to a call', () => {
+    for (const source of ['function f() {}', 'const f = () => 1;', 'class A {}', 'const o = { m() {} };'])
+      expect(definitionsIn(source)).not.toEqual([]);
+    expect(definitionsIn('xs.map((x) => { return x; });')).not.toEqual([]);
+    expect(definitionsIn('for (const x of xs.filter((y) => y > 0)) await ps.display(x);')).toEqual([]);
+  });
+});
+
+describe.each(files)('%s', (name) => {
+  const file = path.join(folder, name);
+  const text = readFileSync(file, 'utf8');
+  const notebook = readNotebook(file);
+  const sources = codeCells(notebook).map(({ source }) => textOf(source));
+
+  it('is of nbformat 4.5, with cell ids, written as Jupyter and the runner write it', () => {
+    const raw = JSON.parse(text) as Notebook;
+    expect([raw.nbformat, raw.nbformat_minor]).toEqual([4, 5]);
+    for (const { id, source } of raw.cells) {
+      expect(id).toBeDefined();
+      expect(source).toEqual(linesOf(textOf(source)));
+    }
+    expect(text).toBe(`${JSON.stringify(raw, null, 1)}\n`);
+    expect(raw.metadata.kernelspec?.name).toBe('tslab');
+  });
+
+  it('has formatted code', async () => {
+    const options = await prettier.resolveConfig(file);
+    for (const source of sources)
+      expect(`${source}\n`).toBe(await prettier.format(source, { ...options, parser: 'typescript' }));
+  });
+
+  it('stores no outputs, so that none is stale', () => {
+    for (const cell of codeCells(notebook)) expect([cell.outputs, cell.execution_count]).toEqual([[], null]);
+  });
+
+  it(`has cells of at most ${MAX_LINES} lines that define no function`, () => {
+    for (const source of sources) {
+      expect(definitionsIn(source)).toEqual([]);
+      expect(source.split('\n').length).toBeLessThanOrEqual(MAX_LINES);
+    }
+  });
+
+  it('begins with a title and what it is about, and names its parameters', () => {
+    const [first] = notebook.cells;
+    expect(first.cell_type).toBe('markdown');
+    expect(textOf(first.source)).toMatch(/^# .+\n\n\S/);
+    const tagged = notebook.cells.filter(({ metadata }) => metadata.tags?.includes('parameters'));
+    expect(tagged.length).toBeLessThanOrEqual(1);
+  });
+});
