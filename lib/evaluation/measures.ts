@@ -8,11 +8,11 @@ export interface Measure {
   /** Its name in tidy rows. */
   metric: string;
   /** One answer's share in the figure, or in its numerator. */
-  of(answer: QuestionResult): number;
+  of: (answer: QuestionResult) => number;
   /** One answer's share in the denominator; by default every answer counts once, which makes a mean. */
-  per?(answer: QuestionResult): number;
+  per?: (answer: QuestionResult) => number;
   /** The questions that it is about; others do not count. Default: all. */
-  among?(question: QuestionKey): boolean;
+  among?: (question: QuestionKey) => boolean;
   /** Subsets for which it is given; default all. */
   subsets?: readonly string[];
   /** Whether two methods are compared by their ratio as well: counts and times are, shares usually are not. */

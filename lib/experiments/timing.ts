@@ -26,7 +26,7 @@ export async function comparableSeconds<T extends TimedRun>(
   const isAllHere = runs.every(({ isRecorded }) => !isRecorded);
   const timed = isAllHere
     ? [...runs]
-    : await Promise.all(runs.map((run) => (run.isRecorded ? run : recordOf(run))));
+    : await Promise.all(runs.map(async (run) => (run.isRecorded ? run : recordOf(run))));
   const records = timed.filter((record) => record !== null);
   const backends = [...new Set(records.map(({ backend }) => backend))];
   if (records.length === runs.length && backends.length === 1 && records.every(isTimed)) {

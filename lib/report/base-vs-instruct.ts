@@ -1,5 +1,4 @@
 /** The report on the two starts: end results, and the course of training (Figure 5). */
-import type { Interval } from '../evaluation/bootstrap.js';
 import { readEvaluation, type CurvePoint } from '../evaluation/load.js';
 import { MAIN_MEASURES, RESPONSE_TOKENS } from '../evaluation/measures.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
@@ -171,8 +170,7 @@ export function dynamicsTable({ curves }: Pick<BaseVsInstruct, 'curves'>): Table
     return [...names].map((name) => {
       const [method, start] = JSON.parse(name) as [string, string];
       const own = bands.filter((band) => band.method === method && band.start === start);
-      const text = (band: (typeof own)[number]): string =>
-        intervalText({ ...band, value: band.mean } as Interval);
+      const text = (band: (typeof own)[number]): string => intervalText({ ...band, value: band.mean });
       return {
         ...{ Metric: curveTitle(metric)[0], Method: methodTitle(method), Start: start },
         ...{ 'first tenth [seeds]': text(own[0]), 'last tenth [seeds]': text(own[own.length - 1]) },
