@@ -18,7 +18,7 @@ import {
   type World,
 } from './world.js';
 
-export const EVALUATION_BATCH_SIZE = 128;
+export const EVALUATION_BATCH_SIZE = 64;
 
 export interface EvaluationRecord {
   run: PolicyRun;
