@@ -51,7 +51,8 @@ describe('chartOf', () => {
       .map(String)
       .filter((file) => file.endsWith('.ts'))
       .filter((file) => /kind: 'chart',/.test(readFileSync(new URL(file, folder), 'utf8')));
-    expect(makers).toEqual(['report/chart.ts']);
+    // publication.ts reads charts back from a page.
+    expect(makers.sort()).toEqual(['report/chart.ts', 'report/publication.ts']);
   });
 });
 
