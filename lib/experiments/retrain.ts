@@ -41,7 +41,10 @@ export async function estimateRetraining(): Promise<number> {
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']),
   );
   const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
-  return sum(await Promise.all(starts)) + sum(await Promise.all(runs)) / NUM_PROCESSES;
+  // A run that has no metrics yet counts as much as the mean of those that have.
+  const known = (await Promise.all(runs)).filter((seconds) => seconds > 0);
+  const ofRuns = known.length === 0 ? 0 : (sum(known) / known.length) * runs.length;
+  return sum(await Promise.all(starts)) + ofRuns / NUM_PROCESSES;
 }
 
 interface RetrainOptions {

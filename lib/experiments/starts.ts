@@ -15,13 +15,8 @@ import { createTokenizer } from '../text/tokenizer.js';
 import { startGradientWorker } from '../training/gradient-worker.js';
 import { runWarmUp, totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
 import type { SupervisedStep } from '../training/supervised.js';
-import {
-  EMPTY_MIX,
-  TAG_TOKENS,
-  tokenizerLines,
-  trainingPassages,
-  type WarmUpOptions,
-} from '../training/warm-up.js';
+import { TAG_TOKENS, tokenizerLines } from '../training/tokenizer-text.js';
+import { EMPTY_MIX, trainingPassages, type WarmUpOptions } from '../training/warm-up.js';
 import { writeStartCard } from './model-card.js';
 import { CHECKPOINTS, startFolder, type World } from './world.js';
 

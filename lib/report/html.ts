@@ -1,4 +1,5 @@
 /** A notebook with outputs as one self-contained HTML file. */
+import { stripVTControlCharacters } from 'node:util';
 import { textOf, type Cell, type CellOutput, type CodeCell, type Notebook } from '../notebook/nbformat.js';
 import { escapeHtml, type TableCells } from './cells.js';
 import { citationHtml } from './citation.js';
@@ -83,10 +84,10 @@ function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
 
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream') {
-    return `<pre class="${output.name}">${escapeHtml(plain(textOf(output.text)))}</pre>`;
+    return `<pre class="${output.name}">${escapeHtml(stripVTControlCharacters(textOf(output.text)))}</pre>`;
   }
   if (output.output_type === 'error') {
-    return `<pre class="stderr">${escapeHtml(plain(output.traceback.join('\n') || output.evalue))}</pre>`;
+    return `<pre class="stderr">${escapeHtml(stripVTControlCharacters(output.traceback.join('\n') || output.evalue))}</pre>`;
   }
   return bundleHtml(output.data, name, rendering);
 }
@@ -108,13 +109,7 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     const alt = escapeHtml(text(MIME.text) ?? '');
     return `<img alt="${alt}" src="data:image/png;base64,${escapeHtml(text('image/png')!.trim())}">`;
   }
-  return `<pre>${escapeHtml(plain(text(MIME.text) ?? ''))}</pre>`;
-}
-
-/** Terminal colours taken out. */
-function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/\u001b\[[0-9;]*m/g, '');
+  return `<pre>${escapeHtml(stripVTControlCharacters(text(MIME.text) ?? ''))}</pre>`;
 }
 
 /** The last tidy table shown: that of the results which the page is about. */

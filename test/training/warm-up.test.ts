@@ -4,10 +4,9 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { checkFormat } from '../../lib/text/tags.js';
 import type { Sequence } from '../../lib/training/sequences.js';
+import { TAG_TOKENS, tokenizerLines } from '../../lib/training/tokenizer-text.js';
 import {
   createWarmUpSampler,
-  TAG_TOKENS,
-  tokenizerLines,
   trainingPassages,
   EMPTY_MIX,
   type WarmUpMix,
