@@ -152,6 +152,15 @@ export const RECIPES: Record<StartName, Recipe> = {
         warmupSteps: 0,
         options: TRANSCRIPTS,
       },
+      {
+        // Once more from a high learning rate, until whole transcripts come out right under the drill prompt; with more of
+        // the sequential habit, for a start that is to be trained towards either method.
+        steps: 1400,
+        learningRate: 1.6e-3,
+        finalLearningRate: 5e-5,
+        warmupSteps: 30,
+        options: { ...TRANSCRIPTS, mix: { ...TRANSCRIPTS.mix, sequentialHabit: 0.1 } },
+      },
     ],
   },
   instruct: {

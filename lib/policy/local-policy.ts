@@ -11,6 +11,7 @@ import {
   joinBlocks,
   logitsOf,
   MASKED,
+  packBlockRows,
   rotaryTable,
   type CacheBlock,
   type RotaryTable,
@@ -36,6 +37,10 @@ interface PrefixCache {
   rows: number[][];
   block: CacheBlock;
 }
+
+/** Of each row of a bias (B, L), the columns that are no padding. */
+const realColumns = (bias: readonly (readonly number[])[]): number[][] =>
+  bias.map((row) => row.flatMap((value, column) => (value === 0 ? [column] : [])));
 
 /** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
 export class LocalPolicy implements Policy {
@@ -86,7 +91,7 @@ export class LocalPolicy implements Policy {
       position: c.length,
       finish: null,
     }));
-    let past: CacheBlock | null = this.takePrefix(contexts);
+    let past: CacheBlock | null = await this.takePrefix(contexts);
     const logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
     const stretches = await this.decode(rows, logits, past!, { ...options, maxNewTokens }, isStop);
     this.keepPrefix(contexts, rows, past!, stretches);
@@ -98,8 +103,11 @@ export class LocalPolicy implements Policy {
     }));
   }
 
-  /** Cached rows that the contexts extend, reordered to match them; null when any context extends none. */
-  private takePrefix(contexts: readonly (readonly number[])[]): CacheBlock | null {
+  /**
+   * Cached rows that the contexts extend, reordered to match them and without the padding that grew between their turns;
+   * null when any context extends none.
+   */
+  private async takePrefix(contexts: readonly (readonly number[])[]): Promise<CacheBlock | null> {
     const cache = this.cache;
     this.cache = null;
     if (!cache) return null;
@@ -121,11 +129,11 @@ export class LocalPolicy implements Policy {
       return null;
     }
     this.cachedLengths = matches.map((row) => cache.rows[row].length);
-    const isSame = matches.length === cache.rows.length && matches.every((row, i) => row === i);
-    if (isSame) return cache.block;
-    const selected = copyBlockRows([cache.block], matches, this.config.numKeyValueHeads);
+    const columns = realColumns(await cache.block.bias.array());
+    const chosen = matches.map((row) => ({ row, columns: columns[row] }));
+    const packed = packBlockRows(cache.block, chosen, this.config.numKeyValueHeads);
     disposeBlock(cache.block);
-    return selected;
+    return packed;
   }
 
   private cachedLengths: number[] = [];
@@ -234,16 +242,17 @@ export class LocalPolicy implements Policy {
     const values = (await logits.data()) as Float32Array;
     logits.dispose();
     const vocabularySize = this.config.vocabSize;
-    active.forEach((i, place) => {
+    for (const [place, i] of active.entries()) {
       const row = rows[i];
-      if (row.finish) return;
+      if (row.finish) continue;
       const rowLogits = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
       const { tokenId, logProb } = sampleToken(rowLogits, options, options.randoms[i]);
       row.generated.push(tokenId);
       row.logProbs.push(logProb);
       row.position++;
       if (isStop(row.generated)) row.finish = 'stop';
-    });
+      await options.onToken?.({ row: i, tokenId, logProb });
+    }
   }
 
   /** Tells whether the last token completes a stop text or ends the sequence. */

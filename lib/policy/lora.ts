@@ -114,6 +114,20 @@ export function mergePeftArrays(
   });
 }
 
+/**
+ * Rank and alpha out of PEFT's `adapter_config.json`.
+ * @throws Error when they are no numbers
+ */
+export function parsePeftConfig(json: unknown): LoraOptions {
+  const { r: rank, lora_alpha: alpha } = (json ?? {}) as Record<string, unknown>;
+  if (typeof rank !== 'number' || typeof alpha !== 'number') {
+    throw new Error(
+      `Expected an adapter_config.json with numbers r and lora_alpha, but got ${String(rank)} and ${String(alpha)}.`,
+    );
+  }
+  return { rank, alpha };
+}
+
 /** PEFT's `adapter_config.json`. */
 export function peftConfig({ rank, alpha }: LoraOptions, baseModel: string): Record<string, unknown> {
   return {

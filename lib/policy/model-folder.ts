@@ -1,18 +1,12 @@
 /** Models as Hugging Face folders: `config.json`, `tokenizer.json`, `model.safetensors`. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
-import { parseModelConfig, toHuggingFaceConfig, type ModelConfig } from './model-config.js';
+import { toHuggingFaceConfig } from './model-config.js';
+import { createModel, type Model } from './model.js';
 import { parseSafetensors, printSafetensors, type NamedArray, type StorageType } from './safetensors.js';
-import { arraysFromWeights, weightsFromArrays, type Weights } from './weights.js';
+import { arraysFromWeights } from './weights.js';
 
-export interface Model {
-  config: ModelConfig;
-  tokenizer: Tokenizer;
-  tokenizerJson: object;
-  /** The caller disposes of these. */
-  weights: Weights;
-}
+export type { Model } from './model.js';
 
 /** Writes a file aside and renames it, so that a reader never sees half of it. */
 export async function writeFileSafely(path: string, content: string | Uint8Array): Promise<void> {
@@ -51,15 +45,11 @@ export async function readSafetensors(path: string): Promise<Map<string, NamedAr
  * @throws Error naming the file that is missing or does not fit
  */
 export async function loadModel(folder: string): Promise<Model> {
-  const config = parseModelConfig(await readJson(join(folder, 'config.json')));
-  const tokenizerJson = (await readJson(join(folder, 'tokenizer.json'))) as object;
-  const arrays = await readSafetensors(join(folder, 'model.safetensors'));
-  return {
-    config,
-    tokenizerJson,
-    tokenizer: createTokenizer(tokenizerJson),
-    weights: weightsFromArrays(arrays, config),
-  };
+  return createModel({
+    config: await readJson(join(folder, 'config.json')),
+    tokenizer: (await readJson(join(folder, 'tokenizer.json'))) as object,
+    arrays: await readSafetensors(join(folder, 'model.safetensors')),
+  });
 }
 
 /** Writes a folder that `transformers` loads too. */

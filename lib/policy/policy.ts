@@ -1,6 +1,15 @@
 import type { Random } from '../random.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
+/** A token as soon as it is sampled. */
+export interface SampledToken {
+  /** The context that it continues, counted from 0. */
+  row: number;
+  tokenId: number;
+  /** Nats, as in {@link Generation}. */
+  logProb: number;
+}
+
 export interface SamplingOptions {
   /** 0 is greedy. */
   temperature: number;
@@ -12,6 +21,8 @@ export interface SamplingOptions {
   stop: readonly string[];
   /** One generator a row, so that a row's tokens do not depend on its neighbours. */
   randoms: readonly Random[];
+  /** Called with every token in turn; the next one waits for what it returns. */
+  onToken?: (token: SampledToken) => void | Promise<void>;
 }
 
 export interface Generation {

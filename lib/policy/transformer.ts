@@ -223,6 +223,40 @@ export function copyBlockRows(
   });
 }
 
+/** Which cached row a new one takes, and which of its columns. */
+export interface RowColumns {
+  row: number;
+  columns: readonly number[];
+}
+
+/** Chosen columns of chosen rows side by side, as a new block with padding only at the ends; the old one stays. */
+export function packBlockRows(block: CacheBlock, chosen: readonly RowColumns[], kvHeads: number): CacheBlock {
+  const length = Math.max(...chosen.map(({ columns }) => columns.length));
+  const oldLength = block.bias.shape[1];
+  const indices = new Int32Array(chosen.length * kvHeads * length);
+  const bias = new Float32Array(chosen.length * length).fill(MASKED);
+  chosen.forEach(({ row, columns }, i) => {
+    bias.fill(0, i * length, i * length + columns.length);
+    for (let head = 0; head < kvHeads; head++) {
+      const from = (row * kvHeads + head) * oldLength;
+      const to = (i * kvHeads + head) * length;
+      columns.forEach((column, t) => (indices[to + t] = from + column));
+    }
+  });
+  return tf.tidy(() => {
+    const index = tf.tensor1d(indices, 'int32');
+    const pack = (x: tf.Tensor3D): tf.Tensor3D => {
+      const headDim = x.shape[2];
+      const picked = tf.gather(tf.reshape(x, [-1, headDim]), index);
+      return tf.reshape(picked, [chosen.length * kvHeads, length, headDim]);
+    };
+    return {
+      bias: tf.tensor2d(bias, [chosen.length, length]),
+      layers: block.layers.map(({ k, v }) => ({ k: pack(k), v: pack(v) })),
+    };
+  });
+}
+
 /** A block of some rows spread over `numRows` rows, the others padding; disposes of the old one. */
 export function expandBlockRows(
   block: CacheBlock,
