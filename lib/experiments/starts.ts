@@ -168,7 +168,7 @@ export const RECIPES: Record<StartName, Recipe> = {
     stages: [
       {
         // More practice, with the first demonstrations.
-        steps: 550,
+        steps: 600,
         learningRate: 1.6e-3,
         finalLearningRate: 4e-4,
         warmupSteps: 30,
@@ -180,7 +180,8 @@ export const RECIPES: Record<StartName, Recipe> = {
           recapWeight: 3,
           mix: {
             ...EMPTY_MIX,
-            words: 0.01,
+            repeat: 0.03,
+            words: 0.05,
             read: 0.2,
             copy: 0.04,
             verdict: 0.13,
