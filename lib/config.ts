@@ -25,6 +25,11 @@ export const rolloutSchema = z.strictObject({
   maxNewTokens: count.default(128),
   topP: share.default(1),
   retrievalTimeoutMs: count.default(10_000),
+  /**
+   * Tokens kept free for every later search turn: passages of the lowest ranks that would take them are left out. Without it
+   * all are shown, and a full context ends the rollout; the paper cuts what a turn brings at 500 tokens (App. A.4).
+   */
+  reservePerTurn: count.optional(),
 });
 
 export const rewardsSchema = z.strictObject({
@@ -37,10 +42,10 @@ export const rewardsSchema = z.strictObject({
 
 /** Shares of the training questions, by what there is to learn from them; hybrids are left out, as HotpotQA has none. */
 export const questionMixSchema = z.strictObject({
-  singleHop: share.default(0.1),
-  sequential: share.default(0.2),
+  singleHop: share.default(0.15),
+  sequential: share.default(0.3),
   /** Comparisons of 2, 3, 4 and 5 entities. */
-  comparisons: z.tuple([share, share, share, share]).default([0.25, 0.2, 0.15, 0.1]),
+  comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
 });
 
 export const grpoSchema = z.strictObject({
@@ -49,7 +54,7 @@ export const grpoSchema = z.strictObject({
   /** G: 5 in Search-R1's GRPO script. */
   groupSize: z.int().min(2).default(8),
   miniBatches: count.default(2),
-  learningRate: positive.default(5e-4),
+  learningRate: positive.default(2e-4),
   warmupSteps: z.int().min(0).default(5),
   /** App. A.4. */
   clip: positive.default(0.2),

@@ -29,6 +29,8 @@ interface Planned extends ExperimentState {
   name: string;
   experiment: Experiment;
   isWanted: boolean;
+  /** What is to be done, where it is wanted and the experiment says it. */
+  work: string;
   /** About how long it takes; 0 where it is not wanted. */
   seconds: number;
 }
@@ -50,14 +52,15 @@ async function planOf(name: string, options: RunOptions): Promise<Planned[]> {
     const state = await experimentState(one, experiment, out);
     const isWanted = force || !state.isDone;
     const seconds = isWanted ? await experiment.estimateSeconds() : 0;
-    plan.push({ ...state, name: one, experiment, isWanted, seconds });
+    const work = isWanted ? ((await experiment.plan?.()) ?? '') : '';
+    plan.push({ ...state, name: one, experiment, isWanted, work, seconds });
   }
   return plan;
 }
 
-function describePlan({ name, experiment, isWanted, seconds, hash }: Planned): string {
-  const state = isWanted ? `about ${describeDuration(seconds)}` : `is there (hash ${hash})`;
-  return `${name}: ${experiment.title}: ${state}`;
+function describePlan({ name, experiment, isWanted, work, seconds, hash }: Planned): string {
+  if (!isWanted) return `${name}: ${experiment.title}: is there (hash ${hash})`;
+  return `${name}: ${experiment.title}: ${work && `${work}, `}about ${describeDuration(seconds)}`;
 }
 
 /**

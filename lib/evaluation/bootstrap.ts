@@ -7,7 +7,7 @@
  *   run of every method, so that contrasts are paired by question and its difficulty cancels.
  * - **Seeds** are drawn with replacement, for each method and start independently: runs of two methods with the same
  *   seed number share nothing that would make them a pair, and where they do (one set of weights under two prompts)
- *   treating them as independent widens the interval. Drawing rows and columns independently is Owen's pigeonhole
+ *   treating them as independent widens the interval, unless the caller says so. Drawing rows and columns independently is Owen's pigeonhole
  *   bootstrap (Annals of Applied Statistics 1(2), 2007): a little too wide in the part that both share.
  * - **Starts** are fixed: `all` starts is their plain mean, with the same drawn questions.
  * - The interval spans the 2.5th to the 97.5th percentile of the resampled figure.
@@ -40,6 +40,8 @@ export interface BootstrapOptions {
   random: Random;
   /** Default 2,000. */
   resamples?: number;
+  /** Names the weights behind a method: methods of one name draw the same seeds. Default: every method has its own. */
+  weightsOf?: (method: string) => string;
 }
 
 /** The strata: which question belongs to which, and how many there are. */
@@ -61,11 +63,11 @@ export function strataBy(keys: readonly string[]): Strata {
 
 /** Draws all resamples at once and returns what computes estimates from them. */
 export function createBootstrap(table: ScoreTable, strata: Strata, options: BootstrapOptions): Bootstrap {
-  const resamples = options.resamples ?? 2000;
+  const { resamples = 2000, weightsOf = (method) => method } = options;
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
   const seedCounts = new Map<string, Uint16Array[]>();
   const countsOf = (group: Omit<Run, 'seed'>, size: number): Uint16Array[] => {
-    const name = `${group.method}/${group.start}`;
+    const name = `${weightsOf(group.method)}/${group.start}`;
     const random = options.random.fork(`seeds/${name}`);
     if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(size, resamples, random));
     return seedCounts.get(name)!;
@@ -125,7 +127,7 @@ function weightsOfStrata(weights: Float64Array, strata: Strata): Float64Array {
 function resampledSums(
   table: ScoreTable,
   strata: Strata,
-  { resamples, random }: Required<BootstrapOptions>,
+  { resamples, random }: Required<Pick<BootstrapOptions, 'resamples' | 'random'>>,
 ): Float64Array {
   const columns = table.runs.length * table.columns.length;
   const sums = new Float64Array(strata.count * columns * resamples);

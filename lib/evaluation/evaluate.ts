@@ -59,8 +59,8 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   };
 }
 
-/** Questions of like shape side by side, so that rows of a batch end together. */
-function batchesOf(questions: readonly Question[], batchSize: number): number[][] {
+/** Questions of like shape side by side, so that rows of a batch end together; a list of places in `questions` each. */
+export function batchesOf(questions: readonly Question[], batchSize: number): number[][] {
   const sizeOf = ({ metadata }: Question): number => {
     const graph = metadata.graph ?? [];
     return 10 * graphDepth(graph) + graph.length;

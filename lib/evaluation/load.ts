@@ -7,7 +7,8 @@ import { summariseResults, type Provenance, type SummaryOptions, type TidyResult
 
 const count = z.number().int().nonnegative();
 const share = z.number().min(0).max(1);
-const resultSchema: z.ZodType<QuestionResult> = z.object({
+/** One line of `results.jsonl`. */
+export const questionResultSchema: z.ZodType<QuestionResult> = z.object({
   questionId: z.string().min(1),
   method: z.string().min(1),
   start: z.enum(['base', 'instruct']),
@@ -75,7 +76,7 @@ export function readEvaluation(folder: string): Evaluation {
       `Expected ${file('results.jsonl')} to exist, but it does not. Run "npx parallelsearch evaluate" first.`,
     );
   }
-  const questions = readJsonLines(file('results.jsonl'), resultSchema);
+  const questions = readJsonLines(file('results.jsonl'), questionResultSchema);
   const curves = existsSync(file('curves.jsonl')) ? readJsonLines(file('curves.jsonl'), curveSchema) : [];
   const provenance = provenanceSchema.parse(JSON.parse(readFileSync(file('provenance.json'), 'utf8')));
   return { questions, curves, provenance };

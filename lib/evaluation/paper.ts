@@ -25,6 +25,7 @@ const paperSchema = z.looseObject({
   }),
   table3_parallel: subsetTable,
   table4_lambda_ablation: z.looseObject({
+    columns: z.array(z.string()),
     rows: z.array(z.looseObject({ lambda_d: z.number(), lambda_s: z.number() })),
   }),
   /** Questions of each data set. */

@@ -67,12 +67,18 @@ export interface SummaryOptions {
   measures?: readonly Measure[];
   /** For which selections; default: all that hold a question. */
   selects?: (selection: Selection) => boolean;
+  /** Which methods are compared; default: those of the main report. */
+  pairs?: readonly MethodPair[];
+  /** Names the weights behind a method; methods of one name draw the same seeds. Default: every method has its own. */
+  weightsOf?: (method: string) => string;
   /** Whether each method's starts are compared with each other as well. */
   comparesStarts?: boolean;
 }
 
 /** Who is compared with whom. */
-const PAIRS: readonly [method: string, against: string][] = [
+export type MethodPair = readonly [method: string, against: string];
+
+const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
@@ -115,13 +121,15 @@ export function summariseResults(
 ): TidyResults {
   const context = createContext(results, options);
   const rows = context.groups.flatMap((group) => groupRows(context, group));
-  const contrasts = PAIRS.flatMap(([method, against]) => methodContrasts(context, method, against));
+  const contrasts = (options.pairs ?? PAIRS).flatMap(([method, against]) =>
+    methodContrasts(context, method, against),
+  );
   if (options.comparesStarts) contrasts.push(...startContrasts(context));
   return { rows, contrasts, provenance: options.provenance ?? {} };
 }
 
 function createContext(results: readonly QuestionResult[], options: SummaryOptions): Context {
-  const { measures = MAIN_MEASURES, selects = () => true } = options;
+  const { measures = MAIN_MEASURES, selects = () => true, resamples, weightsOf } = options;
   const table = scoreTable(results, quantitiesOf(measures));
   const strata = strataBy(
     table.questions.map(
@@ -130,7 +138,7 @@ function createContext(results: readonly QuestionResult[], options: SummaryOptio
     ),
   );
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
-  const bootstrap = createBootstrap(table, strata, { random, resamples: options.resamples });
+  const bootstrap = createBootstrap(table, strata, { random, resamples, weightsOf });
   const cells = selectionsOf(table.questions)
     .filter(selects)
     .map((selection) => ({ selection, weights: selectionWeights(table.questions, selection) }));

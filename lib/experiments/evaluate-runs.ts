@@ -6,6 +6,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { configHash } from '../config.js';
+import type { Measurement } from '../evaluation/evaluate.js';
 import type { CurvePoint } from '../evaluation/load.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { packagePath } from '../paths.js';
@@ -16,11 +17,13 @@ import {
   EVALUATION_BATCH_SIZE,
   evaluationHash,
   type EvaluationRecord,
+  readPart,
   readRecord,
   writeRecord,
 } from './evaluation-run.js';
-import { startEvaluationWorker, type EvaluationJob } from './evaluation-worker.js';
+import { startEvaluationWorker } from './evaluation-worker.js';
 import { commitOf } from './provenance.js';
+import { workSideBySide } from './renewed-worker.js';
 import { comparableSeconds } from './timing.js';
 import { adapterFolder, runName, type PolicyRun } from './world.js';
 
@@ -29,7 +32,7 @@ export const SEEDS = [1, 2, 3];
 /** Results that are kept beside the weights, for machines that have not the time. */
 export const RECORDED = packagePath('data', 'results');
 /** Results of this machine. */
-const EVALUATED = packagePath('runs', 'evaluation', 'records');
+export const EVALUATED = packagePath('runs', 'evaluation', 'records');
 const NUM_WORKERS = 2;
 
 export interface EvaluateRunsOptions {
@@ -38,82 +41,77 @@ export interface EvaluateRunsOptions {
   folder: string;
   /** Where each run's record is kept; experiments that share runs share it. */
   records?: string;
-  /** Seconds after which no run is started whose recorded result can stand in; Infinity evaluates all. */
+  /** Seconds after which recorded results stand in for what is not answered yet; Infinity evaluates all. */
   budgetSeconds: number;
+  signal?: AbortSignal;
+  /** Instead of a bar on stderr. @param fraction of all that is done */
+  onProgress?: (fraction: number, note: string) => void;
 }
+
+type CollectOptions = EvaluateRunsOptions & Required<Pick<EvaluateRunsOptions, 'records'>>;
 
 interface Outcome extends EvaluationRecord {
   isRecorded: boolean;
-}
-
-const MOST_WORKER_BYTES = 3e9;
-
-/** A worker that is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. */
-function startRenewedWorker(): {
-  evaluate: (job: EvaluationJob, onFraction: (fraction: number) => void) => Promise<void>;
-  stop: () => void;
-} {
-  let worker = startEvaluationWorker();
-  return {
-    evaluate: async (job, onFraction) => {
-      const bytes = await (await worker.send(job, onFraction)).reply;
-      if (bytes < MOST_WORKER_BYTES) return;
-      worker.stop();
-      worker = startEvaluationWorker();
-    },
-    stop: () => worker.stop(),
-  };
+  /** Where a part was answered now: how many questions, and how many of them just as recorded. */
+  answeredNow?: { numQuestions: number; numAsRecorded: number };
 }
 
 /** Records of all runs, evaluated or recorded, in order. */
-async function collectRecords(
-  runs: readonly PolicyRun[],
-  options: Required<EvaluateRunsOptions>,
-): Promise<Outcome[]> {
+async function collectRecords(runs: readonly PolicyRun[], options: CollectOptions): Promise<Outcome[]> {
   const start = performance.now();
   const outcomes = new Array<Outcome>(runs.length);
   const hashes = await Promise.all(runs.map(evaluationHash));
   const fractions = runs.map(() => 0);
-  const progress = startProgress('Evaluating', runs.length * 100);
+  const progress = options.onProgress ? null : startProgress('Evaluating', runs.length * 100);
   const report = (i: number, fraction: number): void => {
     fractions[i] = fraction;
-    progress.update(Math.floor(100 * fractions.reduce((a, b) => a + b, 0)), runName(runs[i]));
+    const done = fractions.reduce((a, b) => a + b, 0);
+    progress?.update(Math.floor(100 * done), runName(runs[i]));
+    options.onProgress?.(done / runs.length, runName(runs[i]));
   };
-  let next = 0;
-  const work = async (): Promise<void> => {
-    const worker = startRenewedWorker();
-    try {
-      for (let i = next++; i < runs.length; i = next++) {
-        const known = await knownRecord(runs[i], hashes[i], options, (performance.now() - start) / 1000);
-        if (!known) {
-          const job = { run: runs[i], folder: options.records, backend: options.backend.name };
-          await worker.evaluate(job, (fraction) => report(i, fraction));
-        }
-        const record = known ?? (await readRecord(options.records, runs[i], hashes[i]));
-        outcomes[i] = { isRecorded: false, ...record! };
-        report(i, 1);
-      }
-    } finally {
-      worker.stop();
+  const pool = { numJobs: runs.length, numWorkers: NUM_WORKERS, signal: options.signal };
+  await workSideBySide(startEvaluationWorker, pool, async (i, worker) => {
+    const [run, hash] = [runs[i], hashes[i]];
+    const evaluated = (): Promise<EvaluationRecord | null> => readRecord(options.records, run, hash);
+    const recorded = await readRecord(RECORDED, run, hash);
+    const secondsLeft = options.budgetSeconds - (performance.now() - start) / 1000;
+    if (!(await evaluated()) && (!recorded || secondsLeft > 0)) {
+      const seconds = recorded && Number.isFinite(secondsLeft) ? secondsLeft : undefined;
+      const job = { run, folder: options.records, backend: options.backend.name, seconds };
+      await worker.work(job, (fraction) => report(i, fraction));
     }
-  };
-  await Promise.all(Array.from({ length: NUM_WORKERS }, work));
-  progress.stop();
+    const record = await evaluated();
+    outcomes[i] = record
+      ? { ...record, isRecorded: false }
+      : completed(recorded!, await readPart(options.records, run, hash));
+    report(i, 1);
+  }).finally(() => progress?.stop());
   return outcomes;
 }
 
-/** What need not be computed: evaluated before, or recorded when the time is up. */
-async function knownRecord(
-  run: PolicyRun,
-  hash: string,
-  options: Required<EvaluateRunsOptions>,
-  elapsedSeconds: number,
-): Promise<Outcome | null> {
-  const before = await readRecord(options.records, run, hash);
-  if (before) return { ...before, isRecorded: false };
-  if (elapsedSeconds < options.budgetSeconds) return null;
-  const recorded = await readRecord(RECORDED, run, hash);
-  return recorded && { ...recorded, isRecorded: true };
+const isAlike = (a: Measurement, b: Measurement): boolean =>
+  a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
+
+/** A recorded run with the answers of now where there are any; the seconds stay those of the record. */
+function completed(recorded: EvaluationRecord, part: readonly { measurements: Measurement[] }[]): Outcome {
+  const now = new Map(part.flatMap(({ measurements }) => measurements.map((m) => [m.questionId, m])));
+  const numAsRecorded = recorded.measurements.filter((m) => {
+    const own = now.get(m.questionId);
+    return own && isAlike(own, m);
+  }).length;
+  const measurements = recorded.measurements.map((m) => ({
+    ...(now.get(m.questionId) ?? m),
+    seconds: m.seconds,
+  }));
+  const answeredNow = now.size > 0 ? { numQuestions: now.size, numAsRecorded } : undefined;
+  return { ...recorded, measurements, isRecorded: true, answeredNow };
+}
+
+function describeRecorded({ run, backend, hash, measurements, answeredNow }: Outcome): string {
+  const source = `${runName(run)} (recorded on ${backend}, hash ${hash}`;
+  if (!answeredNow) return `${source})`;
+  const { numQuestions, numAsRecorded } = answeredNow;
+  return `${source}; ${numQuestions} of ${measurements.length} questions answered now, ${numAsRecorded} of them as recorded)`;
 }
 
 /** What a run's method is called in results and curves. */
@@ -188,9 +186,7 @@ export async function evaluateRuns(
     durationSeconds: Math.round((performance.now() - start) / 1000),
     timing: { ...timing, batchSize: EVALUATION_BATCH_SIZE, processes: NUM_WORKERS },
     evaluatedNow: outcomes.filter(({ isRecorded }) => !isRecorded).map(({ run }) => runName(run)),
-    takenFromRecords: outcomes
-      .filter(({ isRecorded }) => isRecorded)
-      .map(({ run, backend, hash }) => `${runName(run)} (recorded on ${backend}, hash ${hash})`),
+    takenFromRecords: outcomes.filter(({ isRecorded }) => isRecorded).map(describeRecorded),
   };
   await writeFileSafely(join(options.folder, 'provenance.json'), `${JSON.stringify(provenance, null, 2)}\n`);
 }

@@ -1,12 +1,16 @@
-/** One run's evaluation as a file: computed once, recognised by a hash of everything that it depends on. */
+/**
+ * One run's evaluation as a file: computed once, recognised by a hash of everything that it depends on. A stopped one goes on
+ * from the questions that it had answered.
+ */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { configHash, rolloutConfigOf } from '../config.js';
-import { evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
+import { batchesOf, evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
 import { writeFileSafely } from '../policy/model-folder.js';
+import { createRandom } from '../random.js';
 import {
   contentHash,
   loadPolicy,
@@ -63,22 +67,84 @@ export async function writeRecord(folder: string, record: EvaluationRecord): Pro
   await writeFileSafely(fileOf(folder, record.run), gzipSync(JSON.stringify(record), { level: 9 }));
 }
 
-/** Answers the test questions with a run's policy. */
+/** What a batch of questions gave, a line of a file that grows while an evaluation goes on. */
+interface AnsweredBatch {
+  hash: string;
+  backend: string;
+  seconds: number;
+  measurements: Measurement[];
+}
+
+const partFileOf = (folder: string, run: PolicyRun): string => join(folder, `${runName(run)}.part.jsonl`);
+
+/** What an evaluation that is not finished has answered so far. */
+export async function readPart(folder: string, run: PolicyRun, hash: string): Promise<AnsweredBatch[]> {
+  const path = partFileOf(folder, run);
+  if (!existsSync(path)) return [];
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  // What follows the last line break was cut off by a kill.
+  return lines
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AnsweredBatch)
+    .filter((batch) => batch.hash === hash);
+}
+
+export interface EvaluateRunOptions {
+  backend: string;
+  /** Where the record goes, and what is answered until then. */
+  folder: string;
+  /** When to stop before all is answered, as a time of `performance.now()`. */
+  until?: number;
+  onBatch?: (done: number, total: number) => void;
+}
+
+/**
+ * Answers the test questions with a run's policy, those first that an earlier call left, in batches of mixed kinds. Writes the
+ * run's record and returns true once all are answered.
+ */
 export async function evaluateRun(
   run: PolicyRun,
   world: World,
-  options: { backend: string; onBatch?: (done: number, total: number) => void },
-): Promise<EvaluationRecord> {
+  options: EvaluateRunOptions,
+): Promise<boolean> {
+  const { backend, folder, until = Infinity } = options;
   const questions = world.questions.filter(({ split }) => split === 'test');
+  const hash = await evaluationHash(run);
+  // Timings of two backends would not add up.
+  const answered = (await readPart(folder, run, hash)).filter((batch) => batch.backend === backend);
+  const known = new Map(
+    answered.flatMap(({ measurements }) =>
+      measurements.map((measurement) => [measurement.questionId, measurement]),
+    ),
+  );
   const policy = await loadPolicy(run);
-  const start = performance.now();
-  const measurements = await evaluatePolicy(policy, world.retriever, questions, {
-    rollout: rolloutConfigOf(run.method),
-    batchSize: EVALUATION_BATCH_SIZE,
-    clearCache: () => policy.clearCache(),
-    onBatch: (done) => options.onBatch?.(done, questions.length),
-  });
+  await mkdir(folder, { recursive: true });
+  // Half a line that a kill has left would spoil the next.
+  await writeFileSafely(
+    partFileOf(folder, run),
+    answered.map((batch) => `${JSON.stringify(batch)}\n`).join(''),
+  );
+  const batches = createRandom('batches').shuffle(batchesOf(questions, EVALUATION_BATCH_SIZE));
+  for (const batch of batches) {
+    const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
+    if (left.length === 0) continue;
+    if (performance.now() >= until) break;
+    const start = performance.now();
+    const measurements = await evaluatePolicy(policy, world.retriever, left, {
+      rollout: rolloutConfigOf(run.method),
+      batchSize: EVALUATION_BATCH_SIZE,
+    });
+    policy.clearCache();
+    measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
+    answered.push({ hash, backend, seconds: (performance.now() - start) / 1000, measurements });
+    await appendFile(partFileOf(folder, run), `${JSON.stringify(answered[answered.length - 1])}\n`);
+    options.onBatch?.(known.size, questions.length);
+  }
   policy.dispose();
-  const seconds = (performance.now() - start) / 1000;
-  return { run, hash: await evaluationHash(run), backend: options.backend, seconds, measurements };
+  if (known.size < questions.length) return false;
+  const seconds = answered.reduce((sum, batch) => sum + batch.seconds, 0);
+  const measurements = questions.map(({ id }) => known.get(id)!);
+  await writeRecord(folder, { run, hash, backend, seconds, measurements });
+  await rm(partFileOf(folder, run), { force: true });
+  return true;
 }

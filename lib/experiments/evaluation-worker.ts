@@ -1,7 +1,8 @@
 /** Processes that evaluate runs side by side: tfjs uses one core for a small policy, so each has its own. */
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { serve, startWorker, type Worker } from '../worker.js';
-import { evaluateRun, writeRecord } from './evaluation-run.js';
+import { evaluateRun } from './evaluation-run.js';
+import { GENERATING_SIDE_BY_SIDE, type WorkerMemory } from './renewed-worker.js';
 import { loadWorld, type PolicyRun, type World } from './world.js';
 
 /** A run to evaluate, and the folder that its record goes into. */
@@ -9,22 +10,22 @@ export interface EvaluationJob {
   run: PolicyRun;
   folder: string;
   backend: BackendName;
+  /** Seconds after which what is answered is kept and the rest left; default all are answered. */
+  seconds?: number;
 }
 /** Share of the run's questions that are answered. */
 type Fraction = number;
-/** Resident memory of the process after a job. */
-type Bytes = number;
 
-export function startEvaluationWorker(): Worker<EvaluationJob, Bytes, Fraction> {
-  // One thread each: the workers share the cores already.
-  return startWorker(import.meta.url, { TF_NUM_INTRAOP_THREADS: '1' });
+export function startEvaluationWorker(): Worker<EvaluationJob, WorkerMemory, Fraction> {
+  return startWorker(import.meta.url, GENERATING_SIDE_BY_SIDE);
 }
 
 let world: World | null = null;
-serve<EvaluationJob, Bytes, Fraction>(import.meta.url, async ({ run, folder, backend }, note) => {
-  if (!world) await useBackend(backend);
+serve<EvaluationJob, WorkerMemory, Fraction>(import.meta.url, async (job, note) => {
+  const until = performance.now() + (job.seconds ?? Infinity) * 1000;
+  if (!world) await useBackend(job.backend);
   world ??= await loadWorld();
-  const record = await evaluateRun(run, world, { backend, onBatch: (done, total) => note(done / total) });
-  await writeRecord(folder, record);
-  return process.memoryUsage().rss;
+  const onBatch = (done: number, total: number): void => note(done / total);
+  await evaluateRun(job.run, world, { backend: job.backend, folder: job.folder, until, onBatch });
+  return { residentBytes: process.memoryUsage().rss };
 });

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { configHash } from '../config.js';
 import type { Provenance } from '../evaluation/table.js';
@@ -27,8 +27,10 @@ export interface Experiment {
   title: string;
   /** Everything that the results depend on: settings, and hashes of the data and weights that are read. */
   config(): object | Promise<object>;
-  /** About how long all of it takes on this machine, seconds. */
+  /** About how long what is to be done takes on this machine, seconds. */
   estimateSeconds(): number | Promise<number>;
+  /** What there is to be done, in a line. */
+  plan?(): string | Promise<string>;
   /** Rejects with the signal's reason when it is stopped. */
   run(context: ExperimentContext): Promise<ExperimentResults>;
 }
@@ -36,6 +38,8 @@ export interface Experiment {
 export interface ExperimentContext {
   /** This configuration's own folder, for checkpoints and parts; it need not exist yet. */
   folder: string;
+  /** Where `results.json` goes, and beside it what is too large for it. */
+  outputFolder: string;
   backend: BackendName | 'auto';
   signal: AbortSignal;
   /** @param fraction of the whole experiment that is done, 0 to 1 */
@@ -99,17 +103,21 @@ export async function runExperiment(
   if (force) await rm(folder, { recursive: true, force: true });
   const start = performance.now();
   signal.throwIfAborted();
-  const results = await experiment.run({ folder, backend, signal, onProgress, part: partsIn(folder) });
+  const outputFolder = dirname(state.file);
+  const part = partsIn(folder);
+  const results = await experiment.run({ folder, outputFolder, backend, signal, onProgress, part });
+  // What has been trained meanwhile belongs to the configuration.
+  const { config, hash } = await experimentState(name, experiment, root);
   const provenance: Provenance = {
     ...results.provenance,
     commit: commitOf(),
-    configHash: state.hash,
+    configHash: hash,
     hardware: describeHardware(),
     node: process.version,
     durationSeconds: Math.round((performance.now() - start) / 1000),
   };
-  await writeFileSafely(state.file, `${JSON.stringify({ config: state.config, ...results, provenance })}\n`);
-  return { ...state, isDone: true, isComputed: true };
+  await writeFileSafely(state.file, `${JSON.stringify({ config, ...results, provenance })}\n`);
+  return { ...state, config, hash, isDone: true, isComputed: true };
 }
 
 /** Parts as files of a folder. */

@@ -1,7 +1,11 @@
 /** The experiments that notebooks read, by name. */
 import type { Experiment } from './experiment.js';
+import { lambdaAblationExperiment } from './lambda-ablation.js';
 import { latencyExperiment } from './latency.js';
+import { topKExperiment } from './top-k.js';
 
 export const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
+  'lambda-ablation': lambdaAblationExperiment,
+  'top-k': topKExperiment,
   latency: latencyExperiment,
 };

@@ -2,33 +2,23 @@
  * Table 4: what the weights of the decomposition reward (lambda_d) and of the search-count reward (lambda_s) do. The grid is
  * the paper's; its own setting is that of the main comparison, whose runs are shared.
  */
-import { configHash, type Lambdas } from '../config.js';
-import { loadPaperTables } from '../evaluation/paper.js';
-import { packagePath } from '../paths.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { configHash, trainingPreset, type Lambdas } from '../config.js';
+import { isSameSetting, lambdaGrid, lambdaMethod } from '../evaluation/lambdas.js';
 import { rewardOptions } from '../rewards/presets.js';
-import { evaluationHash } from './evaluation-run.js';
-import { evaluateRuns, SEEDS, type EvaluateRunsOptions } from './evaluate-runs.js';
-import type { PolicyRun } from './world.js';
-
-/** Where the notebook finds results, curves and provenance. */
-export const LAMBDA_ABLATION = packagePath('runs', 'experiments', 'lambda-ablation');
+import { useBackend } from '../tensor/backend.js';
+import { evaluationHash, readRecord } from './evaluation-run.js';
+import { EVALUATED, evaluateRuns, SEEDS } from './evaluate-runs.js';
+import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
+import { mainRuns } from './main-results.js';
+import { estimateTraining, stepsOf, trainRuns } from './train-runs.js';
+import { adapterFolder, contentHash, startFolder, type PolicyRun } from './world.js';
 
 const START = 'instruct';
-
-const isSame = (a: Lambdas, b: Lambdas): boolean => a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
-
-/** Every setting of Table 4 once, in its order. */
-export function lambdaGrid(): Lambdas[] {
-  const rows = loadPaperTables().table4_lambda_ablation.rows.map(({ lambda_d, lambda_s }) => ({
-    lambdaD: lambda_d,
-    lambdaS: lambda_s,
-  }));
-  return rows.filter((row, i) => rows.findIndex((other) => isSame(other, row)) === i);
-}
-
-/** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
-export const lambdaMethod = ({ lambdaD, lambdaS }: Lambdas): string =>
-  `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
+/** What an evaluation of all test questions takes on one core, roughly: for an estimate and nothing else. */
+const ROUGH_EVALUATION_SECONDS = 360;
+const NUM_WORKERS = 2;
 
 /** The lambdas of a run: its own, or the paper's. */
 export function lambdasOf({ lambdas }: PolicyRun): Lambdas {
@@ -42,19 +32,81 @@ export function lambdaRuns(): PolicyRun[] {
   return SEEDS.flatMap((seed) =>
     lambdaGrid().map((lambdas): PolicyRun => {
       const run = { method: 'parallelsearch', start: START, seed } as const;
-      return isSame(lambdas, main) ? run : { ...run, lambdas };
+      return isSameSetting(lambdas, main) ? run : { ...run, lambdas };
     }),
   );
 }
 
-/** Evaluates the ablation's runs into the folder that its notebook reads. */
-export function evaluateLambdaAblation(options: Omit<EvaluateRunsOptions, 'folder'>): Promise<void> {
-  return evaluateRuns(lambdaRuns(), { ...options, folder: LAMBDA_ABLATION }, (run) =>
-    lambdaMethod(lambdasOf(run)),
-  );
+const isTrained = (run: PolicyRun): boolean => existsSync(adapterFolder(run));
+const untrainedRuns = (): PolicyRun[] => lambdaRuns().filter((run) => !isTrained(run));
+
+/** The hash of a run's evaluation, or where it is not trained that of its training. */
+async function runHash(run: PolicyRun): Promise<string> {
+  if (isTrained(run)) return evaluationHash(run);
+  return configHash(trainingPreset('parallelsearch', START, run.seed, run.lambdas));
 }
 
-/** Changes with anything that the ablation's results depend on. */
-export async function lambdaAblationHash(): Promise<string> {
-  return configHash({ runs: await Promise.all(lambdaRuns().map(evaluationHash)) });
+/** Runs that are to be evaluated, be it after training. */
+async function unevaluatedRuns(): Promise<PolicyRun[]> {
+  const isOpen = async (run: PolicyRun): Promise<boolean> =>
+    !isTrained(run) || !(await readRecord(EVALUATED, run, await evaluationHash(run)));
+  const open = await Promise.all(lambdaRuns().map(isOpen));
+  return lambdaRuns().filter((_, i) => open[i]);
 }
+
+/** Seconds of training and of evaluation that are to come. */
+async function estimateParts(): Promise<{ training: number; evaluation: number }> {
+  const runs = (await unevaluatedRuns()).length;
+  return {
+    training: await estimateTraining(untrainedRuns(), mainRuns().filter(isTrained)),
+    evaluation: (runs * ROUGH_EVALUATION_SECONDS) / NUM_WORKERS,
+  };
+}
+
+async function describePlan(): Promise<string> {
+  const untrained = untrainedRuns();
+  const steps = untrained.reduce((sum, run) => sum + stepsOf(run), 0);
+  const { training, evaluation } = await estimateParts();
+  const hours = (seconds: number): string => `${(seconds / 3600).toFixed(1)} h`;
+  return [
+    `${untrained.length} of ${lambdaRuns().length} runs to train (${steps} steps, ${hours(training)})`,
+    `${(await unevaluatedRuns()).length} to evaluate (${hours(evaluation)})`,
+  ].join(', ');
+}
+
+async function runLambdaAblation({
+  outputFolder,
+  backend: requested,
+  signal,
+  onProgress,
+}: ExperimentContext): Promise<ExperimentResults> {
+  const backend = await useBackend(requested);
+  const { training, evaluation } = await estimateParts();
+  const share = training / Math.max(1, training + evaluation);
+  await trainRuns(untrainedRuns(), {
+    ...{ backend: backend.name, signal, log: () => undefined },
+    // Checkpoints of another start are of no use.
+    folder: join(
+      outputFolder,
+      'training',
+      await contentHash([join(startFolder(START), 'model.safetensors')]),
+    ),
+    onProgress: (fraction) => onProgress(share * fraction, 'training'),
+  });
+  const options = { backend, folder: outputFolder, budgetSeconds: Infinity, signal };
+  const report = (fraction: number, note: string): void => onProgress(share + (1 - share) * fraction, note);
+  await evaluateRuns(lambdaRuns(), { ...options, onProgress: report }, (run) => lambdaMethod(lambdasOf(run)));
+  return { provenance: { seeds: SEEDS, backend: backend.detail } };
+}
+
+/** The experiment of `notebooks/02-lambda-ablation.ipynb`: `results.jsonl`, `curves.jsonl` and `provenance.json` are its results. */
+export const lambdaAblationExperiment: Experiment = {
+  title: 'training with other weights of the decomposition and the search-count reward',
+  config: async () => ({ runs: await Promise.all(lambdaRuns().map(runHash)) }),
+  plan: describePlan,
+  estimateSeconds: async () => {
+    const { training, evaluation } = await estimateParts();
+    return training + evaluation;
+  },
+  run: runLambdaAblation,
+};

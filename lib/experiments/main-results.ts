@@ -6,12 +6,11 @@ import type { PolicyRun } from './world.js';
 /** Every run of the main comparison, the most telling first. An untrained policy answers greedily: one seed says it all. */
 export function mainRuns(): PolicyRun[] {
   const order: MethodName[] = ['parallelsearch', 'search-r1', 'r1', 'search-r1-parallel-prompt'];
-  const runsOf = (method: MethodName, seed: number): PolicyRun[] =>
-    START_NAMES.map((start) => ({ method, start, seed }));
+  const starts = [...START_NAMES].reverse();
   const trained = order.filter((method) => METHODS[method].trainedBy !== null);
   const untrained = order.filter((method) => METHODS[method].trainedBy === null);
   const [main, rest] = [trained.slice(0, 2), trained.slice(2)];
-  const seeded = (methods: MethodName[]): PolicyRun[] =>
-    SEEDS.flatMap((seed) => methods.flatMap((method) => runsOf(method, seed)));
-  return [...seeded(main), ...untrained.flatMap((method) => runsOf(method, SEEDS[0])), ...seeded(rest)];
+  const runsOf = (methods: MethodName[], seeds: number[]): PolicyRun[] =>
+    seeds.flatMap((seed) => starts.flatMap((start) => methods.map((method) => ({ method, start, seed }))));
+  return [...runsOf(main, SEEDS), ...runsOf(untrained, SEEDS.slice(0, 1)), ...runsOf(rest, SEEDS)];
 }

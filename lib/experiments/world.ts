@@ -7,7 +7,7 @@ import { METHODS, type Lambdas, type MethodName, type StartName } from '../confi
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
 import { packagePath } from '../paths.js';
-import { mergePeftArrays } from '../policy/lora.js';
+import { mergePeftArrays, parsePeftConfig } from '../policy/lora.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { loadModel, readJson, readSafetensors } from '../policy/model-folder.js';
 import { createBm25Retriever, type Bm25Retriever } from '../retrieval/bm25.js';
@@ -84,12 +84,9 @@ export async function loadPolicy(
   const model = await loadModel(base);
   const name = `${run.method} (${run.start}, seed ${run.seed})`;
   if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
-  const { r, lora_alpha } = (await readJson(join(adapter, 'adapter_config.json'))) as {
-    r: number;
-    lora_alpha: number;
-  };
+  const lora = parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
   const arrays = await readSafetensors(join(adapter, 'adapter_model.safetensors'));
-  const merged = mergePeftArrays(model.weights, arrays, model.config, { rank: r, alpha: lora_alpha });
+  const merged = mergePeftArrays(model.weights, arrays, model.config, lora);
   return new LocalPolicy(name, merged, model.config, model.tokenizer);
 }
 

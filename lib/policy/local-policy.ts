@@ -239,14 +239,17 @@ export class LocalPolicy implements Policy {
     options: SamplingOptions,
     isStop: (generated: readonly number[]) => boolean,
   ): Promise<void> {
-    const values = (await logits.data()) as Float32Array;
-    logits.dispose();
+    const { temperature, topP } = options;
+    const isGreedy = temperature === 0;
+    const softmax = tf.tidy(() => tf.softmax(isGreedy ? logits : tf.div(logits, temperature)));
+    const values = (await softmax.data()) as Float32Array;
+    tf.dispose([logits, softmax]);
     const vocabularySize = this.config.vocabSize;
     for (const [place, i] of active.entries()) {
       const row = rows[i];
       if (row.finish) continue;
-      const rowLogits = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
-      const { tokenId, logProb } = sampleToken(rowLogits, options, options.randoms[i]);
+      const probabilities = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
+      const { tokenId, logProb } = sampleToken(probabilities, { isGreedy, topP }, options.randoms[i]);
       row.generated.push(tokenId);
       row.logProbs.push(logProb);
       row.position++;

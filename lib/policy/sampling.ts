@@ -2,13 +2,15 @@ import type { Random } from '../random.js';
 
 export interface Sample {
   tokenId: number;
-  /** Nats, under the distribution at the given temperature. */
+  /** Nats, under the distribution that the token was drawn from before any cut at top-p. */
   logProb: number;
 }
 
 /** Indices of the smallest set of most probable tokens that reaches `topP`. */
-function nucleus(probabilities: Float64Array, topP: number): number[] {
-  const order = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a] || a - b);
+function nucleus(probabilities: ArrayLike<number>, topP: number): number[] {
+  const order = Array.from({ length: probabilities.length }, (_, i) => i).sort(
+    (a, b) => probabilities[b] - probabilities[a] || a - b,
+  );
   let mass = 0;
   const last = order.findIndex((i) => (mass += probabilities[i]) >= topP);
   return last < 0 ? order : order.slice(0, last + 1);
@@ -20,32 +22,39 @@ function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
+/** Draws an index in proportion to its weight; one of weight 0 never. */
+function drawIndex(weights: ArrayLike<number>, random: Random): number {
+  let total = 0;
+  for (let i = 0; i < weights.length; i++) total += weights[i];
+  let left = random.uniform() * total;
+  let chosen = 0;
+  for (let i = 0; i < weights.length; i++) {
+    if (weights[i] === 0) continue;
+    chosen = i;
+    if ((left -= weights[i]) < 0) break;
+  }
+  return chosen;
+}
+
 /**
- * Draws one token from a row of logits (V). Temperature 0 takes the most probable and reports its log-probability at
- * temperature 1.
+ * Draws one token from a row of probabilities (V), which need not sum to 1 to the last digit, or takes the most probable, the
+ * first of equals.
  */
 export function sampleToken(
-  logits: ArrayLike<number>,
-  { temperature, topP }: { temperature: number; topP: number },
+  probabilities: ArrayLike<number>,
+  { isGreedy, topP }: { isGreedy: boolean; topP: number },
   random: Random,
 ): Sample {
-  const best = argmax(logits);
-  const inverse = temperature > 0 ? 1 / temperature : 1;
-  const probabilities = new Float64Array(logits.length);
-  let total = 0;
-  for (let i = 0; i < logits.length; i++)
-    total += probabilities[i] = Math.exp((logits[i] - logits[best]) * inverse);
-  const logProbOf = (i: number): number => (logits[i] - logits[best]) * inverse - Math.log(total);
-  if (temperature === 0) return { tokenId: best, logProb: logProbOf(best) };
-
-  for (let i = 0; i < probabilities.length; i++) probabilities[i] /= total;
-  const candidates = topP < 1 ? nucleus(probabilities, topP) : probabilities.keys();
-  const mass = topP < 1 ? (candidates as number[]).reduce((sum, i) => sum + probabilities[i], 0) : 1;
-  let left = random.uniform() * mass;
-  let chosen = best;
-  for (const i of candidates) {
-    chosen = i;
-    if ((left -= probabilities[i]) < 0) break;
-  }
-  return { tokenId: chosen, logProb: logProbOf(chosen) };
+  const draw = (): number => {
+    if (topP >= 1) return drawIndex(probabilities, random);
+    const candidates = nucleus(probabilities, topP);
+    return candidates[
+      drawIndex(
+        candidates.map((i) => probabilities[i]),
+        random,
+      )
+    ];
+  };
+  const tokenId = isGreedy ? argmax(probabilities) : draw();
+  return { tokenId, logProb: Math.log(probabilities[tokenId]) };
 }

@@ -56,6 +56,7 @@ const rewardsSchema = z.object({
   decomposition: z.number(),
   searchCount: z.number(),
   format: z.number(),
+  own: z.number().optional(),
   total: z.number(),
 });
 

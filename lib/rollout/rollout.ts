@@ -6,7 +6,7 @@
  * and a search in it is not executed; a turn without a valid action costs a turn.
  */
 import type { Question } from '../data/question.js';
-import type { Policy } from '../policy/policy.js';
+import type { Policy, SamplingOptions } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
@@ -31,13 +31,23 @@ export interface RolloutOptions {
   topP: number;
   /** Milliseconds that a retrieval may take. */
   retrievalTimeoutMs: number;
+  /** Tokens kept free for every later search turn; without it all passages are shown, however many. */
+  reservePerTurn?: number;
   /** Answers of the retriever kept across calls. */
   cache?: SearchCache;
   signal?: AbortSignal;
+  /** As in {@link SamplingOptions}, with rows counted in the questions. */
+  onToken?: SamplingOptions['onToken'];
+  /** Called with every segment once it is complete, and the search turns so far, an information segment's own included. */
+  onSegment?: (segment: Segment, row: number, searchTurns: readonly SearchTurn[]) => void;
 }
+
+type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
 /** Where a question's rollout has got to. */
 interface Row {
+  /** Its place among the questions. */
+  index: number;
   question: Question;
   random: Random;
   segments: Segment[];
@@ -45,6 +55,7 @@ interface Row {
   searchTurns: SearchTurn[];
   modelCalls: number;
   finish: FinishReason | null;
+  onSegment: RolloutOptions['onSegment'];
 }
 
 export interface RolloutStats {
@@ -56,18 +67,21 @@ export interface RolloutStats {
 function append(row: Row, segment: Segment): void {
   row.segments.push(segment);
   row.tokenIds.push(...segment.tokenIds);
+  row.onSegment?.(segment, row.index, row.searchTurns);
 }
 
-function startRow(question: Question, random: Random, policy: Policy, options: RolloutOptions): Row {
+function startRow(question: Question, index: number, policy: Policy, options: RunOptions): Row {
   const text = buildPrompt(options.prompt, question.question, { form: options.promptForm });
   const row: Row = {
+    index,
     question,
-    random,
+    random: options.randoms[index],
     segments: [],
     tokenIds: [],
     searchTurns: [],
     modelCalls: 0,
     finish: null,
+    onSegment: options.onSegment,
   };
   append(row, { kind: 'prompt', tokenIds: policy.tokenizer.encode(text), text });
   return row;
@@ -77,6 +91,7 @@ function startRow(question: Question, random: Random, policy: Policy, options: R
 async function generateTurn(rows: readonly Row[], policy: Policy, options: RolloutOptions): Promise<Row[]> {
   const roomy = rows.filter((row) => row.tokenIds.length + options.maxNewTokens < policy.maxLength);
   rows.filter((row) => !roomy.includes(row)).forEach((row) => (row.finish = 'length'));
+  const { onToken } = options;
   const generations = await policy.generate(
     roomy.map((row) => row.tokenIds),
     {
@@ -85,6 +100,7 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
       maxNewTokens: options.maxNewTokens,
       stop: STOP_STRINGS,
       randoms: roomy.map((row) => row.random),
+      onToken: onToken && (({ row, ...token }) => onToken({ row: roomy[row].index, ...token })),
     },
   );
   roomy.forEach((row, i) => {
@@ -97,42 +113,85 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
 
 const newestText = (row: Row): string => row.segments[row.segments.length - 1].text;
 
-/** The sub-queries of a row's newest search, or null when its action is another. */
-function searchOf(row: Row, options: RolloutOptions): string[] | null {
-  const action = nextAction(newestText(row));
+/** The sub-queries that a policy's text has executed, or null when its action is another than a search. */
+export function searchedQueries(
+  policyText: string,
+  options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries'>,
+): string[] | null {
+  const action = nextAction(policyText);
   if (action.kind !== 'search') return null;
   return options.splitQueries ? action.queries.slice(0, options.maxSubQueries) : [action.queries.join(' ')];
 }
 
-function toSearchResult(outcome: SearchOutcome): SearchResult {
+/** @param depth passages that are shown, the best first */
+function toSearchResult(outcome: SearchOutcome, depth: number): SearchResult {
   if (outcome.status === 'failed') return outcome;
-  const passages = outcome.passages.map(({ passage, score }) => ({
+  const passages = outcome.passages.slice(0, depth).map(({ passage, score }) => ({
     id: passage.id,
     title: passage.title,
     score,
   }));
-  return { status: 'ok', passages };
+  const numLeftOut = outcome.passages.length - passages.length;
+  return { status: 'ok', passages, ...(numLeftOut > 0 ? { numLeftOut } : {}) };
 }
 
-/** Appends what came back for a row's sub-queries. */
-function appendInformation(
-  row: Row,
-  queries: string[],
-  outcomes: readonly SearchOutcome[],
-  policy: Policy,
-): void {
-  const text = printInformation(
+/** The block of each sub-query's `depth` best passages. */
+function informationOf(outcomes: readonly SearchOutcome[], depth: number): string {
+  return printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
         ? outcome
         : {
             status: 'ok',
-            passages: outcome.passages.map(({ passage: { title, text } }) => ({ title, text })),
+            passages: outcome.passages
+              .slice(0, depth)
+              .map(({ passage: { title, text } }) => ({ title, text })),
           },
     ),
   );
-  row.searchTurns.push({ queries, results: outcomes.map(toSearchResult) });
-  append(row, { kind: 'information', tokenIds: policy.tokenizer.encode(text), text });
+}
+
+/** Tokens that information may take, so that every turn to come finds its reserve and the next one can be generated. */
+function roomForInformation(row: Row, policy: Policy, options: RolloutOptions): number {
+  if (options.reservePerTurn === undefined) return Infinity;
+  const turnsLeft = options.maxSearchTurns - row.modelCalls;
+  return (
+    policy.maxLength - 1 - row.tokenIds.length - options.maxNewTokens - turnsLeft * options.reservePerTurn
+  );
+}
+
+/** Appends what came back for a row's sub-queries: as many passages of each as there is room for, and one at least. */
+function appendInformation(
+  row: Row,
+  queries: string[],
+  outcomes: readonly SearchOutcome[],
+  policy: Policy,
+  options: RolloutOptions,
+): void {
+  const room = roomForInformation(row, policy, options);
+  const print = (depth: number): Segment => {
+    const text = informationOf(outcomes, depth);
+    return { kind: 'information', tokenIds: policy.tokenizer.encode(text), text };
+  };
+  let depth = options.topK;
+  let segment = print(depth);
+  if (segment.tokenIds.length > room) {
+    depth = deepestWithin(depth - 1, (some) => print(some).tokenIds.length <= room);
+    segment = print(depth);
+  }
+  row.searchTurns.push({ queries, results: outcomes.map((outcome) => toSearchResult(outcome, depth)) });
+  append(row, segment);
+}
+
+/** The largest number up to `most` that fits, by halving; 1 where none does. */
+function deepestWithin(most: number, fits: (depth: number) => boolean): number {
+  let [low, high] = [1, Math.max(1, most)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 function appendNotice(row: Row, policy: Policy): void {
@@ -151,7 +210,7 @@ async function act(
   options: RolloutOptions,
   stats: RolloutStats,
 ): Promise<void> {
-  const searches = rows.map((row) => searchOf(row, options));
+  const searches = rows.map((row) => searchedQueries(newestText(row), options));
   const queries = searches.flatMap((search) => search ?? []);
   const found = await searchAll(retriever, queries, {
     topK: options.topK,
@@ -165,7 +224,8 @@ async function act(
   let next = 0;
   rows.forEach((row, i) => {
     const search = searches[i];
-    if (search) appendInformation(row, search, found.outcomes.slice(next, (next += search.length)), policy);
+    if (search)
+      appendInformation(row, search, found.outcomes.slice(next, (next += search.length)), policy, options);
     else if (nextAction(newestText(row)).kind === 'answer') row.finish = 'answer';
     else appendNotice(row, policy);
   });
@@ -192,7 +252,7 @@ export async function rollOut(
   policy: Policy,
   retriever: Retriever,
   questions: readonly Question[],
-  options: RolloutOptions & { randoms: readonly Random[] },
+  options: RunOptions,
 ): Promise<{ trajectories: Trajectory[]; stats: RolloutStats }> {
   if (options.randoms.length !== questions.length) {
     throw new RangeError(
@@ -200,7 +260,7 @@ export async function rollOut(
     );
   }
   const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
-  const rows = questions.map((question, i) => startRow(question, options.randoms[i], policy, options));
+  const rows = questions.map((question, i) => startRow(question, i, policy, options));
   let active = rows;
   for (let b = 0; b < options.maxSearchTurns && active.length > 0; b++) {
     options.signal?.throwIfAborted();

@@ -19,7 +19,13 @@ export interface SearchTurn {
 }
 
 export type SearchResult =
-  | { status: 'ok'; passages: { id: string; title: string; score: number }[] }
+  | {
+      status: 'ok';
+      /** Those that the policy saw. */
+      passages: { id: string; title: string; score: number }[];
+      /** Passages found but left out, since the context had no room for them; absent where there were none. */
+      numLeftOut?: number;
+    }
   | { status: 'failed'; reason: string };
 
 export type FinishReason = 'answer' | 'budget' | 'length';

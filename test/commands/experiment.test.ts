@@ -20,6 +20,7 @@ async function run(
     title,
     config: () => ({ title }),
     estimateSeconds: () => seconds,
+    ...(seconds > 1000 ? { plan: () => 'much to do' } : {}),
     run: async (context) => {
       ran.push(title);
       onRun();
@@ -43,7 +44,7 @@ describe('experiment', () => {
   it('says the plan, runs it and shows progress over all', async () => {
     const { exitCode, ran, lines, updates } = await run('all');
     expect([exitCode, ran]).toEqual([0, ['first', 'second']]);
-    expect(lines.slice(0, 2)).toEqual(['a: first: about 2 min', 'b: second: about 2.0 h']);
+    expect(lines.slice(0, 2)).toEqual(['a: first: about 2 min', 'b: second: much to do, about 2.0 h']);
     expect(lines[2]).toBe(`a: ${join(out, 'a', 'results.json')}`);
     expect(updates).toEqual([
       [50, 'a: half'],

@@ -5,6 +5,7 @@ import {
   meanEstimate,
   percentileInterval,
   strataBy,
+  type BootstrapOptions,
   type Estimate,
 } from '../../lib/evaluation/bootstrap.js';
 import { selectionWeights } from '../../lib/evaluation/metrics.js';
@@ -26,10 +27,17 @@ function answers(method: string, values: (0 | 1)[][]): QuestionResult[] {
   );
 }
 
-function bootstrapOf(results: QuestionResult[], { resamples = 4000, seed = 0 } = {}) {
+function bootstrapOf(
+  results: QuestionResult[],
+  {
+    resamples = 4000,
+    seed = 0,
+    weightsOf,
+  }: Partial<Omit<BootstrapOptions, 'random'>> & { seed?: number } = {},
+) {
   const table = scoreTable(results);
   const strata = strataBy(table.questions.map((question) => question.benchmark));
-  const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples });
+  const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples, weightsOf });
   const weights = selectionWeights(table.questions, everything);
   return (method: string) => bootstrap.estimate({ method, start: 'base' }, 'em', weights);
 }
@@ -87,6 +95,13 @@ describe('seed resampling', () => {
     const [a, b] = [estimate('a'), estimate('b')];
     const equal = [...a.samples].filter((x, i) => x === b.samples[i]).length / a.samples.length;
     expect(Math.abs(equal - (1 / 16 + 1 / 4 + 1 / 16))).toBeLessThan(0.03);
+  });
+
+  it('draws the same seeds for methods with the same weights', () => {
+    const seeds = [shareRight(20, 1), shareRight(20, 0)];
+    const results = [...answers('a/1', seeds), ...answers('a/2', seeds)];
+    const estimate = bootstrapOf(results, { weightsOf: (method) => method.split('/')[0] });
+    expect(estimate('a/1').samples).toEqual(estimate('a/2').samples);
   });
 });
 

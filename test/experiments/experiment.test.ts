@@ -79,6 +79,23 @@ describe('runExperiment', () => {
     expect(more.computed).toEqual([2, 3]);
   });
 
+  it('knows results by the configuration that it left behind, and puts large ones beside them', async () => {
+    let weights = 'none';
+    const training: Experiment = {
+      ...squares([]).experiment,
+      config: () => ({ weights }),
+      run: async ({ outputFolder }) => {
+        weights = 'trained';
+        expect(outputFolder).toBe(join(root, 'training'));
+        return { provenance: {} };
+      },
+    };
+    const { hash, config, file } = await runExperiment('training', training, { root });
+    expect(config).toEqual({ weights: 'trained' });
+    expect(read(file)).toMatchObject({ config, provenance: { configHash: hash } });
+    expect(await experimentState('training', training, root)).toMatchObject({ hash, isDone: true });
+  });
+
   it('goes on from finished parts after a stop, and leaves no results before the end', async () => {
     const controller = new AbortController();
     const stopping = squares([2, 3, 4], (x) => x === 3 && controller.abort(new Error('stopped')));

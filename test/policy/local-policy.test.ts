@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../lib/policy/model-config.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
-import type { SamplingOptions } from '../../lib/policy/policy.js';
+import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { trainBpe } from '../../lib/text/bpe.js';
@@ -95,6 +95,25 @@ describe('LocalPolicy.generate', () => {
     policy.clearCache();
     const fresh = await policy.generate(rest, options(2, { temperature: 0 }));
     expect(cached.map((g) => g.tokenIds)).toEqual(fresh.map((g) => g.tokenIds));
+  });
+
+  it('tells every token as it is sampled and waits for whoever listens', async () => {
+    const tokens: SampledToken[] = [];
+    const generations = await policy.generate(
+      contexts,
+      options(3, {
+        onToken: async (token) => {
+          await Promise.resolve();
+          tokens.push(token);
+        },
+      }),
+    );
+    generations.forEach(({ tokenIds, logProbs }, row) => {
+      const own = tokens.filter((token) => token.row === row);
+      expect(own.map(({ tokenId }) => tokenId)).toEqual(tokenIds);
+      expect(own.map(({ logProb }) => logProb)).toEqual(logProbs);
+    });
+    expect(tokens.slice(0, 3).map(({ row }) => row)).toEqual([0, 1, 2]);
   });
 
   it('leaves no tensors behind but its cache', async () => {

@@ -6,6 +6,7 @@ import {
   disposeMerged,
   mergeAdapter,
   mergePeftArrays,
+  parsePeftConfig,
   peftConfig,
 } from '../../lib/policy/lora.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
@@ -157,6 +158,13 @@ describe("PEFT's arrays", () => {
     expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
       'lora_B.weight to be of shape [16, 2], but got [16, 3].',
     );
+  });
+});
+
+describe('parsePeftConfig', () => {
+  it('reads what peftConfig prints, and says what is missing', () => {
+    expect(parsePeftConfig(peftConfig(LORA, '../base'))).toEqual(LORA);
+    expect(() => parsePeftConfig({ r: 4 })).toThrow('r and lora_alpha, but got 4 and undefined');
   });
 });
 

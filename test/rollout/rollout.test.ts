@@ -97,6 +97,30 @@ describe('Algorithm 1', () => {
     expect(responseText(trajectory)).toBe(SEARCH + found('X', 'Y') + ANSWER);
   });
 
+  it('tells every token and every segment as it comes, by the place of the question', async () => {
+    const tokens: Record<number, number[]> = { 0: [], 1: [] };
+    const told: unknown[] = [];
+    const { trajectories } = await play(
+      { 'first?': [ANSWER], 'second?': [SEARCH, ANSWER] },
+      {
+        onToken: ({ row, tokenId }) => void tokens[row].push(tokenId),
+        onSegment: ({ kind }, row, searchTurns) => told.push([row, kind, searchTurns.length]),
+      },
+    );
+    for (const [row, { segments }] of trajectories.entries()) {
+      const written = segments.filter(({ kind }) => kind === 'policy');
+      expect(tokens[row]).toEqual(written.flatMap(({ tokenIds }) => tokenIds));
+    }
+    expect(told).toEqual([
+      [0, 'prompt', 0],
+      [1, 'prompt', 0],
+      [0, 'policy', 0],
+      [1, 'policy', 0],
+      [1, 'information', 1],
+      [1, 'policy', 1],
+    ]);
+  });
+
   it('gives the policy everything so far, and its options', async () => {
     const { policy, trajectories } = await play({ 'who?': [SEARCH, ANSWER] });
     const prompt = trajectories[0].segments[0].text;
@@ -288,5 +312,56 @@ describe('a trajectory', () => {
       expect(logProbs?.length).toBe(kind === 'policy' ? ids.length : undefined);
     }
     expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+  });
+});
+
+describe('passages for which the context has no room', () => {
+  /** Query "x" finds x1 to x4, the best first. */
+  const generous: Retriever = {
+    name: 'generous',
+    retrieve: async (queries, { topK }) =>
+      queries.map((query) =>
+        [1, 2, 3, 4].slice(0, topK).map((rank) => ({
+          passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
+          score: 5 - rank,
+        })),
+      ),
+  };
+  const passagesOf = (...titles: string[]) => ({
+    status: 'ok' as const,
+    passages: titles.map((title) => ({ title, text: `All about ${title}.` })),
+  });
+  const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
+  const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
+  // Three turns may follow, and the next text of the policy.
+  const enoughForTwo = prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
+  const search = async (maxLength: number, reservePerTurn?: number) => {
+    const options = { retriever: generous, topK: 4, maxLength, reservePerTurn };
+    const trajectory = await playOne([SEARCH, ANSWER], options);
+    const shown = trajectory.searchTurns[0].results.map((result) =>
+      result.status === 'ok' ? [result.passages.length, result.numLeftOut] : [],
+    );
+    return { ...trajectory, shown };
+  };
+
+  it('are left out from the lowest ranks on, alike for every sub-query, and counted', async () => {
+    const { shown, segments, finish } = await search(enoughForTwo, 10);
+    expect(shown).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+    expect(segments[2].text).toBe(two);
+    expect(finish).toBe('answer');
+    expect((await search(enoughForTwo - 1, 10)).shown[0]).toEqual([1, 3]);
+  });
+
+  it('are never the first of a sub-query', async () => {
+    expect((await search(prompt.length + SEARCH.length + 60, 10)).shown[0]).toEqual([1, 3]);
+  });
+
+  it('are shown all the same where nothing is kept free, and end the rollout', async () => {
+    const { shown, finish } = await search(enoughForTwo);
+    expect(shown[0]).toEqual([4, undefined]);
+    expect(finish).toBe('length');
   });
 });

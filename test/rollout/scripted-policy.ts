@@ -1,5 +1,5 @@
 /** A policy that says what a script says, for tests of what surrounds it. */
-import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
+import type { Generation, Policy, SamplingOptions } from '../../lib/policy/policy.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 
 /** One token a character, as no subword tokenizer would cut it: ids that drift would show. */
@@ -44,11 +44,17 @@ export function scriptedPolicy(
       const texts = contexts.map((ids) => CHARACTERS.decode(ids));
       calls.push(texts);
       options.push(given);
-      return texts.map((context) => {
+      const said = texts.map((context): Generation => {
         const text = sayTo(context);
         const tokenIds = CHARACTERS.encode(text);
         return { tokenIds, text, logProbs: tokenIds.map((_, i) => -i / 100), finish: 'stop' };
       });
+      for (const [row, { tokenIds, logProbs }] of said.entries()) {
+        for (const [i, tokenId] of tokenIds.entries()) {
+          await given.onToken?.({ row, tokenId, logProb: logProbs[i] });
+        }
+      }
+      return said;
     },
   };
 }

@@ -1,0 +1,150 @@
+/** Trains runs into `data/checkpoints`, two at a time, each in a process of its own. Goes on where it was stopped. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { trainingPreset } from '../config.js';
+import { packagePath } from '../paths.js';
+import type { BackendName } from '../tensor/backend.js';
+import { writeAdapterCard } from './model-card.js';
+import { adapterFolder, CHECKPOINTS, runName, type PolicyRun } from './world.js';
+
+const NUM_PROCESSES = 2;
+const PROGRESS_INTERVAL_MS = 5000;
+
+export interface TrainRunsOptions {
+  backend: BackendName;
+  /** Where runs keep their checkpoints, a folder each. */
+  folder: string;
+  signal: AbortSignal;
+  /** What the processes say, a line at a time. */
+  log: (line: string) => void;
+  /** @param fraction of all steps that is done */
+  onProgress?: (fraction: number) => void;
+}
+
+/** GRPO steps of a run. */
+export function stepsOf({ method, start, seed, lambdas }: PolicyRun): number {
+  if (method !== 'search-r1' && method !== 'parallelsearch')
+    throw new Error(`Expected a method that is trained, but got ${method}.`);
+  return trainingPreset(method, start, seed, lambdas).grpo.steps;
+}
+
+async function linesOf(path: string): Promise<string[]> {
+  return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
+}
+
+/** Sum of recorded metrics over the lines of a file; 0 without one. */
+export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
+  const secondsOf = (line: string): number => {
+    const metrics = JSON.parse(line) as Record<string, number>;
+    return names.reduce((sum, name) => sum + (metrics[name] ?? 0), 0);
+  };
+  return (await linesOf(path)).reduce((sum, line) => sum + secondsOf(line), 0);
+}
+
+/**
+ * Seconds that training takes, as the metrics of trained runs say; those were trained on the native backend with 2 cores. A run
+ * that has no metrics yet counts as much as the mean of `known` runs that have; 0 where none has.
+ */
+export async function estimateTraining(
+  runs: readonly PolicyRun[],
+  known: readonly PolicyRun[] = runs,
+): Promise<number> {
+  const secondsOf = (run: PolicyRun): Promise<number> =>
+    recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']);
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const measured = (await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0);
+  const mean = measured.length === 0 ? 0 : sum(measured) / measured.length;
+  const seconds = await Promise.all(runs.map(secondsOf));
+  return sum(seconds.map((some) => some || mean)) / NUM_PROCESSES;
+}
+
+/**
+ * Trains what is not finished in the folder and puts adapters, metrics and cards into `data/checkpoints`.
+ * @throws Error when a process fails, or the signal's reason; the same call then goes on
+ */
+export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
+  let next = 0;
+  const work = async (): Promise<void> => {
+    try {
+      for (let i = next++; i < runs.length; i = next++) await trainRun(runs[i], options);
+    } catch (error) {
+      next = runs.length;
+      throw error;
+    }
+  };
+  const timer = setInterval(() => void reportProgress(runs, options), PROGRESS_INTERVAL_MS);
+  try {
+    await Promise.all(Array.from({ length: NUM_PROCESSES }, work));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Every step writes a line of metrics. */
+async function reportProgress(
+  runs: readonly PolicyRun[],
+  { folder, onProgress }: TrainRunsOptions,
+): Promise<void> {
+  if (!onProgress) return;
+  const counts = runs.map(async (run) => (await linesOf(join(folder, runName(run), 'metrics.jsonl'))).length);
+  const done = (await Promise.all(counts)).reduce((a, b) => a + b, 0);
+  onProgress(done / runs.map(stepsOf).reduce((a, b) => a + b, 0));
+}
+
+async function trainRun(run: PolicyRun, options: TrainRunsOptions): Promise<void> {
+  const name = runName(run);
+  const folder = join(options.folder, name);
+  if (!existsSync(join(folder, 'adapter', 'adapter_config.json'))) {
+    options.log(`${name}: training`);
+    await trainInProcess(run, folder, options);
+  }
+  const target = adapterFolder(run, CHECKPOINTS);
+  await mkdir(`${target}.partial`, { recursive: true });
+  for (const file of ['adapter_model.safetensors', 'adapter_config.json', 'train_config.json']) {
+    await copyFile(join(folder, 'adapter', file), join(`${target}.partial`, file));
+  }
+  await copyFile(join(folder, 'metrics.jsonl'), join(`${target}.partial`, 'metrics.jsonl'));
+  await writeAdapterCard(run, `${target}.partial`);
+  await rm(target, { recursive: true, force: true });
+  await rename(`${target}.partial`, target);
+  options.log(`${name}: finished`);
+}
+
+/** One run with this package's own command line. */
+function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOptions): Promise<void> {
+  options.signal.throwIfAborted();
+  const { method, start, seed, lambdas } = run;
+  const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
+  if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
+  const child = spawn(
+    process.execPath,
+    [packagePath('dist', 'cli.js'), ...args, '--backend', options.backend],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // One thread each: the processes share the cores already.
+      env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
+    },
+  );
+  let last = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (line.trim()) last = line;
+    options.log(`${runName(run)}: ${line}`);
+  });
+  const stop = (): void => void child.kill('SIGTERM');
+  options.signal.addEventListener('abort', stop, { once: true });
+  return new Promise((resolve, reject) => {
+    child.on('close', (code) => {
+      options.signal.removeEventListener('abort', stop);
+      if (code === 0) resolve();
+      else
+        reject(
+          options.signal.aborted
+            ? (options.signal.reason as Error)
+            : new Error(`Training into ${folder} ended with code ${code}: ${last}`),
+        );
+    });
+  });
+}
