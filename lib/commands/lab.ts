@@ -1,9 +1,10 @@
 /** `parallelsearch lab`: opens the notebooks in JupyterLab, with this package's own TypeScript kernel. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
 import { packagePath } from '../paths.js';
+import { parsePort } from './options.js';
 
 export interface LabSettings {
   /** Checks and registers only. */
@@ -67,13 +68,6 @@ export async function runLab(
   if (settings.check) return 0;
   const extra = args.filter((arg) => arg.startsWith('-'));
   return start(found.executable, labArguments(target, settings, extra));
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new InvalidArgumentError(`Expected a port from 1 to 65535, but got ${text}.`);
-  return port;
 }
 
 /** The `lab` command. */

@@ -22,6 +22,13 @@ export function parseWeight(text: string): number {
   return value;
 }
 
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError(`Expected a port from 1 to 65535, but got ${text}.`);
+  return port;
+}
+
 export const backendOption = (): Option =>
   new Option('--backend <name>', 'where tensors are computed')
     .choices(['auto', ...BACKEND_NAMES])

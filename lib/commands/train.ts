@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import {
   configHash,
@@ -9,13 +10,25 @@ import {
   type StartName,
   type TrainConfig,
 } from '../config.js';
+import { commitOf } from '../experiments/provenance.js';
 import { contentHash, loadWorld, MINI_WIKI, startFolder } from '../experiments/world.js';
 import { loadModel, readJson } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { startProgress, type Progress } from '../progress.js';
-import type { BackendName } from '../tensor/backend.js';
+import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
 import { runGrpo } from '../training/run-grpo.js';
-import { announceBackend, backendOption, interruptSignal, parseCount, parseWeight } from './options.js';
+import type { RunDescription } from '../watch/html.js';
+import { POLL_MS } from '../watch/live-script.js';
+import { startWatching } from '../watch/process.js';
+import { writeRunReport } from '../watch/report.js';
+import {
+  announceBackend,
+  backendOption,
+  interruptSignal,
+  parseCount,
+  parsePort,
+  parseWeight,
+} from './options.js';
 
 interface TrainSettings {
   config?: string;
@@ -28,6 +41,8 @@ interface TrainSettings {
   model?: string;
   data?: string;
   out?: string;
+  watch?: boolean;
+  port?: number;
   backend: BackendName | 'auto';
 }
 
@@ -44,11 +59,44 @@ async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   return settings.steps ? { ...config, grpo: { ...config.grpo, steps: settings.steps } } : config;
 }
 
+function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
+  const provenance = {
+    seed: config.seed,
+    commit: commitOf(),
+    configHash: configHash(config),
+    backend: backend.detail,
+    hardware: describeHardware(),
+    node: process.version,
+  };
+  return { config, provenance };
+}
+
+/** Serves the page of a run; what it returns ends that, once open pages have seen the last step. */
+async function watchRun(folder: string, run: RunDescription, port?: number): Promise<() => Promise<void>> {
+  const server = startWatching();
+  try {
+    const url = await (await server.send({ ...run, folder, port })).reply;
+    process.stderr.write(`Watch it at ${url}\n`);
+  } catch (error) {
+    server.stop();
+    throw new Error(
+      `Expected to serve the page on ${port ? `port ${port}` : 'a free port'}. Choose another with --port.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return async () => {
+    await sleep(2 * POLL_MS);
+    server.stop();
+  };
+}
+
 /** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const config = await readConfig(settings);
   const folder = settings.out ?? join('runs', `${config.start}-${config.method}-seed${config.seed}`);
-  await announceBackend(settings.backend);
+  const backend = await announceBackend(settings.backend);
   const world = await loadWorld({ folder: settings.data, titleWeight: config.titleWeight });
   const startPath = settings.model ?? startFolder(config.start as StartName);
   const start = await loadModel(startPath);
@@ -57,6 +105,8 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   process.stderr.write(
     `${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
   );
+  const run = describeRun(config, backend);
+  const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   let progress: Progress | undefined;
   try {
     await runGrpo({
@@ -80,8 +130,10 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   } finally {
     progress?.stop();
     disposeWeights(start.weights);
+    await stopWatching?.();
   }
-  process.stderr.write(`The adapter is in ${join(folder, 'adapter')}.\n`);
+  const report = await writeRunReport(folder, run);
+  process.stderr.write(`The adapter is in ${join(folder, 'adapter')}, the report in ${report}.\n`);
   return 0;
 }
 
@@ -106,6 +158,8 @@ export function trainCommand(): Command {
       'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
     )
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
+    .option('--watch', 'serve curves, guards and the newest rollouts in the browser, on this machine only')
+    .option('--port <n>', 'port of that page; a free one by default', parsePort)
     .addOption(backendOption())
     .action(async (settings: TrainSettings) => {
       process.exitCode = await runTrain(settings);

@@ -54,6 +54,16 @@ export interface Passage {
   text: string;
 }
 
+/** Passages from texts by their titles, with the ids `own-1`, `own-2` and so on. */
+export function passagesOf(texts: Readonly<Record<string, string>>): Passage[] {
+  return Object.entries(texts).map(([title, text], i) => ({
+    id: `own-${i + 1}`,
+    contents: `${title}\n${text}`,
+    title,
+    text,
+  }));
+}
+
 /** A question with its gold answers, any of which counts as right. */
 export interface Question {
   id: string;

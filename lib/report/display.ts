@@ -7,6 +7,7 @@ import type { Chart } from './chart.js';
 import { tableHtml, tableText, type TableCells } from './cells.js';
 import { cellsOf, type Table } from './frame.js';
 import { renderSvg } from './render.js';
+import type { Transcript } from '../viewer/transcript.js';
 import { claimsOf } from './tables.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
@@ -17,7 +18,7 @@ export interface ReportResults {
   summary: string;
   tidy: TidyTable;
 }
-export type Displayable = Chart | Table | DataFrame | Results | ReportResults;
+export type Displayable = Chart | Table | DataFrame | Results | ReportResults | Transcript;
 
 export const MIME = {
   /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
@@ -39,6 +40,7 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (item instanceof DataFrame) return tableBundle(cellsOf({ kind: 'table', caption: '', frame: item }));
   if ('questions' in item) return resultsBundle(item);
   if (item.kind === 'results') return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
+  if (item.kind === 'transcript') return { [MIME.html]: item.html, [MIME.text]: item.text };
   if (item.kind === 'table') return tableBundle(cellsOf(item));
   const text = `${item.title}\n${item.alt}`;
   return { [MIME.vegaLite]: item.spec, [MIME.svg]: await renderSvg(item), [MIME.text]: text };

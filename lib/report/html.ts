@@ -51,7 +51,8 @@ export function reportHtml(notebook: Notebook): Report {
   return { title, tidy, html: pageHtml({ title, description: firstSentence(notebook), body, scripts }) };
 }
 
-function contentsHtml(headings: readonly Heading[]): string {
+/** The table of contents: headings of levels 2 and 3 as links. */
+export function contentsHtml(headings: readonly Heading[]): string {
   const items = headings
     .filter(({ level }) => level === 2 || level === 3)
     .map(({ level, text, id }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { escapeHtml } from './cells.js';
 
 export interface Page {
@@ -13,20 +14,33 @@ export interface Page {
   styles?: string;
   /** Scripts that run after the body, in order. */
   scripts?: readonly string[];
+  /** Rules of the content security policy beside those of every page, or in their place. */
+  policy?: Readonly<Record<string, string>>;
 }
 
 /** Nothing is loaded from anywhere, not even from the folder of the page. */
-const POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
+const POLICY = {
+  'default-src': "'none'",
+  'script-src': "'unsafe-inline'",
+  'style-src': "'unsafe-inline'",
+  'img-src': 'data: blob:',
+  'base-uri': "'none'",
+  'form-action': "'none'",
+};
+
+const policyText = (rules: Readonly<Record<string, string>>): string =>
+  Object.entries(rules)
+    .map(([rule, sources]) => `${rule} ${sources}`)
+    .join('; ');
 
 /** A complete HTML document. */
-export function pageHtml({ title, description, body, styles = '', scripts = [] }: Page): string {
+export function pageHtml({ title, description, body, styles = '', scripts = [], policy }: Page): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
     '<head>',
     '<meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
+    `<meta http-equiv="Content-Security-Policy" content="${policyText({ ...POLICY, ...policy })}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     `<title>${escapeHtml(title)}</title>`,
@@ -52,6 +66,12 @@ export function inlineJson(value: unknown): string {
     .replace(/</g, '\\u003c')
     .replace(/\u2028/g, '\\u2028')
     .replace(/\u2029/g, '\\u2029');
+}
+
+/** An element that carries bytes or text compressed; the page unpacks it by `unpackElement`. */
+export function packedElement(id: string, content: string | Uint8Array): string {
+  const packed = gzipSync(content, { level: 9 }).toString('base64');
+  return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
 }
 
 /** The three bundles that draw charts, and the few lines that start them. */
@@ -86,7 +106,7 @@ function packageFolder(require: NodeJS.Require, name: string): string {
 
 /**
  * Puts each chart's interactive form in place of its picture, and buttons that save it beside the links to its data. A
- * picture whose chart cannot be drawn stays.
+ * picture whose chart cannot be drawn stays. A page that gets other charts later calls `drawCharts` again.
  */
 const DRAW_CHARTS = `
 function save(name, href) {
@@ -104,13 +124,13 @@ function offerFiles(figure, { name, spec, view }) {
   offer('PNG', async () => save(name + '.png', await view.toImageURL('png', 3)));
   offer('Vega-Lite', () => save(name + '.vl.json', json()));
 }
-for (const { dataset, textContent } of document.querySelectorAll('script[data-chart]')) {
+function drawChart({ dataset, textContent }) {
   const spec = JSON.parse(textContent);
   const { $schema, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
   const figure = document.getElementById(dataset.chart);
   const drawing = figure.querySelector('.drawing');
   const live = document.createElement('div');
-  vegaEmbed(live, drawn, { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false })
+  return vegaEmbed(live, drawn, { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false })
     .then(({ view }) => {
       drawing.replaceChildren(live);
       drawing.setAttribute('role', 'group');
@@ -118,6 +138,10 @@ for (const { dataset, textContent } of document.querySelectorAll('script[data-ch
     })
     .catch((error) => console.error(error));
 }
+function drawCharts() {
+  return Promise.all([...document.querySelectorAll('script[data-chart]')].map(drawChart));
+}
+void drawCharts();
 `;
 
 /** Shows the buttons that copy a text, where the browser allows copying. */

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { closeServer, listenLocally } from '../local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -54,9 +54,8 @@ export async function startRetrievalServer(
   for (const [name, value] of Object.entries(settings))
     requireInteger(name, value, name === 'delayMs' ? 0 : 1);
   const server = createServer((request, response) => void answer(retriever, settings, { request, response }));
-  await listen(server, port);
-  const bound = (server.address() as AddressInfo).port;
-  return { url: `http://127.0.0.1:${bound}/retrieve`, port: bound, close: () => close(server) };
+  const bound = await listenLocally(server, port);
+  return { url: `http://127.0.0.1:${bound}/retrieve`, port: bound, close: () => closeServer(server) };
 }
 
 interface Exchange {
@@ -132,21 +131,4 @@ function toDocument({ passage: { id, contents }, score }: RetrievedPassage, with
 function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify(body));
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.close((error) => (error ? reject(error) : resolve()));
-    server.closeAllConnections();
-  });
 }

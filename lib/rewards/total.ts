@@ -23,6 +23,8 @@ export interface RewardComponents {
   decomposition: number;
   searchCount: number;
   format: number;
+  /** A part of one's own, where there is one. */
+  own?: number;
   total: number;
 }
 

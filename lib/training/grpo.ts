@@ -15,7 +15,8 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { isDecomposed } from '../rewards/decomposition.js';
 import { rewardInputFromTrajectory } from '../rewards/input.js';
 import type { RewardOptions } from '../rewards/options.js';
-import { totalReward, type RewardComponents } from '../rewards/total.js';
+import type { Reward } from '../rewards/reward.js';
+import type { RewardComponents } from '../rewards/total.js';
 import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/turns.js';
@@ -47,6 +48,7 @@ export interface GrpoSetting {
   retriever: Retriever;
   rollout: RolloutOptions;
   rewards: RewardOptions;
+  reward: Reward;
   grpo: GrpoOptions;
 }
 
@@ -87,7 +89,7 @@ async function rollOutGroups(
   });
   setting.policy.clearCache();
   const rewards = trajectories.map((trajectory, i) =>
-    totalReward(
+    setting.reward.score(
       rewardInputFromTrajectory(trajectory, {
         goldenAnswers: trajectory.goldenAnswers,
         shape: shapeOf(repeated[i]),
@@ -238,6 +240,9 @@ function rolloutMetrics(
     'rewards/decomposition': of((t) => t.rewards.decomposition),
     'rewards/search_count': of((t) => t.rewards.searchCount),
     'rewards/format': of((t) => t.rewards.format),
+    ...(scored.some((t) => t.rewards.own !== undefined)
+      ? { 'rewards/own': of((t) => t.rewards.own ?? 0) }
+      : {}),
     turns: of((t) => t.searchTurns.length),
     model_calls: of((t) => t.modelCalls),
     'completions/mean_length': of((t) => lossMask(t).reduce((a, b) => a + b, 0)),

@@ -1,10 +1,9 @@
 /** Recorded trajectories as one self-contained page to filter, search, read and compare. */
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { packagePath } from '../paths.js';
 import { escapeHtml, tableHtml } from '../report/cells.js';
-import { pageHtml } from '../report/page.js';
+import { packedElement, pageHtml } from '../report/page.js';
 import type { ViewerData, ViewerTrajectory } from './data.js';
 import { linkModules } from './link.js';
 import { VIEWER_STYLE } from './styles.js';
@@ -34,14 +33,13 @@ export function viewerScript(): string {
 /** The whole page. The data lie in it compressed, and all text of trajectories reaches the page as text, never as HTML. */
 export function viewerHtml({ title, data, script = viewerScript() }: ViewerPage): string {
   const count = data.trajectories.length.toLocaleString('en');
-  const compressed = gzipSync(JSON.stringify(data), { level: 9 }).toString('base64');
   const body = [
     '<a class="skip" href="#trajectory">Skip to the trajectory</a>',
     `<noscript>${staticHtml(title, data)}</noscript>`,
     '<div id="viewer" class="viewer" hidden>',
     `<p id="loading" role="status">Unpacking ${count} trajectories …</p>`,
     '</div>',
-    `<script type="application/gzip" id="data">${compressed}</script>`,
+    packedElement('data', JSON.stringify(data)),
   ].join('\n');
   const description = `${count} recorded trajectories: filter, search, read turn by turn, compare two methods.`;
   return pageHtml({ title, description, body, styles: VIEWER_STYLE, scripts: [script] });

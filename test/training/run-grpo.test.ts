@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configHash, parseTrainConfig, type TrainConfig } from '../../lib/config.js';
-import { questionShape } from '../../lib/data/question.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/policy/safetensors.js';
-import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { addReward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { createQuestionSampler, runGrpo, type GrpoRun } from '../../lib/training/run-grpo.js';
-import { chattyModel, COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE } from './tiny.js';
+import { runGrpo, type GrpoRun } from '../../lib/training/run-grpo.js';
+import { chattyModel, PASSAGES, QUESTIONS, SINGLE } from './tiny.js';
 
 const retriever = createBm25Retriever(PASSAGES);
 
@@ -215,6 +214,20 @@ describe('runGrpo', () => {
     );
   });
 
+  it("rewards with a reward of one's own, and goes on only with the one of its name", async () => {
+    const config = configOf({ grpo: { steps: 1 } });
+    const reward = addReward('brief', ({ searchTurns }) => -searchTurns.length);
+    await run('own', config, { reward });
+    const [line] = await linesOf('own');
+    expect(line['rewards/own']).toBeCloseTo(-line.turns, 9);
+    for (const paper of await linesOf('whole')) expect(paper).not.toHaveProperty(['rewards/own']);
+    expect((await adapterOf('own')).toString('latin1')).toContain('"reward":"brief"');
+    for (const other of [undefined, addReward('long', () => 0)])
+      await expect(run('own', config, { reward: other })).rejects.toThrow('Choose another folder');
+    await run('own', config, { reward });
+    expect(await linesOf('own')).toHaveLength(1);
+  });
+
   it('skips groups of equal rewards: with no reward to be had, the policy stays the start', async () => {
     const never = { ...SINGLE, goldenAnswers: ['never written'] };
     await run('flat', configOf({ rewards: { preset: 'search-r1' }, grpo: { steps: 2 } }), {
@@ -230,36 +243,5 @@ describe('runGrpo', () => {
           name,
         ).toBe(true);
     }
-  });
-});
-
-describe('createQuestionSampler', () => {
-  const mix = configOf().grpo.mix;
-
-  it('draws each kind by its share, and never a hybrid', () => {
-    const draw = createQuestionSampler(QUESTIONS, {
-      ...mix,
-      singleHop: 0.2,
-      sequential: 0.3,
-      comparisons: [0, 0.5, 0, 0],
-    });
-    const drawn = draw(createRandom('mix'), 4000);
-    const share = (id: string): number => drawn.filter((q) => q.id === id).length / 4000;
-    expect(share(SINGLE.id)).toBeCloseTo(0.2, 1);
-    expect(share(SEQUENTIAL.id)).toBeCloseTo(0.3, 1);
-    expect(share(COMPARISON.id)).toBeCloseTo(0.5, 1);
-    expect(share(HYBRID.id)).toBe(0);
-    expect(questionShape(HYBRID.metadata.graph!)).toBe('hybrid');
-  });
-
-  it('leaves out a kind of which there is no question', () => {
-    const draw = createQuestionSampler([SINGLE, HYBRID], mix);
-    expect(new Set(draw(createRandom(1), 50).map(({ id }) => id))).toEqual(new Set([SINGLE.id]));
-  });
-
-  it('refuses questions without dependency graphs', () => {
-    expect(() => createQuestionSampler([{ ...SINGLE, metadata: {} }], mix)).toThrow(
-      'Expected training questions with dependency graphs, but got none.',
-    );
   });
 });

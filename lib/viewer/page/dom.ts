@@ -1,4 +1,6 @@
 /** Elements from names, attributes and children. Text always becomes a text node, so that no trajectory can add markup. */
+import type { Markup } from './markup.js';
+
 export type Child = Node | string | null;
 export type Attributes = Record<string, string | number | boolean | null>;
 
@@ -17,6 +19,14 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   return fill(document.createElement(name), attributes, children);
+}
+
+/** The element that a markup describes. */
+export function nodeOf({ name, attributes, children }: Markup): HTMLElement {
+  const nodes = children.map((child) =>
+    child === null || typeof child === 'string' ? child : nodeOf(child),
+  );
+  return element(name, attributes, ...nodes);
 }
 
 /** The same for SVG. */

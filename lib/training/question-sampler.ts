@@ -1,0 +1,30 @@
+import type { TrainConfig } from '../config.js';
+import { questionShape, type Question } from '../data/question.js';
+import type { Random } from '../random.js';
+
+/** Questions by kind, so that each kind has its share of every step. */
+export function createQuestionSampler(
+  questions: readonly Question[],
+  mix: TrainConfig['grpo']['mix'],
+): (random: Random, count: number) => Question[] {
+  const where = (test: (shape: string, size: number) => boolean): Question[] =>
+    questions.filter(
+      ({ metadata }) => metadata.graph && test(questionShape(metadata.graph), metadata.graph.length),
+    );
+  const groups = [
+    { weight: mix.singleHop, pool: where((shape) => shape === 'single_hop') },
+    { weight: mix.sequential, pool: where((shape) => shape === 'sequential') },
+    ...mix.comparisons.map((weight, i) => ({
+      weight,
+      pool: where((shape, size) => shape === 'parallelizable' && size === i + 2),
+    })),
+  ].filter(({ weight, pool }) => weight > 0 && pool.length > 0);
+  if (groups.length === 0)
+    throw new Error('Expected training questions with dependency graphs, but got none.');
+  const total = groups.reduce((sum, { weight }) => sum + weight, 0);
+  return (random, count) =>
+    Array.from({ length: count }, () => {
+      let left = random.uniform() * total;
+      return random.choice((groups.find(({ weight }) => (left -= weight) < 0) ?? groups[0]).pool);
+    });
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { questionMixSchema } from '../../lib/config.js';
+import { questionShape } from '../../lib/data/question.js';
+import { createRandom } from '../../lib/random.js';
+import { createQuestionSampler } from '../../lib/training/question-sampler.js';
+import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from './tiny.js';
+
+describe('createQuestionSampler', () => {
+  const mix = questionMixSchema.parse({});
+
+  it('draws each kind by its share, and never a hybrid', () => {
+    const draw = createQuestionSampler(QUESTIONS, {
+      ...mix,
+      singleHop: 0.2,
+      sequential: 0.3,
+      comparisons: [0, 0.5, 0, 0],
+    });
+    const drawn = draw(createRandom('mix'), 4000);
+    const share = (id: string): number => drawn.filter((q) => q.id === id).length / 4000;
+    expect(share(SINGLE.id)).toBeCloseTo(0.2, 1);
+    expect(share(SEQUENTIAL.id)).toBeCloseTo(0.3, 1);
+    expect(share(COMPARISON.id)).toBeCloseTo(0.5, 1);
+    expect(share(HYBRID.id)).toBe(0);
+    expect(questionShape(HYBRID.metadata.graph!)).toBe('hybrid');
+  });
+
+  it('leaves out a kind of which there is no question', () => {
+    const draw = createQuestionSampler([SINGLE, HYBRID], mix);
+    expect(new Set(draw(createRandom(1), 50).map(({ id }) => id))).toEqual(new Set([SINGLE.id]));
+  });
+
+  it('refuses questions without dependency graphs', () => {
+    expect(() => createQuestionSampler([{ ...SINGLE, metadata: {} }], mix)).toThrow(
+      'Expected training questions with dependency graphs, but got none.',
+    );
+  });
+});
