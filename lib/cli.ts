@@ -11,6 +11,7 @@ const LAZY: Record<string, () => Promise<Command>> = {
   train: async () => (await import('./commands/train.js')).trainCommand(),
   evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
   view: async () => (await import('./commands/view.js')).viewCommand(),
+  playground: async () => (await import('./commands/playground.js')).playgroundCommand(),
   export: async () => (await import('./commands/export.js')).exportCommand(),
   experiment: async () => (await import('./commands/experiment.js')).experimentCommand(),
   notebook: async () => (await import('./commands/notebook.js')).notebookCommand(),

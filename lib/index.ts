@@ -11,6 +11,7 @@ export { buildPrompt, PROMPT_NAMES, type PromptName } from './text/prompts.js';
 export {
   graphDepth,
   independentSubQuestions,
+  passagesOf,
   questionShape,
   type Passage,
   type Question,
@@ -51,15 +52,19 @@ export { searchCountReward } from './rewards/search-count.js';
 export { totalReward, type RewardComponents, type RewardInput } from './rewards/total.js';
 export { rewardInputFromTrajectory, rewardInputFromTranscript } from './rewards/input.js';
 export type { RewardOptions } from './rewards/options.js';
+export { addReward, PAPER_REWARD, type Reward } from './rewards/reward.js';
 
 // training
 export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
 export { runGrpo, type GrpoRun } from './training/run-grpo.js';
+export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
+export { firstSearchProbabilities, type FirstSearch } from './training/first-search.js';
 export { createRandom, type Random } from './random.js';
 export {
   configHash,
   METHODS,
   parseTrainConfig,
+  rolloutConfigOf,
   trainingPreset,
   type MethodName,
   type TrainConfig,
@@ -71,6 +76,7 @@ export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
 export { loadResults, type CurvePoint, type Results } from './evaluation/load.js';
 export { loadLatency, type LatencyResults } from './evaluation/latency.js';
+export { loadTopK, type TopKResults } from './evaluation/top-k.js';
 export { predictTime, questionMs, type Asking, type RequestCosts } from './evaluation/latency-model.js';
 export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
 export {
@@ -108,6 +114,13 @@ export {
   type Decomposition,
 } from './report/decomposition.js';
 export { display, type Displayable } from './report/display.js';
+export {
+  beforeAfterTable,
+  firstSearchChart,
+  lambdaChart,
+  rewardTable,
+  type Rollouts,
+} from './report/first-steps.js';
 export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './report/export.js';
 export { tableOf, type Table } from './report/frame.js';
 export {
@@ -123,6 +136,17 @@ export {
   requestCostTable,
   wallClockTable,
 } from './report/latency-tables.js';
+export {
+  identicalRowsTable,
+  lambdaContrastTable,
+  lambdaDynamicsChart,
+  lambdaMetricChart,
+  lambdaTable,
+  loadLambdaAblation,
+  searchCountAloneTable,
+  tradeOffChart,
+  type LambdaAblation,
+} from './report/lambda-ablation.js';
 export {
   distributionChart,
   gainTable,
@@ -147,9 +171,19 @@ export {
   type Claim,
 } from './report/tables.js';
 export {
+  recallChart,
+  recallTable,
+  roomTable,
+  topKChart,
+  topKGainTable,
+  topKMethodTable,
+  topKTable,
+} from './report/top-k.js';
+export {
   judgeClaims,
   verdictOn,
   type JudgedClaim,
   type PaperClaim,
   type Verdict,
 } from './report/verdicts.js';
+export { transcriptOf, type Transcript } from './viewer/transcript.js';

@@ -8,13 +8,15 @@ import { EXPERIMENTS } from '../experiments/experiments.js';
 import { mainRuns } from '../experiments/main-results.js';
 import { estimateRetraining, retrainEverything } from '../experiments/retrain.js';
 import { packagePath } from '../paths.js';
-import { exportReport } from '../report/export.js';
+import { exportPlayground } from '../playground/html.js';
+import { exportReport, writeIndex } from '../report/export.js';
 import type { BackendName } from '../tensor/backend.js';
 import { announceBackend, backendOption, interruptSignal } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
-const BUDGET_SECONDS = 150;
+const BUDGET_SECONDS = 90;
 const EVALUATION = packagePath('runs', 'evaluation');
+const REPORTS = packagePath('reports');
 
 interface ReproduceSettings {
   retrain?: boolean;
@@ -30,12 +32,12 @@ function describeHours(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
 }
 
-/** `main-results` of `01-main-results.ipynb`, and so on; those numbered 00 are lessons, which make no report. */
+/** `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first. */
 async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
   const folder = packagePath('notebooks');
   const files = (await readdir(folder)).sort();
   return files.flatMap((file) => {
-    const name = /^(?!00)\d\d-(.+)\.ipynb$/.exec(file)?.[1];
+    const name = /^\d\d-(.+)\.ipynb$/.exec(file)?.[1];
     return name ? [{ name, notebook: join(folder, file) }] : [];
   });
 }
@@ -54,7 +56,7 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
       await retrainEverything({ backend, folder: packagePath('runs', 'retrain'), signal, log: say });
     }
     const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;
-    await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds });
+    await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds, signal });
     if (settings.record) await recordRuns(mainRuns());
     for (const { name, notebook } of await notebookReports()) {
       signal.throwIfAborted();
@@ -67,11 +69,14 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
       const report = await exportReport({
         notebook,
         name,
-        outDir: packagePath('reports'),
+        outDir: REPORTS,
         log: (text) => void process.stderr.write(text),
       });
       say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
     }
+    signal.throwIfAborted();
+    say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
+    writeIndex(REPORTS);
     say(`Open ${join('reports', 'index.html')} in a browser.`);
     return 0;
   } catch (error) {

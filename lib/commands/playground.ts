@@ -1,0 +1,16 @@
+/** `parallelsearch playground`: both trained policies and the mini-wiki as one HTML file to try them in. */
+import { Command } from 'commander';
+import { exportPlayground } from '../playground/html.js';
+import { packagePath } from '../paths.js';
+
+/** The `playground` command. */
+export function playgroundCommand(): Command {
+  return new Command('playground')
+    .description('write the trained policies and the mini-wiki into one HTML file that answers questions')
+    .option('--out-dir <folder>', 'gets playground.html', packagePath('reports'))
+    .option('--checkpoints <folder>', 'starts and adapters in the layout of data/checkpoints')
+    .action(async (settings: { outDir: string; checkpoints?: string }) => {
+      const log = (line: string): void => void process.stderr.write(`${line}\n`);
+      log(await exportPlayground({ ...settings, log }));
+    });
+}

@@ -1,0 +1,78 @@
+/** One method of the page: its worker, its column, its lane in the time line. */
+import type { AnswerEvent } from '../answer.js';
+import type { WorkerMessage, WorkerRequest } from '../messages.js';
+import type { PlaygroundMethod } from '../setup.js';
+import { createColumn, type Column } from './column.js';
+import type { Outcome } from './comparison.js';
+import type { Wish } from './form.js';
+import { addToLane, type Lane } from './time-line.js';
+import type { Tip } from './tokens.js';
+
+export interface Player {
+  method: PlaygroundMethod;
+  column: Column;
+  send(request: WorkerRequest): void;
+  /** Asks a question; what comes of earlier ones is dropped from now on. */
+  ask(wish: Pick<Wish, 'question' | 'delayMs' | 'tokensPerSecond'>): void;
+  stop(): void;
+  lane(): Lane;
+  /** What came of the last question, or null while it has no answer. */
+  outcome(): Outcome | null;
+}
+
+export interface PlayerOptions {
+  tip: Tip;
+  /** Address of the worker's script. */
+  script: string;
+  onReady(backend: string): void;
+  onEvent(event: AnswerEvent): void;
+  onFailure(reason: string): void;
+}
+
+/** Starts a method's worker. */
+export function createPlayer(method: PlaygroundMethod, options: PlayerOptions): Player {
+  const worker = new Worker(options.script);
+  const column = createColumn(method, options.tip);
+  const { title, rollout } = method;
+  let run = 0;
+  let isRunning = false;
+  let stretches: Lane['stretches'] = [];
+  let outcome: Outcome | null = null;
+  const send = (request: WorkerRequest): void => worker.postMessage(request);
+
+  const receive = (event: AnswerEvent): void => {
+    stretches = addToLane(stretches, event, method);
+    column.receive(event);
+    if (event.kind === 'end') {
+      isRunning = false;
+      outcome = { title, trajectory: event.trajectory, stretches, elapsedMs: event.elapsedMs };
+    }
+    options.onEvent(event);
+  };
+  worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
+    if (data.kind === 'ready') options.onReady(data.backend);
+    else if (data.kind === 'failed') options.onFailure(data.reason);
+    else if (data.kind === 'event' && data.run === run && isRunning) receive(data.event);
+  });
+  worker.addEventListener('error', ({ message }) => options.onFailure(message));
+
+  return {
+    method,
+    column,
+    send,
+    ask({ question, delayMs, tokensPerSecond }) {
+      run++;
+      [isRunning, stretches, outcome] = [true, [], null];
+      column.clear();
+      send({ kind: 'ask', run, question, options: { rollout, delayMs, tokensPerSecond } });
+    },
+    stop() {
+      if (!isRunning) return;
+      isRunning = false;
+      column.stop();
+      send({ kind: 'stop' });
+    },
+    lane: () => ({ title, stretches, isRunning }),
+    outcome: () => outcome,
+  };
+}

@@ -1,0 +1,95 @@
+/** Text token by token, with the probability of each: under the pointer, and by arrow keys. */
+import { element } from '../../viewer/page/dom.js';
+
+export interface ShownToken {
+  tokenId: number;
+  text: string;
+  probability: number;
+}
+
+export interface TokenText {
+  node: HTMLElement;
+  add(token: ShownToken): void;
+}
+
+/** Below this a token is marked: the policy hesitated. */
+const UNSURE = 0.9;
+const TAG = /^<(\/?)(think|search|information|answer)>$/;
+
+/** `97.3 %`, and `> 99.9 %` or `< 0.1 %` where rounding would say that something is certain. */
+export function percentText(probability: number): string {
+  if (probability > 0.999) return '> 99.9 %';
+  if (probability < 0.001) return '< 0.1 %';
+  return `${(100 * probability).toFixed(1)} %`;
+}
+
+/** The box that tells a token's probability; there is one in the page. */
+export interface Tip {
+  node: HTMLElement;
+  show(token: HTMLElement): void;
+  hide(): void;
+}
+
+export function createTip(): Tip {
+  const node = element('div', { class: 'tip', role: 'status' });
+  return {
+    node,
+    show(token) {
+      node.textContent = `“${token.textContent}” ${token.dataset.probability ?? ''}`;
+      const { left, bottom } = token.getBoundingClientRect();
+      node.style.left = `${Math.max(0, Math.min(left, innerWidth - node.offsetWidth - 8))}px`;
+      node.style.top = `${bottom + 4}px`;
+    },
+    hide: () => (node.textContent = ''),
+  };
+}
+
+/** An empty text; `label` says whose it is. */
+export function createTokenText(label: string, tip: Tip): TokenText {
+  const node = element('div', {
+    class: 'tokens',
+    role: 'group',
+    tabindex: 0,
+    'aria-label': `${label}. Arrow keys tell the probability of each token.`,
+  });
+  let part = '';
+  let current = -1;
+  const point = (token: Element | null | undefined): void => {
+    node.querySelector('.current')?.classList.remove('current');
+    if (!(token instanceof HTMLElement)) return tip.hide();
+    token.classList.add('current');
+    tip.show(token);
+  };
+  node.addEventListener('pointerover', ({ target }) =>
+    point(target instanceof Element ? target.closest('.token') : null),
+  );
+  node.addEventListener('pointerleave', () => point(null));
+  node.addEventListener('blur', () => point(null));
+  node.addEventListener('keydown', (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (event.key === 'Escape') point(null);
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    current = Math.min(node.childElementCount - 1, Math.max(0, current + move));
+    point(node.children[current]);
+  });
+  return {
+    node,
+    add({ tokenId, text, probability }) {
+      const [, closing, tag] = TAG.exec(text) ?? [];
+      if (tag) part = tag;
+      const unsure = probability < UNSURE ? 'unsure' : '';
+      const token = element(
+        'span',
+        {
+          class: `token ${part} ${tag ? 'tag' : ''} ${unsure}`.replace(/ +/g, ' ').trim(),
+          'data-id': tokenId,
+          'data-probability': percentText(probability),
+        },
+        text,
+      );
+      if (closing) part = '';
+      node.append(token);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** Styles of the playground, beside those of every page. Colours never speak alone: tags, counts and words say the same. */
+export const PLAYGROUND_STYLE = `
+:root { --think: #6b4fbb; --search: #0b6e4f; --answer: #0b5cad; --bad: #b42318; --tint: 8%; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --think: #c3b1ff; --search: #6fd6ae; --answer: #7ab8ff; --bad: #ff9d92; --tint: 16%; }
+}
+#playground[hidden] { display: none; }
+.controls { display: flex; flex-wrap: wrap; gap: .7rem 1rem; align-items: end; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; font-size: .9rem; }
+.controls label { display: grid; gap: .2rem; flex: 1 1 11rem; min-width: 0; }
+.controls label > span { color: var(--soft); font-size: .85rem; }
+.controls label.kind { flex: 1 1 13rem; }
+.controls label.question { flex: 8 1 55%; }
+.controls label.weights { flex-grow: 2; }
+.controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; }
+.controls input[type=range] { padding: 0; height: 2.2rem; accent-color: var(--accent); }
+.controls button { padding: .35rem .9rem; border-color: var(--soft); }
+.controls button:disabled { color: var(--soft); cursor: default; }
+.controls button.ask:enabled { background: var(--accent); color: var(--bg); border-color: var(--accent); font-weight: 600; }
+#status { min-height: 1.6em; margin: .6rem 0; max-width: none; }
+.time-line { margin: .8rem 0; }
+.time-line figcaption { color: var(--soft); font-size: .86rem; }
+.key .stretch { position: static; display: inline-block; padding: 0 .5rem; }
+.lane { display: grid; grid-template-columns: minmax(5rem, 8rem) minmax(0, 1fr) 3.5rem; gap: .6rem; align-items: center; margin: .3rem 0; font-size: .86rem; }
+.lane-title { overflow-wrap: anywhere; }
+.lane-total { font-variant-numeric: tabular-nums; text-align: right; }
+.track { position: relative; height: 1.6rem; background: var(--panel); border-radius: 3px; overflow: hidden; }
+@media (max-width: 40rem) {
+  .lane { grid-template-columns: minmax(0, 1fr) auto; gap: .1rem .6rem; }
+  .lane-title { grid-column: 1 / -1; }
+}
+.axis { color: var(--soft); }
+.axis .track { background: none; overflow: visible; height: 1.2rem; }
+.tick { position: absolute; border-left: 1px solid var(--soft); padding-left: .2rem; line-height: 1.2; font-size: .75rem; }
+.stretch { position: absolute; top: 0; bottom: 0; overflow: hidden; color: var(--fg); font-size: .8rem; line-height: 1.6rem; text-align: center; border-radius: 2px; }
+.stretch.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
+.stretch.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
+.results td, .results th { white-space: normal; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: start; }
+.column { min-width: 0; }
+.column h2 { margin: 1.2rem 0 .5rem; }
+.prompt { color: var(--soft); font-size: .85rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0; }
+ol.turns { list-style: none; counter-reset: turn; margin: 0; padding: 0; }
+.turn { counter-increment: turn; border-left: 3px solid var(--line); padding: 0 0 .6rem .8rem; margin-top: .6rem; }
+.turn::before { content: 'Turn ' counter(turn); font-size: .75rem; color: var(--soft); }
+.tokens { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.75; border-radius: 4px; }
+.token { border-radius: 2px; cursor: default; }
+.token.think { color: var(--think); }
+.token.search { color: var(--search); }
+.token.answer { color: var(--answer); font-weight: 600; }
+.token.tag { font-size: .75rem; font-weight: 400; }
+.token.unsure { text-decoration: underline wavy var(--bad) 1px; text-underline-offset: 3px; }
+.token.current, .token:hover { outline: 1px solid currentcolor; }
+.tip { position: fixed; z-index: 1; background: var(--fg); color: var(--bg); border-radius: 4px; padding: .15rem .5rem; font-size: .85rem; white-space: pre; pointer-events: none; }
+.tip:empty { padding: 0; }
+ul.queries { list-style: none; margin: .5rem 0 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); gap: .5rem; }
+.query { border: 1px solid var(--search); border-radius: 6px; padding: .3rem .6rem .5rem; background: color-mix(in srgb, var(--search) var(--tint), var(--bg)); min-width: 0; overflow-wrap: anywhere; }
+.query.waiting { border-style: dashed; animation: waiting 1.2s ease-in-out infinite alternate; }
+.query p { margin: 0; font-size: .85rem; line-height: 1.45; }
+.query .query-text { color: var(--search); font-weight: 600; }
+.query .figures { color: var(--soft); }
+.query .failure, .notice { color: var(--bad); }
+.answer { font-size: 1.05rem; }
+@keyframes waiting { to { border-color: transparent; } }
+@media (prefers-reduced-motion: reduce) { .query.waiting { animation: none; } }
+@media print { .controls { display: none; } .stretch { print-color-adjust: exact; } }
+`;
