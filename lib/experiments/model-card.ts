@@ -112,8 +112,9 @@ const INTRODUCTIONS: Record<StartName, string> = {
     'Search-R1’s prompt, and a fifth of the parallelizable ones decomposed under the parallel prompt.',
 };
 
-const ROWS = `Kinds of rows: *passages* of the mini-wiki that no held-out question needs; *repeat*, a list of names twice; *copy*, question to first
-search; *verdict*, recap to conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHabit* and
+const ROWS = `Kinds of rows: *passages* of the mini-wiki that no held-out question needs; *repeat*, a list of names twice, and *words*, the same
+with words of all passages; *read*, passages and their facts one by one; *copy*, question to first search; *verdict*, recap to
+conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHabit* and
 *parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
 *ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
 numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
