@@ -23,6 +23,8 @@ import {
 } from './world.js';
 
 export const EVALUATION_BATCH_SIZE = 64;
+/** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
+const WASM_BATCH_SIZE = 16;
 
 export interface EvaluationRecord {
   run: PolicyRun;
@@ -124,7 +126,8 @@ export async function evaluateRun(
     partFileOf(folder, run),
     answered.map((batch) => `${JSON.stringify(batch)}\n`).join(''),
   );
-  const batches = createRandom('batches').shuffle(batchesOf(questions, EVALUATION_BATCH_SIZE));
+  const batchSize = backend === 'wasm' ? WASM_BATCH_SIZE : EVALUATION_BATCH_SIZE;
+  const batches = createRandom('batches').shuffle(batchesOf(questions, batchSize));
   for (const batch of batches) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
     if (left.length === 0) continue;
@@ -132,7 +135,7 @@ export async function evaluateRun(
     const start = performance.now();
     const measurements = await evaluatePolicy(policy, world.retriever, left, {
       rollout: rolloutConfigOf(run.method),
-      batchSize: EVALUATION_BATCH_SIZE,
+      batchSize,
     });
     policy.clearCache();
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
