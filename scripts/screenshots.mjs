@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL, URL } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Picture, report, and the window's size in pixels. */
 const PICTURES = [
-  ['docs/main-results.png', 'reports/main-results.html', '1200,1000'],
+  ['docs/main-results.png', 'reports/main-results.html', '1200,2400'],
   ['docs/playground.png', 'reports/playground.html', '1200,900'],
 ];
 
