@@ -37,7 +37,8 @@ interface Planned extends ExperimentState {
 
 const sayOnStderr = (line: string): void => void process.stderr.write(`${line}\n`);
 
-function describeDuration(seconds: number): string {
+/** A duration as one says it, such as `12 min` or `2.1 h`. */
+export function describeDuration(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
@@ -58,9 +59,10 @@ async function planOf(name: string, options: RunOptions): Promise<Planned[]> {
   return plan;
 }
 
-function describePlan({ name, experiment, isWanted, work, seconds, hash }: Planned): string {
+function describePlan({ name, experiment, isWanted, isRecorded, work, seconds, hash }: Planned): string {
   if (!isWanted) return `${name}: ${experiment.title}: is there (hash ${hash})`;
-  return `${name}: ${experiment.title}: ${work && `${work}, `}about ${describeDuration(seconds)}`;
+  const replaced = isRecorded ? 'instead of the recorded results ' : '';
+  return `${name}: ${experiment.title}: ${replaced}${work && `${work}, `}about ${describeDuration(seconds)}`;
 }
 
 /**
@@ -99,7 +101,9 @@ export async function runExperiments(name: string, options: RunOptions): Promise
 export function experimentCommand(): Command {
   const list = Object.entries(EXPERIMENTS).map(([name, { title }]) => `  ${name.padEnd(22)} ${title}`);
   return new Command('experiment')
-    .description('compute what a notebook reads; skips what is there, goes on where an earlier run stopped')
+    .description(
+      'compute what a notebook reads; skips what was computed here, goes on where an earlier run stopped',
+    )
     .addArgument(
       new Argument('<name>', 'an experiment, or all').choices([...Object.keys(EXPERIMENTS), 'all']),
     )

@@ -6,16 +6,22 @@ import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
 import { EXPERIMENTS_FOLDER } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/experiments.js';
 import { mainRuns } from '../experiments/main-results.js';
-import { estimateRetraining, retrainEverything } from '../experiments/retrain.js';
+import { recallExperiment, recordExperiment } from '../experiments/recorded.js';
+import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { packagePath } from '../paths.js';
 import { exportPlayground } from '../playground/html.js';
 import { exportReport, writeIndex } from '../report/export.js';
-import type { BackendName } from '../tensor/backend.js';
+import { sideBySide } from '../side-by-side.js';
+import type { BackendName, BackendReport } from '../tensor/backend.js';
+import { describeDuration, runExperiments } from './experiment.js';
 import { announceBackend, backendOption, interruptSignal } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
 const BUDGET_SECONDS = 90;
+/** A notebook keeps little more than one core busy. */
+const NOTEBOOKS_AT_ONCE = 2;
 const EVALUATION = packagePath('runs', 'evaluation');
+const RETRAINING = packagePath('runs', 'retrain');
 const REPORTS = packagePath('reports');
 
 interface ReproduceSettings {
@@ -28,10 +34,6 @@ interface ReproduceSettings {
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-function describeHours(seconds: number): string {
-  return seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
-}
-
 /** `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first. */
 async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
   const folder = packagePath('notebooks');
@@ -42,42 +44,68 @@ async function notebookReports(): Promise<{ name: string; notebook: string }[]> 
   });
 }
 
+/** Trains everything again, having said how long that takes. */
+async function retrain(backend: BackendReport, signal: AbortSignal): Promise<void> {
+  const estimate = describeDuration(await estimateRetraining());
+  say(
+    `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
+  );
+  await retrainEverything({ backend, folder: RETRAINING, signal, log: say });
+}
+
+/** Has the results of every experiment computed, or takes recorded ones where there are any. */
+async function provideExperiments(isFull: boolean, backend: BackendName, signal: AbortSignal): Promise<void> {
+  if (isFull) await runExperiments('all', { out: EXPERIMENTS_FOLDER, backend, signal });
+  else for (const [name, experiment] of Object.entries(EXPERIMENTS)) await recallExperiment(name, experiment);
+}
+
+/** Whole lines of a notebook's log, with its name before each: two notebooks run at once. */
+function prefixedLog(name: string): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    lines.forEach((line) => say(`[${name}] ${line}`));
+  };
+}
+
+/** Executes the notebooks and writes their reports, the playground and the index. */
+async function exportReports(signal: AbortSignal): Promise<void> {
+  await sideBySide(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
+    signal.throwIfAborted();
+    if (name in EXPERIMENTS && !existsSync(join(EXPERIMENTS_FOLDER, name, 'results.json'))) {
+      say(`${name}: left out, since its experiment has not been run: npx parallelsearch experiment ${name}`);
+      return;
+    }
+    const report = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
+    say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
+  });
+  signal.throwIfAborted();
+  say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
+  writeIndex(REPORTS);
+  say(`Open ${join('reports', 'index.html')} in a browser.`);
+}
+
 /** Evaluates, executes the notebooks and exports the reports. */
 export async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Stopping; the same command goes on from here.');
-  if (settings.fresh) await rm(EVALUATION, { recursive: true, force: true });
+  const isFull = Boolean(settings.full || settings.retrain || settings.record);
+  if (settings.fresh) {
+    for (const folder of [EVALUATION, EXPERIMENTS_FOLDER]) await rm(folder, { recursive: true, force: true });
+  }
   try {
-    if (settings.retrain) {
-      const estimate = describeHours(await estimateRetraining());
-      say(
-        `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
-      );
-      await retrainEverything({ backend, folder: packagePath('runs', 'retrain'), signal, log: say });
-    }
-    const budgetSeconds = settings.full || settings.retrain || settings.record ? Infinity : BUDGET_SECONDS;
+    if (settings.retrain) await retrain(backend, signal);
+    const budgetSeconds = isFull ? Infinity : BUDGET_SECONDS;
     await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds, signal });
-    if (settings.record) await recordRuns(mainRuns());
-    for (const { name, notebook } of await notebookReports()) {
-      signal.throwIfAborted();
-      if (name in EXPERIMENTS && !existsSync(join(EXPERIMENTS_FOLDER, name, 'results.json'))) {
-        say(
-          `${name}: left out, since its experiment has not been run: npx parallelsearch experiment ${name}`,
-        );
-        continue;
-      }
-      const report = await exportReport({
-        notebook,
-        name,
-        outDir: REPORTS,
-        log: (text) => void process.stderr.write(text),
-      });
-      say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
-    }
+    await provideExperiments(isFull, backend.name, signal);
     signal.throwIfAborted();
-    say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
-    writeIndex(REPORTS);
-    say(`Open ${join('reports', 'index.html')} in a browser.`);
+    if (settings.record) {
+      await recordRuns(mainRuns());
+      for (const [name, experiment] of Object.entries(EXPERIMENTS)) await recordExperiment(name, experiment);
+    }
+    await exportReports(signal);
+    if (settings.retrain) await finishRetraining(RETRAINING);
     return 0;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -90,8 +118,8 @@ export function reproduceCommand(): Command {
   return new Command('reproduce')
     .description('evaluate the committed weights, execute the notebooks and export the reports (npm start)')
     .option('--retrain', 'train everything again first; says beforehand how long that takes')
-    .option('--full', 'evaluate every run from its weights, however long it takes')
-    .option('--fresh', 'forget earlier evaluations')
+    .option('--full', 'evaluate every run and run every experiment from the weights, however long it takes')
+    .option('--fresh', 'forget earlier evaluations and experiments')
     .option('--record', 'keep the results beside the weights (implies --full)')
     .addOption(backendOption())
     .action(async (settings: ReproduceSettings) => {

@@ -65,11 +65,21 @@ export interface ExperimentState {
   hash: string;
   /** The results' file, there or to be. */
   file: string;
-  /** Whether that file holds the results of this very configuration. */
+  /** Whether that file holds results of this very configuration, computed here. */
   isDone: boolean;
+  /** Whether it holds such results that were taken from the recorded ones. */
+  isRecorded: boolean;
 }
 
-const resultsSchema = z.object({ provenance: z.looseObject({ configHash: z.string() }) });
+const resultsSchema = z.object({
+  provenance: z.looseObject({ configHash: z.string(), recorded: z.string().optional() }),
+});
+
+/** The hash of the configuration that results are of; null where they are none. */
+export function hashOfResults(results: unknown): string | null {
+  const found = resultsSchema.safeParse(results);
+  return found.success ? found.data.provenance.configHash : null;
+}
 
 /** Looks whether an experiment's results are there. */
 export async function experimentState(
@@ -80,13 +90,14 @@ export async function experimentState(
   const config = await experiment.config();
   const hash = configHash({ name, config });
   const file = join(root, name, 'results.json');
-  if (!existsSync(file)) return { config, hash, file, isDone: false };
-  const found = resultsSchema.safeParse(await readJson(file));
-  return { config, hash, file, isDone: found.success && found.data.provenance.configHash === hash };
+  const found = existsSync(file) ? resultsSchema.safeParse(await readJson(file)) : null;
+  const isThere = found?.data?.provenance.configHash === hash;
+  const isRecorded = isThere && found?.data?.provenance.recorded !== undefined;
+  return { config, hash, file, isDone: isThere && !isRecorded, isRecorded };
 }
 
 /**
- * Runs an experiment unless its results are there, and writes `results.json`: its configuration, what it has found, and
+ * Runs an experiment unless its results were computed here before, and writes `results.json`: its configuration, what it has found, and
  * where that comes from. Returns whether anything was computed.
  * @throws the signal's reason when it is stopped; the same call goes on from the parts that were finished
  */
@@ -117,7 +128,7 @@ export async function runExperiment(
     durationSeconds: Math.round((performance.now() - start) / 1000),
   };
   await writeFileSafely(state.file, `${JSON.stringify({ config, ...results, provenance })}\n`);
-  return { ...state, config, hash, isDone: true, isComputed: true };
+  return { ...state, config, hash, isDone: true, isRecorded: false, isComputed: true };
 }
 
 /** Parts as files of a folder. */

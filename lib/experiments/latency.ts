@@ -19,7 +19,6 @@ import { createRandom } from '../random.js';
 import { createRemoteRetriever } from '../retrieval/remote.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll } from '../retrieval/search.js';
-import { describeHardware } from '../tensor/backend.js';
 import type { Worker } from '../worker.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
 import { startLatencyServer, type ServerJob } from './latency-server.js';
@@ -261,13 +260,12 @@ function provenanceOf({ seeds, retrievers, warmUps }: LatencyConfig, loadBefore:
   };
 }
 
-/** The experiment of `notebooks/07-latency.ipynb`. Times belong to a machine, so its hardware is in the configuration. */
+/** The experiment of `notebooks/07-latency.ipynb`. Times belong to a machine: the provenance names it. */
 export const latencyExperiment: Experiment = {
   title: 'wall clock of sub-queries in one turn and in turns, with fast and slow retrievers',
   config: async () => ({
     ...LATENCY_CONFIG,
     inputs: await contentHash(['passages.jsonl', 'questions.jsonl'].map((name) => join(MINI_WIKI, name))),
-    machine: describeHardware(),
   }),
   estimateSeconds: () => estimateLatencySeconds(LATENCY_CONFIG),
   run: (context) => runLatency(LATENCY_CONFIG, context),

@@ -54,8 +54,8 @@ async function retrainStart(start: StartName, options: RetrainOptions): Promise<
 }
 
 /**
- * Trains what is not finished in `folder` and puts the weights into `data/checkpoints`. Goes on where it was stopped; when
- * all is done, `folder` moves aside, and the next call begins anew.
+ * Trains what is not finished in `folder` and puts the weights into `data/checkpoints`. Goes on where it was stopped, until
+ * {@link finishRetraining}.
  */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
   if (!existsSync(join(options.folder, 'encoder-finished'))) {
@@ -65,7 +65,10 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
   }
   for (const start of START_NAMES) await retrainStart(start, options);
   await trainRuns(trainedRuns(), { ...options, backend: options.backend.name });
-  const finished = `${options.folder}-finished`;
-  await rm(finished, { recursive: true, force: true });
-  await rename(options.folder, finished);
+}
+
+/** Moves the folder of a training aside once its weights have been evaluated too: the next one begins anew. */
+export async function finishRetraining(folder: string): Promise<void> {
+  await rm(`${folder}-finished`, { recursive: true, force: true });
+  await rename(folder, `${folder}-finished`);
 }
