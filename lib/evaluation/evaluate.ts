@@ -73,7 +73,7 @@ export function batchesOf(questions: readonly Question[], batchSize: number): nu
   );
 }
 
-/** Measurements in the order of the questions, with the seconds that each took as a share of its batch. */
+/** Measurements in the order of the questions. */
 export async function evaluatePolicy(
   policy: Policy,
   retriever: Retriever,
@@ -93,11 +93,9 @@ export async function evaluatePolicy(
     options.signal?.throwIfAborted();
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));
-    const start = performance.now();
     const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
-    const seconds = Number(((performance.now() - start) / 1000 / part.length).toFixed(6));
     options.clearCache?.();
-    batch.forEach((i, j) => (measurements[i] = { ...measure(questions[i], trajectories[j]), seconds }));
+    batch.forEach((i, j) => (measurements[i] = measure(questions[i], trajectories[j])));
     options.onBatch?.((done += batch.length), trajectories);
   }
   return measurements;

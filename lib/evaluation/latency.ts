@@ -1,7 +1,6 @@
 /** What the latency experiment recorded, and the tidy table over it: medians, quartiles, what the model predicts. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Interval } from './bootstrap.js';
 import {
@@ -13,6 +12,7 @@ import {
   type RequestCosts,
 } from './latency-model.js';
 import type { TidyTable } from './table.js';
+import { generationTimeOf, readTiming, type GenerationTime } from './timing.js';
 
 const count = z.int().min(1);
 const limitSchema = z.union([count, z.literal('unlimited')]);
@@ -67,12 +67,6 @@ const recordSchema = z.object({
 });
 export type LatencyRecord = z.infer<typeof recordSchema>;
 
-/** The time of one call of the model, and what says so. */
-export interface GenerationTime {
-  msPerCall: number;
-  source: string;
-}
-
 /** A figure of the latency report: a median over repeats, with quartiles as `low` and `high`. */
 export interface LatencyRow extends Interval {
   retriever: string;
@@ -108,17 +102,17 @@ export interface LatencyResults {
   /** One sentence on what is there. */
   summary: string;
   record: LatencyRecord;
-  /** Null where no evaluation says how long the model takes. */
+  /** Null where the timing experiment has not been run. */
   generation: GenerationTime | null;
   tidy: TidyTable<LatencyRow, LatencyContrast>;
 }
 
 /**
  * Loads what the latency experiment wrote.
- * @param evaluations folders in which an evaluation's record may say how long a call of the model takes; the first counts
+ * @param timing folder of the timing experiment, which says how long a call of the model takes
  * @throws Error naming the file that is missing or does not fit
  */
-export function loadLatency(folder: string, ...evaluations: string[]): LatencyResults {
+export function loadLatency(folder: string, timing?: string): LatencyResults {
   const file = path.join(folder, 'results.json');
   if (!existsSync(file)) {
     throw new Error(
@@ -132,7 +126,8 @@ export function loadLatency(folder: string, ...evaluations: string[]): LatencyRe
       `Expected ${file} to be a latency record, but:\n${reason}\nRun "npx parallelsearch experiment latency --force".`,
     );
   }
-  return summariseLatency(parsed.data, loadGenerationTime(...evaluations));
+  const timed = timing === undefined ? null : readTiming(timing);
+  return summariseLatency(parsed.data, timed && generationTimeOf(timed));
 }
 
 /** Tidy rows and contrasts over a record. */
@@ -141,7 +136,7 @@ export function summariseLatency(record: LatencyRecord, generation: GenerationTi
   const rows = measurements.flatMap((measurement) => rowsFor(record, measurement, generation));
   const contrasts = measurements.flatMap((measurement) => contrastFor(record, measurement) ?? []);
   const samples = measurements.reduce((sum, { samplesMs }) => sum + samplesMs.length, 0);
-  const summary = `${samples.toLocaleString('en')} sets of sub-queries timed with ${config.retrievers.length} retrievers; ${generation ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})` : 'no evaluation says how long a call of the model takes'}.`;
+  const summary = `${samples.toLocaleString('en')} sets of sub-queries timed with ${config.retrievers.length} retrievers; ${generation ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})` : 'nothing says how long a call of the model takes'}.`;
   const provenance = {
     ...record.provenance,
     figures: 'median over repeats; low and high are the quartiles',
@@ -265,47 +260,4 @@ const rounded = (value: number): number => Number(value.toFixed(3));
 function roundedValues<T extends object>(values: T): T {
   const entries = Object.entries(values).map(([name, value]) => [name, rounded(value as number)]);
   return Object.fromEntries(entries) as T;
-}
-
-const evaluationSchema = z.object({
-  run: z.object({ method: z.string() }),
-  backend: z.string(),
-  seconds: z.number().positive(),
-  measurements: z.array(z.object({ modelCalls: z.int().min(0) })).min(1),
-});
-
-/**
- * Milliseconds of a call of the trained model, from the first folder that holds evaluations of ParallelSearch: their
- * seconds over their model calls. Many questions were answered side by side, so that this is a share of a batch; one
- * question by itself waits longer for each call.
- */
-export function loadGenerationTime(...folders: string[]): GenerationTime | null {
-  for (const folder of folders) {
-    const evaluations = existsSync(folder) ? readEvaluations(folder) : [];
-    if (evaluations.length > 0) return generationTimeOf(evaluations);
-  }
-  return null;
-}
-
-function readEvaluations(folder: string): z.infer<typeof evaluationSchema>[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.json.gz'))
-    .map((name) => {
-      const json: unknown = JSON.parse(gunzipSync(readFileSync(path.join(folder, name))).toString());
-      const parsed = evaluationSchema.safeParse(json);
-      if (parsed.success) return parsed.data;
-      throw new Error(`Expected ${name} to be an evaluation's record. Remove it and run again.`);
-    })
-    .filter(({ run }) => run.method === 'parallelsearch');
-}
-
-function generationTimeOf(evaluations: readonly z.infer<typeof evaluationSchema>[]): GenerationTime {
-  const seconds = evaluations.reduce((sum, evaluation) => sum + evaluation.seconds, 0);
-  const answers = evaluations.flatMap(({ measurements }) => measurements);
-  const calls = answers.reduce((sum, { modelCalls: some }) => sum + some, 0);
-  const backends = [...new Set(evaluations.map(({ backend }) => backend))].join(', ');
-  return {
-    msPerCall: (1000 * seconds) / calls,
-    source: `${answers.length.toLocaleString('en')} questions answered by ParallelSearch in batches on ${backends}: seconds over model calls`,
-  };
 }

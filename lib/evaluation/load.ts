@@ -28,7 +28,6 @@ export const questionResultSchema: z.ZodType<QuestionResult> = z.object({
   responseTokens: count,
   searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
-  seconds: z.number().nonnegative().optional(),
 });
 
 /** Every number that training wrote at one step, under its own name (`reward`, `reward/outcome`, `turns`, ...). */

@@ -36,9 +36,6 @@ export const RESPONSE_TOKENS: Measure = {
   byRatio: true,
 };
 
-/** A question's share of the wall clock of its batch: throughput of a batch, not the time that a question waits. */
-export const SECONDS: Measure = { metric: 'seconds', of: ({ seconds }) => seconds ?? NaN, byRatio: true };
-
 /** Names of a measure's columns in a table of scores: the numerator, and the denominator unless that is constant. */
 export function columnsOf({ metric, per, among }: Measure): [numerator: string, denominator?: string] {
   return per || among ? [metric, `${metric}, denominator`] : [metric];

@@ -32,6 +32,4 @@ export interface QuestionResult {
   /** The sub-queries of each search turn. */
   searches: string[][];
   answer: string | null;
-  /** Its equal share of the wall clock of the batch that it was answered in; absent where it was not measured. */
-  seconds?: number;
 }

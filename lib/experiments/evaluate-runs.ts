@@ -14,7 +14,6 @@ import { writeFileSafely } from '../policy/model-folder.js';
 import { startProgress } from '../progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
 import {
-  EVALUATION_BATCH_SIZE,
   evaluationHash,
   type EvaluationRecord,
   readPart,
@@ -24,7 +23,6 @@ import {
 import { startEvaluationWorker } from './evaluation-worker.js';
 import { commitOf } from './provenance.js';
 import { workSideBySide } from './renewed-worker.js';
-import { comparableSeconds } from './timing.js';
 import { adapterFolder, runName, type PolicyRun } from './world.js';
 
 /** Seeds that every trained method is trained with. */
@@ -92,17 +90,14 @@ async function collectRecords(runs: readonly PolicyRun[], options: CollectOption
 const isAlike = (a: Measurement, b: Measurement): boolean =>
   a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
-/** A recorded run with the answers of now where there are any; the seconds stay those of the record. */
+/** A recorded run with the answers of now where there are any. */
 function completed(recorded: EvaluationRecord, part: readonly { measurements: Measurement[] }[]): Outcome {
   const now = new Map(part.flatMap(({ measurements }) => measurements.map((m) => [m.questionId, m])));
   const numAsRecorded = recorded.measurements.filter((m) => {
     const own = now.get(m.questionId);
     return own && isAlike(own, m);
   }).length;
-  const measurements = recorded.measurements.map((m) => ({
-    ...(now.get(m.questionId) ?? m),
-    seconds: m.seconds,
-  }));
+  const measurements = recorded.measurements.map((m) => now.get(m.questionId) ?? m);
   const answeredNow = now.size > 0 ? { numQuestions: now.size, numAsRecorded } : undefined;
   return { ...recorded, measurements, isRecorded: true, answeredNow };
 }
@@ -162,9 +157,7 @@ export async function evaluateRuns(
 ): Promise<void> {
   const options = { records, ...rest };
   const start = performance.now();
-  const collected = await collectRecords(runs, options);
-  const recordOf = ({ run, hash }: Outcome) => readRecord(RECORDED, run, hash);
-  const { runs: outcomes, timing } = await comparableSeconds(collected, recordOf);
+  const outcomes = await collectRecords(runs, options);
   const results = outcomes.flatMap(({ run, measurements }): QuestionResult[] => {
     const { start: startName, seed } = run;
     return measurements.map((measurement) => ({
@@ -184,7 +177,6 @@ export async function evaluateRuns(
     hardware: describeHardware(),
     node: process.version,
     durationSeconds: Math.round((performance.now() - start) / 1000),
-    timing: { ...timing, batchSize: EVALUATION_BATCH_SIZE, processes: NUM_WORKERS },
     evaluatedNow: outcomes.filter(({ isRecorded }) => !isRecorded).map(({ run }) => runName(run)),
     takenFromRecords: outcomes.filter(({ isRecorded }) => isRecorded).map(describeRecorded),
   };

@@ -112,7 +112,7 @@ export async function evaluateRun(
   const { backend, folder, until = Infinity } = options;
   const questions = world.questions.filter(({ split }) => split === 'test');
   const hash = await evaluationHash(run);
-  // Timings of two backends would not add up.
+  // A record names one backend.
   const answered = (await readPart(folder, run, hash)).filter((batch) => batch.backend === backend);
   const known = new Map(
     answered.flatMap(({ measurements }) =>

@@ -2,10 +2,12 @@
 import type { Experiment } from './experiment.js';
 import { lambdaAblationExperiment } from './lambda-ablation.js';
 import { latencyExperiment } from './latency.js';
+import { timingExperiment } from './timing.js';
 import { topKExperiment } from './top-k.js';
 
 export const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
   'lambda-ablation': lambdaAblationExperiment,
   'top-k': topKExperiment,
+  timing: timingExperiment,
   latency: latencyExperiment,
 };

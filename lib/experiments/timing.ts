@@ -1,54 +1,53 @@
 /**
- * Seconds a question. They can be compared only between runs that were timed alike: where some runs were evaluated now and
- * others earlier on another machine, the seconds of all are taken from the records, or left out.
+ * Seconds a question (Tables 3 and 6): how long one waits who asks a single question. Both methods answer the same questions in
+ * turn in one process, so that whatever else the machine does falls on both.
  */
-import type { Measurement } from '../evaluation/evaluate.js';
-import type { EvaluationRecord } from './evaluation-run.js';
+import { START_NAMES, type MethodName } from '../config.js';
+import type { TimedAnswer } from '../evaluation/timing.js';
+import { useBackend } from '../tensor/backend.js';
+import { SEEDS } from './evaluate-runs.js';
+import { evaluationHash } from './evaluation-run.js';
+import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
+import { workSideBySide } from './renewed-worker.js';
+import { timedQuestions } from './timing-answers.js';
+import { startTimingWorker, type TimingJob } from './timing-worker.js';
+import { loadWorld } from './world.js';
 
-/** Where the seconds of an evaluation come from. */
-export interface Timing {
-  source: 'evaluated here' | 'recorded earlier' | 'none: the runs were timed on different machines';
-  backend: string;
-}
+const METHODS: readonly MethodName[] = ['parallelsearch', 'search-r1'];
+const ONE_OF = 20;
+/** Seconds a question, roughly: for an estimate and nothing else. */
+const ROUGH_SECONDS = 1;
 
-export interface TimedRun extends EvaluationRecord {
-  isRecorded: boolean;
-}
+/** What is timed against each other, and apart from all else. */
+const jobs = (): Omit<TimingJob, 'backend'>[] =>
+  SEEDS.flatMap((seed) => START_NAMES.map((start) => ({ methods: METHODS, start, seed, oneOf: ONE_OF })));
 
-/**
- * Gives all runs seconds that can be compared, or none.
- * @param recordOf the recorded evaluation of the same run, or null
- */
-export async function comparableSeconds<T extends TimedRun>(
-  runs: readonly T[],
-  recordOf: (run: T) => Promise<EvaluationRecord | null>,
-): Promise<{ runs: T[]; timing: Timing }> {
-  const isAllHere = runs.every(({ isRecorded }) => !isRecorded);
-  const timed = isAllHere
-    ? [...runs]
-    : await Promise.all(runs.map(async (run) => (run.isRecorded ? run : recordOf(run))));
-  const records = timed.filter((record) => record !== null);
-  const backends = [...new Set(records.map(({ backend }) => backend))];
-  if (records.length === runs.length && backends.length === 1 && records.every(isTimed)) {
-    const source = isAllHere ? 'evaluated here' : 'recorded earlier';
-    return {
-      runs: runs.map((run, i) => withSeconds(run, records[i].measurements)),
-      timing: { source, backend: backends[0] },
-    };
-  }
-  const source = 'none: the runs were timed on different machines';
-  return { runs: runs.map((run) => withSeconds(run, [])), timing: { source, backend: backends.join(', ') } };
-}
-
-const isTimed = ({ measurements }: EvaluationRecord): boolean =>
-  measurements.every(({ seconds }) => seconds !== undefined);
-
-/** The run with the seconds that `timed` says of each question, or with none. */
-function withSeconds<T extends TimedRun>(run: T, timed: readonly Measurement[]): T {
-  const secondsOf = new Map(timed.map(({ questionId, seconds }) => [questionId, seconds]));
-  const measurements = run.measurements.map(({ seconds: _, ...measurement }): Measurement => {
-    const seconds = secondsOf.get(measurement.questionId);
-    return seconds === undefined ? measurement : { ...measurement, seconds };
+async function runTiming({ backend: requested, signal, onProgress, part }: ExperimentContext) {
+  const backend = await useBackend(requested);
+  const answers: TimedAnswer[] = [];
+  const all = jobs();
+  // One at a time: two processes would get into each other's way.
+  const pool = { numJobs: all.length, numWorkers: 1, signal };
+  await workSideBySide(startTimingWorker, pool, async (i, worker) => {
+    const job = { ...all[i], backend: backend.name };
+    const name = `${job.start}-seed${job.seed}`;
+    const onFraction = (fraction: number): void => onProgress((i + fraction) / all.length, name);
+    answers.push(...(await part(name, async () => (await worker.work(job, onFraction)).answers)));
   });
-  return { ...run, measurements };
+  const numQuestions = answers.length / (all.length * METHODS.length);
+  return { answers, provenance: { seeds: SEEDS, backend: backend.detail, numQuestions } };
 }
+
+/** The experiment that `notebooks/05-parallel-vs-sequential.ipynb` and `07-latency.ipynb` take their seconds from. */
+export const timingExperiment: Experiment = {
+  title: 'seconds a question, both methods in turn',
+  config: async () => {
+    const runs = jobs().flatMap(({ methods, ...who }) => methods.map((method) => ({ method, ...who })));
+    return { oneOf: ONE_OF, runs: await Promise.all(runs.map(evaluationHash)) };
+  },
+  estimateSeconds: async () => {
+    const questions = timedQuestions((await loadWorld()).questions, ONE_OF);
+    return ROUGH_SECONDS * questions.length * METHODS.length * jobs().length;
+  },
+  run: (context): Promise<ExperimentResults> => runTiming(context),
+};

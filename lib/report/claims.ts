@@ -173,7 +173,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     },
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'contrast-search-r1' },
-      rule: 'Ratio of seconds a question, as throughput of batches, over both starts below 1',
+      rule: 'Ratio of seconds a question, answered one at a time, over both starts below 1',
       parts: (numbers) => costRatio(numbers, 'seconds', 1),
     },
   },

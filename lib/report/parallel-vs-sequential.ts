@@ -1,11 +1,12 @@
 /** The report on parallelizable and sequential questions apart: Tables 3, 5 and 6, Figures 3 and 4. */
 import { distributionMeasures, parseAtMost, type CountedMetric } from '../evaluation/distribution.js';
 import { readEvaluation } from '../evaluation/load.js';
-import { mainMeasure, RESPONSE_TOKENS, SECONDS, type Measure } from '../evaluation/measures.js';
+import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../evaluation/measures.js';
 import { loadPaperTables } from '../evaluation/paper.js';
 import { paperGains, paperMean, type PaperMean } from '../evaluation/paper-gains.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
+import { readTiming, summariseTiming, type Timing } from '../evaluation/timing.js';
 import { chartOf, SMALL_WORLD, titled, type Chart } from './chart.js';
 import { valuesOf } from './charts.js';
 import type { ReportResults } from './display.js';
@@ -35,9 +36,13 @@ export interface ParallelVsSequential extends ReportResults {
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
 const SUBSETS = ['all', 'parallelizable', 'parallelizable_2_to_4', 'parallelizable_5', 'sequential'];
 
-/** Reads the main comparison's evaluation and summarises the two kinds of question, with intervals. */
+/**
+ * Reads the main comparison's evaluation and summarises the two kinds of question, with intervals.
+ * @param timing folder of the timing experiment; without it there are no seconds
+ */
 export function loadParallelVsSequential(
   folder: string,
+  timing: string,
   options: Omit<SummaryOptions, 'provenance'> = {},
 ): ParallelVsSequential {
   const { questions, provenance } = readEvaluation(folder);
@@ -45,18 +50,26 @@ export function loadParallelVsSequential(
   const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
     BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
   const tidy = summariseResults(questions, { measures, selects, provenance, ...options });
+  const timed = readTiming(timing);
+  if (timed) addTiming(tidy, timed, { selects, ...options });
   tidy.provenance.headlines = headlines(tidy);
   const summary = `${questions.length.toLocaleString('en')} answers, by kind of question.`;
   return { kind: 'results', summary, questions, tidy };
 }
 
+/** Puts the seconds a question beside the other figures, and says where they come from. */
+function addTiming(tidy: TidyResults, timed: Timing, options: SummaryOptions): void {
+  const { rows, contrasts } = summariseTiming(timed, options);
+  tidy.rows.push(...rows);
+  tidy.contrasts.push(...contrasts);
+  tidy.provenance.timing = timed.provenance;
+}
+
 function measuresFor(questions: readonly QuestionResult[]): Measure[] {
-  const isTimed = questions.every(({ seconds }) => seconds !== undefined);
   return [
     { ...mainMeasure('em'), byRatio: true },
     ...(['turns', 'model_calls', 'decomposition_ratio', 'coverage'] as const).map(mainMeasure),
     RESPONSE_TOKENS,
-    ...(isTimed ? [SECONDS] : []),
     ...distributionMeasures('model_calls', questions),
     ...distributionMeasures('response_tokens', questions),
   ];

@@ -1,33 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  loadGenerationTime,
-  loadLatency,
-  quantile,
-  requestCosts,
-  summariseLatency,
-} from '../../lib/evaluation/latency.js';
+import { loadLatency, quantile, requestCosts, summariseLatency } from '../../lib/evaluation/latency.js';
 import { syntheticLatency, writeSyntheticLatency } from './synthetic-latency.js';
+import { writeSyntheticTiming } from './synthetic.js';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'latency-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Writes an evaluation's record: `questions` of `callsEach` model calls. */
-function writeEvaluation(
-  name: string,
-  method: string,
-  { seconds = 3, questions = 4, callsEach = 2 } = {},
-): void {
-  const measurements = Array.from({ length: questions }, () => ({ modelCalls: callsEach, em: 1 }));
-  const run = { method, start: 'base', seed: 1 };
-  const record = { run, hash: 'x', backend: 'wasm', seconds, measurements };
-  mkdirSync(path.join(folder, 'evaluation'), { recursive: true });
-  writeFileSync(path.join(folder, 'evaluation', `${name}.json.gz`), gzipSync(JSON.stringify(record)));
-}
 
 describe('quantile', () => {
   it('interpolates between the samples in order', () => {
@@ -128,11 +109,13 @@ describe('summariseLatency', () => {
 });
 
 describe('loadLatency', () => {
-  it('reads what the experiment wrote, with the time of a call from the first folder that says it', () => {
+  it('reads what the experiment wrote, with the time of a call where the timing experiment says it', () => {
     writeSyntheticLatency(folder);
-    writeEvaluation('a', 'parallelsearch');
-    const results = loadLatency(folder, path.join(folder, 'none'), path.join(folder, 'evaluation'));
-    expect(results.generation?.msPerCall).toBe(375);
+    const timing = path.join(folder, 'timing');
+    expect(loadLatency(folder, timing).generation).toBeNull();
+    writeSyntheticTiming(timing);
+    const results = loadLatency(folder, timing);
+    expect(results.generation?.msPerCall).toBeCloseTo(10);
     expect(results.summary).toContain('720 sets of sub-queries timed with 3 retrievers');
     expect(loadLatency(folder).generation).toBeNull();
   });
@@ -141,29 +124,5 @@ describe('loadLatency', () => {
     expect(() => loadLatency(folder)).toThrow('Run "npx parallelsearch experiment latency" first.');
     writeFileSync(path.join(folder, 'results.json'), '{"config": {}}');
     expect(() => loadLatency(folder)).toThrow(/latency record, but:[^]*seeds/);
-  });
-});
-
-describe('loadGenerationTime', () => {
-  it('is the seconds over the model calls of all evaluations of ParallelSearch', () => {
-    writeEvaluation('a', 'parallelsearch', { seconds: 3, questions: 4, callsEach: 2 });
-    writeEvaluation('b', 'parallelsearch', { seconds: 1, questions: 2, callsEach: 4 });
-    writeEvaluation('c', 'search-r1', { seconds: 1000 });
-    expect(loadGenerationTime(path.join(folder, 'evaluation'))).toEqual({
-      msPerCall: 250,
-      source: '6 questions answered by ParallelSearch in batches on wasm: seconds over model calls',
-    });
-  });
-
-  it('names a file that is no record', () => {
-    mkdirSync(path.join(folder, 'evaluation'));
-    writeFileSync(path.join(folder, 'evaluation', 'odd.json.gz'), gzipSync('{"seconds": 1}'));
-    expect(() => loadGenerationTime(path.join(folder, 'evaluation'))).toThrow('Expected odd.json.gz to be');
-  });
-
-  it('is null where there is none', () => {
-    expect(loadGenerationTime()).toBeNull();
-    writeEvaluation('c', 'search-r1');
-    expect(loadGenerationTime(path.join(folder, 'evaluation'))).toBeNull();
   });
 });

@@ -94,7 +94,7 @@ export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): Question
           return result({
             ...identity,
             ...measured,
-            ...{ searches, responseTokens: 20 + 15 * turns, seconds: 0.01 * (turns + 1) },
+            ...{ searches, responseTokens: 20 + 15 * turns },
             criticalPathRatio: (turns + 1) / 2,
           });
         }),
@@ -184,4 +184,14 @@ export function writeSyntheticEvaluation(
   writeFileSync(path.join(folder, 'questions.jsonl'), formatQuestions(syntheticQuestions(results)));
   writeFileSync(path.join(folder, 'curves.jsonl'), lines(syntheticCurves()));
   writeFileSync(path.join(folder, 'provenance.json'), JSON.stringify(provenance));
+}
+
+/** What the timing experiment writes, with 10 ms a model call. */
+export function writeSyntheticTiming(folder: string, { perTemplate = 4, seeds = 3 } = {}): void {
+  const answers = syntheticResults({ perTemplate, seeds })
+    .filter(({ method }) => method === 'search-r1' || method === 'parallelsearch')
+    .map((answer) => ({ ...answer, seconds: 0.01 * answer.modelCalls }));
+  const provenance = { backend: 'a made-up backend', configHash: 'synthetic' };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'results.json'), JSON.stringify({ answers, provenance }));
 }

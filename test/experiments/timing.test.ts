@@ -1,55 +1,53 @@
 import { describe, expect, it } from 'vitest';
-import { comparableSeconds, type TimedRun } from '../../lib/experiments/timing.js';
-import { result } from '../evaluation/synthetic.js';
+import type { Question } from '../../lib/data/question.js';
+import { timeAnswers, timedQuestions, type Contestant } from '../../lib/experiments/timing-answers.js';
+import { loadPolicy, loadWorld } from '../../lib/experiments/world.js';
+import { useBackend } from '../../lib/tensor/backend.js';
 
-function timedRun(seed: number, fields: Partial<TimedRun>, seconds?: number): TimedRun {
-  const { method: _, start: _start, seed: _seed, ...measurement } = result({ questionId: 'q' });
-  return {
-    ...{ run: { method: 'parallelsearch', start: 'base', seed }, hash: 'h', backend: 'wasm', seconds: 9 },
-    ...{
-      isRecorded: false,
-      measurements: [seconds === undefined ? measurement : { ...measurement, seconds }],
-    },
-    ...fields,
-  };
-}
-
-const secondsOf = (runs: readonly TimedRun[]) => runs.map(({ measurements }) => measurements[0].seconds);
-const recorded = { isRecorded: true, backend: 'native' };
-
-describe('comparableSeconds', () => {
-  it('keeps what was measured here on one backend', async () => {
-    const { runs, timing } = await comparableSeconds(
-      [timedRun(1, {}, 0.1), timedRun(2, {}, 0.2)],
-      async () => null,
+describe('the questions', () => {
+  it('are of both kinds and of the two data sets that the paper times', async () => {
+    const questions = timedQuestions((await loadWorld()).questions, 20);
+    expect(new Set(questions.map(({ split }) => split))).toEqual(new Set(['test']));
+    expect(new Set(questions.map(({ metadata }) => metadata.benchmark))).toEqual(
+      new Set(['hotpotqa', '2wikimultihopqa']),
     );
-    expect(secondsOf(runs)).toEqual([0.1, 0.2]);
-    expect(timing).toEqual({ source: 'evaluated here', backend: 'wasm' });
+    expect(questions.length).toBeGreaterThan(40);
+    expect(questions.length).toBeLessThan(100);
   });
+});
 
-  it('takes the seconds of all from the records where some are recorded', async () => {
-    const here = timedRun(1, {}, 0.1);
-    const { runs, timing } = await comparableSeconds([here, timedRun(2, recorded, 0.02)], async (run) =>
-      run.run.seed === 1 ? timedRun(1, recorded, 0.01) : null,
-    );
-    expect(secondsOf(runs)).toEqual([0.01, 0.02]);
-    expect(timing).toEqual({ source: 'recorded earlier', backend: 'native' });
-    expect(secondsOf([here])).toEqual([0.1]);
-  });
-
-  it('leaves them out where a record is missing, has none, or the backends differ', async () => {
-    const mixed = [timedRun(1, {}, 0.1), timedRun(2, recorded, 0.02)];
-    const cases = [
-      await comparableSeconds(mixed, async () => null),
-      await comparableSeconds(mixed, async () => timedRun(1, recorded)),
-      await comparableSeconds(
-        [timedRun(1, {}, 0.1), timedRun(2, { backend: 'native' }, 0.1)],
-        async () => null,
-      ),
-    ];
-    for (const { runs, timing } of cases) {
-      expect(secondsOf(runs)).toEqual([undefined, undefined]);
-      expect(timing.source).toMatch(/^none/);
-    }
+describe('timeAnswers', () => {
+  it('lets every policy answer every question by itself, in turn, and times each answer', async () => {
+    await useBackend('auto');
+    const { questions, retriever } = await loadWorld();
+    const sample: Question[] = timedQuestions(questions, 100).slice(0, 2);
+    const policy = await loadPolicy({ method: 'r1', start: 'instruct', seed: 1 });
+    const asked: string[] = [];
+    const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
+      run: { method, start: 'instruct', seed: 1 },
+      policy: {
+        ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
+        clearCache: () => policy.clearCache(),
+        generate: async (prompts, options) => {
+          expect(prompts).toHaveLength(1);
+          asked.push(method);
+          return policy.generate(prompts, options);
+        },
+      },
+    });
+    let clock = 0;
+    const done: number[] = [];
+    const answers = await timeAnswers([contestant('r1'), contestant('search-r1')], retriever, sample, {
+      now: () => (clock += 250),
+      onAnswer: (count) => done.push(count),
+    });
+    policy.dispose();
+    expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
+    expect(answers.map(({ questionId }) => questionId)).toEqual([0, 0, 1, 1].map((i) => sample[i].id));
+    expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
+    // The first question is answered once more, to warm up.
+    const calls = [...answers.slice(0, 2), ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    expect(asked).toHaveLength(calls);
+    expect(done).toEqual([1, 2, 3, 4]);
   });
 });

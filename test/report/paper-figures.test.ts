@@ -1,5 +1,5 @@
 /** Tables and charts of the reports on starts, kinds of question and decomposition, on made-up results. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -18,15 +18,17 @@ import { cellsOf } from '../../lib/report/frame.js';
 import * as kinds from '../../lib/report/parallel-vs-sequential.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { findContrast, findRow } from '../../lib/report/select.js';
-import { writeSyntheticEvaluation } from '../evaluation/synthetic.js';
+import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'figures-'));
 writeSyntheticEvaluation(folder, { perTemplate: 8, seeds: 2 });
+const timing = path.join(folder, 'timing');
+writeSyntheticTiming(timing, { perTemplate: 4, seeds: 2 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const options = { resamples: 60 };
 const starts = loadBaseVsInstruct(folder, options);
-const both = kinds.loadParallelVsSequential(folder, options);
+const both = kinds.loadParallelVsSequential(folder, timing, options);
 const graphs = decomposition.loadDecomposition(folder, path.join(folder, 'questions.jsonl'), options);
 
 const charts = [
@@ -110,11 +112,7 @@ describe('the two kinds of question', () => {
   });
 
   it('leave seconds out where they were not measured', () => {
-    const other = path.join(folder, 'untimed');
-    writeSyntheticEvaluation(other, { perTemplate: 2, seeds: 1 });
-    const lines = readFileSync(path.join(other, 'results.jsonl'), 'utf8');
-    writeFileSync(path.join(other, 'results.jsonl'), lines.replace(/,"seconds":[\d.]+/g, ''));
-    const untimed = kinds.loadParallelVsSequential(other, options);
+    const untimed = kinds.loadParallelVsSequential(folder, path.join(folder, 'none'), options);
     expect(untimed.tidy.rows.some(({ metric }) => metric === 'seconds')).toBe(false);
     const table = cellsOf(kinds.kindTable(untimed, 'sequential'));
     const column = table.columns.indexOf('Seconds a question · here [95 %]');

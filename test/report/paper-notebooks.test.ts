@@ -8,11 +8,15 @@ import type { TidyResults } from '../../lib/evaluation/table.js';
 import { readNotebook, textOf } from '../../lib/notebook/nbformat.js';
 import { exportReport } from '../../lib/report/export.js';
 import type { JudgedClaim } from '../../lib/report/verdicts.js';
-import { writeSyntheticEvaluation } from '../evaluation/synthetic.js';
+import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(path.join(tmpdir(), 'paper-notebooks-'));
 const evaluation = path.join(folder, 'evaluation');
+const timing = path.join(folder, 'timing');
+const questions = path.join(evaluation, 'questions.jsonl');
+/** What a notebook reads beside the evaluation. */
+const OTHERS: Record<string, object> = { decomposition: { questions }, 'parallel-vs-sequential': { timing } };
 const REPORTS = [
   { file: '03-base-vs-instruct', name: 'base-vs-instruct', numCharts: 6, metric: 'response_tokens' },
   { file: '05-parallel-vs-sequential', name: 'parallel-vs-sequential', numCharts: 2, metric: 'seconds' },
@@ -24,6 +28,7 @@ beforeAll(() => {
   if (!existsSync(path.join(root, 'dist', 'index.js')))
     throw new Error('Notebooks import dist/. Run "npm run build" first.');
   writeSyntheticEvaluation(evaluation, { perTemplate: 10 });
+  writeSyntheticTiming(timing, { perTemplate: 4 });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -39,10 +44,9 @@ describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, metric })
   });
 
   it('exports one page below 3 MB with all charts, and its numbers beside it', async () => {
-    const questions = path.join(evaluation, 'questions.jsonl');
     const report = await exportReport({
       ...{ notebook: notebookOf(file), name, outDir: folder },
-      parameters: { evaluation, ...(name === 'decomposition' ? { questions } : {}) },
+      parameters: { evaluation, ...OTHERS[name] },
       log: () => undefined,
     });
     expect(statSync(report.html).size).toBeLessThan(3e6);
