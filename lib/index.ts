@@ -137,13 +137,13 @@ export {
   wallClockTable,
 } from './report/latency-tables.js';
 export {
+  eachRewardTable,
   identicalRowsTable,
   lambdaContrastTable,
   lambdaDynamicsChart,
   lambdaMetricChart,
   lambdaTable,
   loadLambdaAblation,
-  searchCountAloneTable,
   tradeOffChart,
   type LambdaAblation,
 } from './report/lambda-ablation.js';

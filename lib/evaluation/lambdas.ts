@@ -27,6 +27,12 @@ export function lambdaGrid(paper: PaperTables = loadPaperTables()): Lambdas[] {
   return rows.filter((row, i) => rows.findIndex((other) => isSameSetting(other, row)) === i);
 }
 
+/** Neither reward: right answers and the format alone, under ParallelSearch's prompt. What the two do shows beside it. */
+export const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
+
+/** Every setting that is trained here: those of Table 4, and one that the paper does not have. */
+export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
+
 /** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
 export const lambdaMethod = ({ lambdaD, lambdaS }: Lambdas): string =>
   `lambda_d=${lambdaD},lambda_s=${lambdaS}`;

@@ -1,11 +1,11 @@
 /**
  * Table 4: what the weights of the decomposition reward (lambda_d) and of the search-count reward (lambda_s) do. The grid is
- * the paper's; its own setting is that of the main comparison, whose runs are shared.
+ * the paper's, with a control that has neither; the paper's own setting is that of the main comparison, whose runs are shared.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { configHash, trainingPreset, type Lambdas } from '../config.js';
-import { isSameSetting, lambdaGrid, lambdaMethod } from '../evaluation/lambdas.js';
+import { isSameSetting, lambdaMethod, lambdaSettings } from '../evaluation/lambdas.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { useBackend } from '../tensor/backend.js';
 import { evaluationHash, readRecord } from './evaluation-run.js';
@@ -30,7 +30,7 @@ export function lambdasOf({ lambdas }: PolicyRun): Lambdas {
 export function lambdaRuns(): PolicyRun[] {
   const main = lambdasOf({ method: 'parallelsearch', start: START, seed: 1 });
   return SEEDS.flatMap((seed) =>
-    lambdaGrid().map((lambdas): PolicyRun => {
+    lambdaSettings().map((lambdas): PolicyRun => {
       const run = { method: 'parallelsearch', start: START, seed } as const;
       return isSameSetting(lambdas, main) ? run : { ...run, lambdas };
     }),

@@ -1,7 +1,7 @@
 /** A made-up evaluation of the settings of Table 4, with known effects of both weights. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { lambdaGrid, lambdaMethod } from '../../lib/evaluation/lambdas.js';
+import { lambdaSettings, lambdaMethod } from '../../lib/evaluation/lambdas.js';
 import type { CurvePoint } from '../../lib/evaluation/load.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { syntheticCurves, syntheticResults } from './synthetic.js';
@@ -11,7 +11,7 @@ export function syntheticLambdaResults({ perTemplate = 8, seeds = 3 } = {}): Que
   const ours = syntheticResults({ perTemplate, seeds }).filter(
     ({ method, start }) => method === 'parallelsearch' && start === 'instruct',
   );
-  return lambdaGrid().flatMap((setting) =>
+  return lambdaSettings().flatMap((setting) =>
     ours.map((result): QuestionResult => {
       const extra = setting.lambdaS === 0 && result.subset === 'parallelizable' ? 2 : 0;
       return {
@@ -29,7 +29,7 @@ function syntheticLambdaCurves(): CurvePoint[] {
   const ours = syntheticCurves({ steps: 30 }).filter(
     ({ method, start }) => method === 'parallelsearch' && start === 'instruct',
   );
-  return lambdaGrid().flatMap((setting) =>
+  return lambdaSettings().flatMap((setting) =>
     ours.map((point) => ({ ...point, method: lambdaMethod(setting) })),
   );
 }

@@ -9,14 +9,15 @@ import { recordedSeconds, stepsOf } from '../../lib/experiments/train-runs.js';
 import { runName } from '../../lib/experiments/world.js';
 
 describe('the runs of the ablation', () => {
-  it('are seven settings with three seeds; the paper’s own is that of the main comparison', () => {
+  it('are eight settings with three seeds; the paper’s own is that of the main comparison', () => {
     const names = lambdaRuns().map(runName);
-    expect(new Set(names).size).toBe(7 * 3);
+    expect(new Set(names).size).toBe(8 * 3);
     const main = new Set(mainRuns().map(runName));
     expect(names.filter((name) => main.has(name))).toEqual(
       [1, 2, 3].map((seed) => `instruct-parallelsearch-seed${seed}`),
     );
     expect(names).toContain('instruct-parallelsearch-d0-s0.35-seed2');
+    expect(names).toContain('instruct-parallelsearch-d0-s0-seed2');
     expect(lambdasOf({ method: 'parallelsearch', start: 'instruct', seed: 1 })).toEqual({
       ...{ lambdaD: 0.15, lambdaS: 0.35 },
     });

@@ -56,21 +56,23 @@ describe('the weights of the rewards', () => {
     expect(cellsOf(lambdas.lambdaTable(ablation, 'all')).columns.join()).not.toContain('paper');
   });
 
-  it('compare the paper’s setting with the six others, and the twins with each other', () => {
+  it('compare the paper’s setting with all others, and the twins with each other', () => {
     const { rows } = cellsOf(lambdas.lambdaContrastTable(ablation));
-    expect(rows).toHaveLength(6);
+    expect(rows).toHaveLength(7);
     const withoutSearchCount = rows.find((row) => row[2] === '(0.15, 0)')!;
     expect(withoutSearchCount.at(-1)).toBe('-2.00 [-2.00, -2.00]');
     const withoutDecomposition = rows.find((row) => row[2] === '(0, 0.35)')!;
     expect(withoutDecomposition[4]).toBe('+100.0 [+100.0, +100.0]');
     const twins = cellsOf(lambdas.identicalRowsTable(ablation)).rows;
     expect(twins.map((row) => row.slice(1, 3))).toEqual(Array(2).fill(['(0.5, 0.35)', '(0.15, 0.5)']));
-    expect(ablation.tidy.provenance.headlines).toMatchObject([{ holds: true }]);
+    expect(ablation.tidy.provenance.headlines).toMatchObject([{ holds: true }, { holds: true }]);
   });
 
-  it('show the search-count reward alone beside the paper’s setting', () => {
-    const { rows } = cellsOf(lambdas.searchCountAloneTable(ablation));
-    expect(new Set(rows.map(([setting]) => setting))).toEqual(new Set(['(0, 0.35)', '(0.15, 0.35)']));
+  it('show neither reward, each alone, and both', () => {
+    const { rows } = cellsOf(lambdas.eachRewardTable(ablation));
+    expect(rows.slice(0, 4).map((row) => row[1])).toEqual([
+      ...['(0, 0)', '(0, 0.35)', '(0.15, 0)', '(0.15, 0.35)'],
+    ]);
   });
 
   it('need what the experiment wrote', () => {
