@@ -38,6 +38,7 @@ interface TrainSettings {
   lambdaD?: number;
   lambdaS?: number;
   steps?: number;
+  keepSteps?: number[];
   model?: string;
   data?: string;
   out?: string;
@@ -45,6 +46,9 @@ interface TrainSettings {
   port?: number;
   backend: BackendName | 'auto';
 }
+
+/** Numbers out of `3,6,10`. */
+const parseSteps = (text: string): number[] => text.split(',').map((part) => parseCount(part.trim()));
 
 /** The lambdas that were given; the preset has the others. */
 const lambdasOf = ({ lambdaD, lambdaS }: TrainSettings): Partial<Lambdas> => ({
@@ -114,6 +118,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       start,
       inputsHash: await contentHash([join(startPath, 'model.safetensors'), ...data]),
       folder,
+      keepSteps: settings.keepSteps,
       signal,
       questions: world.questions.filter(({ split }) => split === 'train'),
       retriever: world.retriever,
@@ -152,6 +157,11 @@ export function trainCommand(): Command {
     .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
+    .option(
+      '--keep-steps <list>',
+      'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
+      parseSteps,
+    )
     .option('--model <folder>', 'a Llama-type model in Hugging Face format to start from')
     .option(
       '--data <folder>',

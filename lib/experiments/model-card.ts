@@ -14,7 +14,7 @@ import { loadModel, readJson, writeFileSafely } from '../policy/model-folder.js'
 import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
 import { totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
-import { runName, startFolder, type PolicyRun, type World } from './world.js';
+import { keptSteps, runName, startFolder, stepFolder, type PolicyRun, type World } from './world.js';
 
 interface CardOptions {
   seed: number;
@@ -119,6 +119,12 @@ conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHab
 *ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
 numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
 
+/** A sentence on the adapters that are kept beside the last one; empty where there are none. */
+function keptSentence(run: PolicyRun): string {
+  const folders = keptSteps(run).map((step) => `\`${stepFolder(step)}\``);
+  return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
+}
+
 /** First and last steps that a card takes the mean of, since each has few questions. */
 const STEPS_AVERAGED = 5;
 
@@ -141,7 +147,7 @@ library_name: peft
 
 A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.start}](../${run.start}/README.md), trained with GRPO: ${grpo.steps} steps of
 ${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
-Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.
+Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run)}
 
 | training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
 | --- | --- | --- |

@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { trainingPreset } from '../config.js';
 import { packagePath } from '../paths.js';
+import { readJson, writeFileSafely } from '../policy/model-folder.js';
 import type { BackendName } from '../tensor/backend.js';
+import { keptAdapter } from '../training/run-grpo.js';
 import { writeAdapterCard } from './model-card.js';
-import { adapterFolder, CHECKPOINTS, runName, type PolicyRun } from './world.js';
+import { adapterFolder, CHECKPOINTS, keptSteps, runName, stepFolder, type PolicyRun } from './world.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
@@ -94,34 +96,63 @@ async function reportProgress(
   onProgress(done / runs.map(stepsOf).reduce((a, b) => a + b, 0));
 }
 
+/** Whether a run's folder holds all adapters that it is to make. */
+const isTrained = (run: PolicyRun, folder: string): boolean =>
+  ['adapter', ...keptSteps(run).map(keptAdapter)].every((name) =>
+    existsSync(join(folder, name, 'adapter_config.json')),
+  );
+
 async function trainRun(run: PolicyRun, options: TrainRunsOptions): Promise<void> {
   const name = runName(run);
   const folder = join(options.folder, name);
-  if (!existsSync(join(folder, 'adapter', 'adapter_config.json'))) {
+  if (!isTrained(run, folder)) {
     options.log(`${name}: training`);
     await trainInProcess(run, folder, options);
   }
-  const target = adapterFolder(run, CHECKPOINTS);
-  await mkdir(`${target}.partial`, { recursive: true });
-  for (const file of ['adapter_model.safetensors', 'adapter_config.json', 'train_config.json']) {
-    await copyFile(join(folder, 'adapter', file), join(`${target}.partial`, file));
-  }
-  await copyFile(join(folder, 'metrics.jsonl'), join(`${target}.partial`, 'metrics.jsonl'));
-  await writeAdapterCard(run, `${target}.partial`);
-  await rm(target, { recursive: true, force: true });
-  await rename(`${target}.partial`, target);
+  await publishRun(run, folder);
   options.log(`${name}: finished`);
+}
+
+/** Puts the adapters of a finished run, its metrics and its card into `root` in place of those that are there. */
+export async function publishRun(run: PolicyRun, folder: string, root = CHECKPOINTS): Promise<void> {
+  const target = adapterFolder(run, root);
+  const aside = `${target}.partial`;
+  await mkdir(aside, { recursive: true });
+  for (const file of ['adapter_model.safetensors', 'adapter_config.json', 'train_config.json'])
+    await copyFile(join(folder, 'adapter', file), join(aside, file));
+  await copyFile(join(folder, 'metrics.jsonl'), join(aside, 'metrics.jsonl'));
+  for (const step of keptSteps(run))
+    await copyKeptAdapter(join(folder, keptAdapter(step)), join(aside, stepFolder(step)));
+  await writeAdapterCard(run, aside);
+  await rm(target, { recursive: true, force: true });
+  await rename(aside, target);
+}
+
+/** Copies an adapter to where it lies one folder deeper, and says so in its path to the start. */
+async function copyKeptAdapter(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
+  const name = 'adapter_config.json';
+  const config = (await readJson(join(from, name))) as { base_model_name_or_path: string };
+  const moved = { ...config, base_model_name_or_path: `../${config.base_model_name_or_path}` };
+  await writeFileSafely(join(to, name), `${JSON.stringify(moved, null, 2)}\n`);
+}
+
+/** The command line that trains a run. */
+export function trainArguments(run: PolicyRun, folder: string): string[] {
+  const { method, start, seed, lambdas } = run;
+  const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
+  if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
+  const kept = keptSteps(run);
+  return kept.length > 0 ? [...args, '--keep-steps', kept.join()] : args;
 }
 
 /** One run with this package's own command line. */
 function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOptions): Promise<void> {
   options.signal.throwIfAborted();
-  const { method, start, seed, lambdas } = run;
-  const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
-  if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
   const child = spawn(
     process.execPath,
-    [packagePath('dist', 'cli.js'), ...args, '--backend', options.backend],
+    [packagePath('dist', 'cli.js'), ...trainArguments(run, folder), '--backend', options.backend],
     {
       stdio: ['ignore', 'ignore', 'pipe'],
       // One thread each: the processes share the cores already.

@@ -48,6 +48,16 @@ export function runName({ method, start, seed, lambdas }: PolicyRun): string {
 /** Where the adapter of a trained run lies. */
 export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => join(root, runName(run));
 
+/** Steps of GRPO after which adapters are kept: learning to search in parallel happens early. */
+const KEPT_STEPS = [3, 6, 10];
+
+/** Steps after which a run's adapter is kept beside its last one, so that the playground shows the course of training. */
+export const keptSteps = ({ start, seed, lambdas }: PolicyRun): readonly number[] =>
+  start === 'instruct' && seed === 1 && lambdas === undefined ? KEPT_STEPS : [];
+
+/** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
+export const stepFolder = (numSteps: number): string => `step-${numSteps}`;
+
 /** The folders that a run's weights are read from: the start, and the adapter where training made one. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const { trainedBy } = METHODS[run.method];

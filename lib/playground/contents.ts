@@ -1,7 +1,8 @@
 /** What goes into the playground: the trained policies, the mini-wiki, the tensor library. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import {
   parseTrainConfig,
   rolloutConfigOf,
@@ -15,10 +16,13 @@ import { commitOf } from '../experiments/provenance.js';
 import {
   adapterFolder,
   CHECKPOINTS,
+  keptSteps,
   MINI_WIKI,
   requireFolders,
   runName,
   startFolder,
+  stepFolder,
+  type PolicyRun,
 } from '../experiments/world.js';
 import { readJson } from '../policy/model-folder.js';
 import {
@@ -33,6 +37,8 @@ import {
 /** The methods that stand side by side. */
 const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const satisfies readonly MethodName[];
 const SEED = 1;
+const runsOf = (start: StartName): PolicyRun[] =>
+  PLAYGROUND_METHODS.map((method) => ({ method, start, seed: SEED }));
 
 /** A file's name in the page and its content. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
@@ -47,7 +53,23 @@ async function addFolder(
   for (const part of parts) files.set(`${name}/${part}`, await readFile(join(folder, part)));
 }
 
-/** Puts a start and its methods' adapters into `files`. Returns the two checkpoints, trained first. */
+/** Puts the adapters of one point of the training into `files`, each out of the run's folder or a part of it. */
+async function addAdapters(
+  files: PlaygroundFiles,
+  { start, numSteps, root }: { start: StartName; numSteps: number; root: string },
+  part = '',
+): Promise<PlaygroundCheckpoint> {
+  const adapters: Record<string, string> = {};
+  for (const run of runsOf(start)) {
+    const name = posix.join(runName(run), part);
+    await addFolder(files, join(root, name), name, ['adapter_config.json', 'adapter_model.safetensors']);
+    adapters[run.method] = name;
+  }
+  const title = `${start}, after ${numSteps} steps of GRPO (seed ${SEED})`;
+  return { id: `${start}-step-${numSteps}`, title, start, adapters };
+}
+
+/** Puts a start and its methods' adapters into `files`. Returns its checkpoints in the order of training. */
 async function addStart(
   files: PlaygroundFiles,
   start: StartName,
@@ -58,32 +80,26 @@ async function addStart(
     'tokenizer.json',
     'model.safetensors',
   ]);
-  const adapters: Record<string, string> = {};
-  let steps = 0;
-  for (const method of PLAYGROUND_METHODS) {
-    const run = { method, start, seed: SEED };
-    const folder = adapterFolder(run, root);
-    adapters[method] = runName(run);
-    await addFolder(files, folder, adapters[method], ['adapter_config.json', 'adapter_model.safetensors']);
-    steps = parseTrainConfig(await readJson(join(folder, 'train_config.json'))).grpo.steps;
-  }
-  return [
-    {
-      id: `${start}-trained`,
-      title: `${start}, after ${steps} steps of GRPO (seed ${SEED})`,
-      start,
-      adapters,
-    },
+  const checkpoints: PlaygroundCheckpoint[] = [
     { id: start, title: `${start}, before GRPO`, start, adapters: {} },
   ];
+  const folders = runsOf(start).map((run) => adapterFolder(run, root));
+  for (const numSteps of keptSteps(runsOf(start)[0])) {
+    const part = stepFolder(numSteps);
+    if (folders.every((folder) => existsSync(join(folder, part))))
+      checkpoints.push(await addAdapters(files, { start, numSteps, root }, part));
+  }
+  requireFolders(folders);
+  const { grpo } = parseTrainConfig(await readJson(join(folders[0], 'train_config.json')));
+  return [...checkpoints, await addAdapters(files, { start, numSteps: grpo.steps, root })];
 }
 
 /** Instruct before base: it is the one that answers better. */
 const STARTS = [...START_NAMES].reverse();
 
 /**
- * Reads everything that the page carries: each start with the adapters of both methods, all passages, the test questions,
- * and the WebAssembly of the tensor library.
+ * Reads everything that the page carries: each start with the adapters of both methods at the end of training and at the
+ * steps that were kept, all passages, the test questions, and the WebAssembly of the tensor library.
  * @param root the folder of the checkpoints
  * @throws Error naming weights that are missing
  */
@@ -91,7 +107,7 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
   const files: PlaygroundFiles = new Map();
   const checkpoints: PlaygroundCheckpoint[] = [];
   for (const start of STARTS) checkpoints.push(...(await addStart(files, start, root)));
-  const [trained] = checkpoints;
+  const trained = checkpoints.findLast(({ start }) => start === STARTS[0])!;
   const config = await readJson(join(root, trained.adapters.parallelsearch, 'train_config.json'));
   const setup: PlaygroundSetup = {
     methods: PLAYGROUND_METHODS.map((name) => ({
@@ -100,6 +116,7 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
       rollout: rolloutConfigOf(name),
     })),
     checkpoints,
+    firstCheckpoint: trained.id,
     titleWeight: parseTrainConfig(config).titleWeight,
     commit: commitOf(),
   };

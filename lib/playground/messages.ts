@@ -16,16 +16,19 @@ export interface PolicyFiles {
   adapter: AdapterFiles | null;
 }
 
-/** What a worker is told; it does one thing after the other, except that `stop` ends the answer that is under way. */
+/**
+ * What a worker is told; it does one thing after the other, except that `stop` ends the answer of its run at once, or keeps
+ * it from beginning.
+ */
 export type WorkerRequest =
   | { kind: 'world'; wasm: Uint8Array<ArrayBuffer>; passages: string; titleWeight: number }
-  | { kind: 'policy'; files: PolicyFiles }
+  | { kind: 'policy'; load: number; files: PolicyFiles }
   | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
-  | { kind: 'stop' };
+  | { kind: 'stop'; run: number };
 
-/** What a worker says; `run` is the number that the question came with. */
+/** What a worker says; `load` and `run` are the numbers that policy and question came with. */
 export type WorkerMessage =
   /** It has a policy and waits for questions. */
-  | { kind: 'ready'; backend: string }
+  | { kind: 'ready'; load: number; backend: string }
   | { kind: 'event'; run: number; event: AnswerEvent }
   | { kind: 'failed'; reason: string };

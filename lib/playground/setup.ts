@@ -19,8 +19,10 @@ export interface PlaygroundCheckpoint {
 
 export interface PlaygroundSetup {
   methods: PlaygroundMethod[];
-  /** The first is shown first. */
+  /** Start by start, each in the order of its training. */
   checkpoints: PlaygroundCheckpoint[];
+  /** The id of the one that the page begins with. */
+  firstCheckpoint: string;
   /** Weight of a title's words in BM25. */
   titleWeight: number;
   /** The commit that the page was made from. */

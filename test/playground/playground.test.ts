@@ -1,10 +1,10 @@
 /** The page in a real browser: it answers as Node does, and asks nobody. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../lib/config.js';
-import { loadPolicy, loadWorld, type World } from '../../lib/experiments/world.js';
+import { adapterFolder, loadPolicy, loadWorld, stepFolder, type World } from '../../lib/experiments/world.js';
 import { exportPlayground } from '../../lib/playground/html.js';
 import { createRandom } from '../../lib/random.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
@@ -19,6 +19,10 @@ type Method = (typeof METHODS)[number];
 
 /** Milliseconds, for a machine that is busy with other things; a free one needs a few seconds. */
 const PATIENCE_MS = 100_000;
+
+/** The ids of the tokens that a policy has written. */
+const writtenIds = ({ segments }: Trajectory): number[] =>
+  segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
 /** Resolves when `condition` holds in the page. */
 const until = (condition: string): string => `new Promise((resolve, reject) => {
@@ -38,6 +42,11 @@ const set = (name: string, value: string): string => `(() => {
 })()`;
 const ASK = `document.querySelector('button.ask').click()`;
 const ANSWERED = until(`document.querySelector('.results table')`);
+const QUESTION = `document.querySelector('[name=question]').value`;
+const STATUS = `document.getElementById('status').textContent`;
+/** The ids of the tokens that a method has written. */
+const tokenIds = (method: Method): string =>
+  `[...document.querySelectorAll('[data-method=${method}] .token')].map((token) => Number(token.dataset.id))`;
 const texts = (selector: string): string =>
   `[...document.querySelectorAll(${JSON.stringify(selector)})].map((node) => node.textContent)`;
 
@@ -60,8 +69,10 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     rmSync(folder, { recursive: true });
   });
 
-  const answerInNode = async (method: Method, text: string): Promise<Trajectory> => {
-    const policy = await loadPolicy({ method, start: 'instruct', seed: 1 });
+  /** @param part the folder of an earlier adapter in the run's */
+  const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
+    const run = { method, start: 'instruct', seed: 1 } as const;
+    const policy = await loadPolicy(run, undefined, path.join(adapterFolder(run), part));
     const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
     const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
     const { trajectories } = await rollOut(policy, world.retriever, [question], options);
@@ -75,11 +86,9 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
   });
 
   it('writes the same tokens as Node does on the same backend', async () => {
-    await page.evaluate(ready('instruct-trained'));
-    expect(await page.evaluate<string>(`document.getElementById('status').textContent`)).toContain(
-      'WebAssembly',
-    );
-    const question = await page.evaluate<string>(`document.querySelector('[name=question]').value`);
+    await page.evaluate(ready('instruct-step-30'));
+    expect(await page.evaluate<string>(STATUS)).toContain('WebAssembly');
+    const question = await page.evaluate<string>(QUESTION);
     await page.evaluate(set('delay', '300'));
     await page.evaluate(set('pace', '0'));
     await page.evaluate(ASK);
@@ -87,9 +96,7 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     for (const method of METHODS) {
       const expected = await answerInNode(method, question);
       const column = `[data-method=${method}]`;
-      const ids = `[...document.querySelectorAll('${column} .token')].map((token) => Number(token.dataset.id))`;
-      const written = expected.segments.filter(({ kind }) => kind === 'policy');
-      expect(await page.evaluate(ids), method).toEqual(written.flatMap(({ tokenIds }) => tokenIds));
+      expect(await page.evaluate(tokenIds(method)), method).toEqual(writtenIds(expected));
       const queries = expected.searchTurns.flatMap((turn) => turn.queries);
       expect(await page.evaluate(texts(`${column} .query-text`))).toEqual(queries);
       expect(await page.evaluate(texts(`${column} .found strong`))).toEqual(
@@ -122,21 +129,51 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     expect(await page.evaluate(`document.querySelector('.tip').textContent`)).toBe('');
   });
 
-  it('goes back to the start of the training, and stops', async () => {
-    await page.evaluate(set('checkpoint', 'instruct'));
-    await page.evaluate(ready('instruct'));
+  it('has the weights in the order of training', async () => {
+    const ids = `[...document.querySelector('[name=checkpoint]').options].map(({ value }) => value)`;
+    expect(await page.evaluate(ids)).toEqual([
+      ...['instruct', ...[3, 6, 10, 30].map((step) => `instruct-step-${step}`)],
+      ...['base', 'base-step-30'],
+    ]);
+  });
+
+  it('answers the question anew when the weights change, with the last ones that were chosen', async () => {
+    const question = await page.evaluate<string>(QUESTION);
+    await page.evaluate(set('checkpoint', 'base'));
+    expect(await page.evaluate(`document.querySelectorAll('.token, .lane .stretch, table').length`)).toBe(0);
+    await page.evaluate(set('checkpoint', 'instruct-step-3'));
+    await page.evaluate(ready('instruct-step-3'));
+    await page.evaluate(ANSWERED);
+    expect(await page.evaluate(QUESTION)).toBe(question);
+    const expected = await answerInNode('parallelsearch', question, stepFolder(3));
+    expect(await page.evaluate(tokenIds('parallelsearch'))).toEqual(writtenIds(expected));
+  });
+
+  it('is accessible', async () => {
+    expect(await accessibilityComplaints(page)).toEqual([]);
+  });
+
+  it('goes back to the start of the training in the middle of an answer', async () => {
     await page.evaluate(set('delay', '3000'));
     await page.evaluate(ASK);
     await page.evaluate(until(`document.querySelector('.query.waiting')`));
+    await page.evaluate(set('checkpoint', 'instruct'));
+    expect(await page.evaluate(`document.querySelectorAll('.query').length`)).toBe(0);
+    await page.evaluate(ready('instruct'));
+    await page.evaluate(until(`document.querySelector('.query.waiting')`));
+  });
+
+  it('stops, and then leaves asking to the reader', async () => {
     await page.evaluate(`document.querySelector('[name=stop]').click()`);
     expect(await page.evaluate(`document.querySelectorAll('.query.waiting').length`)).toBe(0);
     expect(await page.evaluate(`document.querySelector('button.ask').disabled`)).toBe(false);
+    await page.evaluate(set('checkpoint', 'instruct-step-30'));
+    await page.evaluate(ready('instruct-step-30'));
+    expect(await page.evaluate(STATUS)).toMatch(/^Ready/);
+    expect(await page.evaluate(`document.querySelectorAll('.token').length`)).toBe(0);
   });
 
-  it('is accessible, asks nothing of a network and leaves nothing on the console', async () => {
-    if (process.env.PLAYGROUND_PICTURE)
-      writeFileSync(process.env.PLAYGROUND_PICTURE, await page.screenshot());
-    expect(await accessibilityComplaints(page)).toEqual([]);
+  it('asks nothing of a network and leaves nothing on the console', () => {
     expect(page.requests.filter((url) => !url.startsWith('blob:'))).toEqual([]);
     expect(page.complaints).toEqual([]);
   });

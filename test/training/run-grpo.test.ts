@@ -10,7 +10,7 @@ import { parseSafetensors } from '../../lib/policy/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { addReward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { runGrpo, type GrpoRun } from '../../lib/training/run-grpo.js';
+import { keptAdapter, runGrpo, type GrpoRun } from '../../lib/training/run-grpo.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE } from './tiny.js';
 
 const retriever = createBm25Retriever(PASSAGES);
@@ -71,8 +71,8 @@ async function linesOf(name: string, file = 'metrics.jsonl'): Promise<Line[]> {
 /** All but the clock. */
 const timeless = (lines: Line[]): unknown[] =>
   lines.map((line) => Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))));
-const adapterOf = (name: string): Promise<Buffer> =>
-  readFile(join(root, name, 'adapter', 'adapter_model.safetensors'));
+const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
+  readFile(join(root, name, folder, 'adapter_model.safetensors'));
 
 describe('runGrpo', () => {
   let tensorsBefore: number;
@@ -202,6 +202,42 @@ describe('runGrpo', () => {
     expect(await linesOf('killed')).toHaveLength(3);
     await run('killed', config);
     expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
+  });
+
+  it('keeps adapters of steps without changing the run, and those that it has when it goes on', async () => {
+    const keepSteps = [1, 3, 4];
+    const controller = new AbortController();
+    const stopped = run('kept', configOf(), {
+      ...{ keepSteps, signal: controller.signal },
+      onStep: (step) => {
+        if (step === 1) controller.abort(new Error('stopped by the test'));
+      },
+    });
+    await expect(stopped).rejects.toThrow('stopped by the test');
+    const early = await adapterOf('kept', keptAdapter(1));
+    expect(existsSync(join(root, 'kept', keptAdapter(3)))).toBe(false);
+    await run('kept', configOf(), { keepSteps });
+    expect(timeless(await linesOf('kept'))).toEqual(timeless(await linesOf('whole')));
+    for (const last of ['adapter', keptAdapter(4)])
+      expect((await adapterOf('kept', last)).equals(await adapterOf('whole')), last).toBe(true);
+    expect((await adapterOf('kept', keptAdapter(1))).equals(early)).toBe(true);
+    const others = [await adapterOf('kept', keptAdapter(3)), await adapterOf('whole')];
+    for (const other of others) expect(early.equals(other)).toBe(false);
+    for (const file of ['adapter_config.json', 'train_config.json']) {
+      const [kept, last] = [keptAdapter(1), 'adapter'].map((name) => join(root, 'kept', name, file));
+      expect(await readFile(kept, 'utf8')).toBe(await readFile(last, 'utf8'));
+    }
+  });
+
+  it('refuses to keep a step that there is not, or that it is past', async () => {
+    for (const step of [0, 2.5, 5])
+      await expect(run('never', configOf(), { keepSteps: [1, step] })).rejects.toThrow(
+        `Expected steps to keep to be integers from 1 to 4, but got ${step}.`,
+      );
+    expect(existsSync(join(root, 'never'))).toBe(false);
+    await expect(run('whole', configOf(), { keepSteps: [4, 2] })).rejects.toThrow(
+      /to hold the adapter after step 4, but the run has done 4 steps without keeping it/,
+    );
   });
 
   it('refuses a folder that holds a run of another configuration, and names both', async () => {

@@ -16,13 +16,17 @@ export interface Wish {
 export interface Form {
   node: HTMLElement;
   checkpoint(): PlaygroundCheckpoint;
-  /** Lets the question be asked or stopped, neither while something is loaded. */
-  setState(state: 'loading' | 'ready' | 'running'): void;
+  /** Asks what the form asks, as its button does. */
+  ask(): void;
+  /** Lets the question be asked or stopped, neither while something is loaded; other weights may be chosen unless all failed. */
+  setState(state: 'loading' | 'ready' | 'running' | 'failed'): void;
 }
 
 export interface FormOptions {
   questions: readonly Question[];
   checkpoints: readonly PlaygroundCheckpoint[];
+  /** The id of the checkpoint to begin with. */
+  firstCheckpoint: string;
   onAsk(wish: Wish): void;
   onStop(): void;
   onCheckpoint(): void;
@@ -113,6 +117,7 @@ export function createForm(options: FormOptions): Form {
     'checkpoint',
     checkpoints.map(({ id, title }) => [id, title]),
   );
+  weights.value = options.firstCheckpoint;
   const ask = element('button', { type: 'submit', class: 'ask' }, 'Ask both');
   const stop = element('button', { type: 'button', name: 'stop' }, 'Stop');
   const node = element(
@@ -140,11 +145,12 @@ export function createForm(options: FormOptions): Form {
   });
   return {
     node,
+    ask: () => node.requestSubmit(),
     checkpoint: () => checkpoints.find(({ id }) => id === weights.value)!,
     setState(state) {
       ask.disabled = state !== 'ready';
       stop.disabled = state !== 'running';
-      weights.disabled = state !== 'ready';
+      weights.disabled = state === 'failed';
     },
   };
 }

@@ -15,6 +15,8 @@ export interface Player {
   /** Asks a question; what comes of earlier ones is dropped from now on. */
   ask(wish: Pick<Wish, 'question' | 'delayMs' | 'tokensPerSecond'>): void;
   stop(): void;
+  /** Stops and empties everything, for other weights. */
+  clear(): void;
   lane(): Lane;
   /** What came of the last question, or null while it has no answer. */
   outcome(): Outcome | null;
@@ -24,7 +26,8 @@ export interface PlayerOptions {
   tip: Tip;
   /** Address of the worker's script. */
   script: string;
-  onReady(backend: string): void;
+  /** @param load the number that the policy came with */
+  onReady(load: number, backend: string): void;
   onEvent(event: AnswerEvent): void;
   onFailure(reason: string): void;
 }
@@ -50,27 +53,34 @@ export function createPlayer(method: PlaygroundMethod, options: PlayerOptions): 
     options.onEvent(event);
   };
   worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
-    if (data.kind === 'ready') options.onReady(data.backend);
+    if (data.kind === 'ready') options.onReady(data.load, data.backend);
     else if (data.kind === 'failed') options.onFailure(data.reason);
     else if (data.kind === 'event' && data.run === run && isRunning) receive(data.event);
   });
   worker.addEventListener('error', ({ message }) => options.onFailure(message));
 
+  const clear = (): void => {
+    if (isRunning) send({ kind: 'stop', run });
+    [isRunning, stretches, outcome] = [false, [], null];
+    column.clear();
+  };
+
   return {
     method,
     column,
     send,
+    clear,
     ask({ question, delayMs, tokensPerSecond }) {
+      clear();
+      isRunning = true;
       run++;
-      [isRunning, stretches, outcome] = [true, [], null];
-      column.clear();
       send({ kind: 'ask', run, question, options: { rollout, delayMs, tokensPerSecond } });
     },
     stop() {
       if (!isRunning) return;
       isRunning = false;
       column.stop();
-      send({ kind: 'stop' });
+      send({ kind: 'stop', run });
     },
     lane: () => ({ title, stretches, isRunning }),
     outcome: () => outcome,

@@ -16,6 +16,8 @@ let retriever: Bm25Retriever;
 let policy: LocalPolicy | null = null;
 let weights: Weights = {};
 let controller = new AbortController();
+/** The last run that is not wanted any more. */
+let stoppedRun = 0;
 
 const say = (message: WorkerMessage): void => postMessage(message);
 
@@ -28,16 +30,17 @@ function weightsOf(start: Weights, { adapter }: PolicyFiles, model: ReturnType<t
   return merged;
 }
 
-function loadPolicy(files: PolicyFiles): void {
+function loadPolicy({ load, files }: Extract<WorkerRequest, { kind: 'policy' }>): void {
   policy?.dispose();
   disposeWeights(weights);
   const model = createModel({ ...files, arrays: parseSafetensors(files.weights) });
   weights = weightsOf(model.weights, files, model);
   policy = new LocalPolicy(files.name, weights, model.config, model.tokenizer);
-  say({ kind: 'ready', backend });
+  say({ kind: 'ready', load, backend });
 }
 
 async function ask({ run, question, options }: Extract<WorkerRequest, { kind: 'ask' }>): Promise<void> {
+  if (run <= stoppedRun) return;
   controller = new AbortController();
   const { signal } = controller;
   try {
@@ -55,13 +58,16 @@ async function handle(request: WorkerRequest): Promise<void> {
   if (request.kind === 'world') {
     backend = await startBackend(request.wasm);
     retriever = createBm25Retriever(parsePassages(request.passages), { titleWeight: request.titleWeight });
-  } else if (request.kind === 'policy') loadPolicy(request.files);
+  } else if (request.kind === 'policy') loadPolicy(request);
   else if (request.kind === 'ask') await ask(request);
 }
 
 let last = Promise.resolve();
 addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
-  if (data.kind === 'stop') return controller.abort(new DOMException('Stopped.', 'AbortError'));
+  if (data.kind === 'stop') {
+    stoppedRun = data.run;
+    return controller.abort(new DOMException('Stopped.', 'AbortError'));
+  }
   last = last
     .then(() => handle(data))
     .catch((error: unknown) => say({ kind: 'failed', reason: String(error) }));

@@ -1,0 +1,79 @@
+/** What training is told, and where its adapters go. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { trainingPreset } from '../../lib/config.js';
+import { publishRun, trainArguments } from '../../lib/experiments/train-runs.js';
+import { adapterFolder, type PolicyRun } from '../../lib/experiments/world.js';
+import { keptAdapter } from '../../lib/training/run-grpo.js';
+
+const KEPT: PolicyRun = { method: 'parallelsearch', start: 'instruct', seed: 1 };
+
+describe('trainArguments', () => {
+  it('keep steps of the first runs from instruct, with the paper’s lambdas', () => {
+    expect(trainArguments(KEPT, 'out').slice(-2)).toEqual(['--keep-steps', '3,6,10']);
+    expect(trainArguments({ ...KEPT, method: 'search-r1' }, 'out')).toContain('--keep-steps');
+    for (const other of [{ seed: 2 }, { start: 'base' }, { lambdas: { lambdaD: 0, lambdaS: 0.35 } }] as const)
+      expect(trainArguments({ ...KEPT, ...other }, 'out')).not.toContain('--keep-steps');
+  });
+});
+
+describe('publishRun', () => {
+  let root: string;
+  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'publish-'))));
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  /** The folder of a finished run, whose adapters are told apart by their content. */
+  function finishedRun(adapters: readonly string[]): string {
+    const folder = join(root, 'run');
+    for (const name of adapters) {
+      mkdirSync(join(folder, name), { recursive: true });
+      const files = {
+        'adapter_model.safetensors': name,
+        'adapter_config.json': '{"r":16,"base_model_name_or_path":"../instruct"}',
+        'train_config.json': JSON.stringify(trainingPreset('parallelsearch', 'instruct', 1)),
+      };
+      for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
+    }
+    writeFileSync(join(folder, 'metrics.jsonl'), '{"step":0,"reward":1}\n');
+    return folder;
+  }
+
+  it('puts the kept adapters beside the last one, each with a path to the start that holds there', async () => {
+    const target = adapterFolder(KEPT, root);
+    mkdirSync(join(target, 'step-1'), { recursive: true });
+    await publishRun(KEPT, finishedRun(['adapter', ...[3, 6, 10].map(keptAdapter)]), root);
+    const read = (...names: string[]): string => readFileSync(join(target, ...names), 'utf8');
+    expect(readdirSync(target).sort()).toEqual([
+      ...['README.md', 'adapter_config.json', 'adapter_model.safetensors', 'metrics.jsonl'],
+      ...['step-10', 'step-3', 'step-6', 'train_config.json'],
+    ]);
+    expect(read('adapter_model.safetensors')).toBe('adapter');
+    expect(read('README.md')).toContain('In `step-3`, `step-6`, `step-10` is the adapter');
+    for (const step of [3, 6, 10]) {
+      expect(readdirSync(join(target, `step-${step}`)).sort()).toEqual([
+        ...['adapter_config.json', 'adapter_model.safetensors'],
+      ]);
+      expect(read(`step-${step}`, 'adapter_model.safetensors')).toBe(keptAdapter(step));
+      expect(JSON.parse(read(`step-${step}`, 'adapter_config.json'))).toEqual({
+        ...{ r: 16, base_model_name_or_path: '../../instruct' },
+      });
+    }
+  });
+
+  it('leaves the published adapters alone where one is missing', async () => {
+    const target = adapterFolder(KEPT, root);
+    mkdirSync(target);
+    await expect(publishRun(KEPT, finishedRun(['adapter']), root)).rejects.toThrow('adapter-step-3');
+    expect(readdirSync(target)).toEqual([]);
+  });
+
+  it('publishes a run without kept steps', async () => {
+    const other = { ...KEPT, seed: 2 };
+    await publishRun(other, finishedRun(['adapter']), root);
+    const files = readdirSync(adapterFolder(other, root));
+    expect(files).toHaveLength(5);
+    expect(readFileSync(join(adapterFolder(other, root), 'README.md'), 'utf8')).not.toContain('step-');
+  });
+});
