@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { trainingPreset } from '../config.js';
 import { packagePath } from '../paths.js';
+import { sideBySide } from '../side-by-side.js';
 import { readJson, writeFileSafely } from '../policy/model-folder.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter } from '../training/run-grpo.js';
@@ -22,7 +23,7 @@ export interface TrainRunsOptions {
   signal: AbortSignal;
   /** What the processes say, a line at a time. */
   log: (line: string) => void;
-  /** @param fraction of all steps that is done */
+  /** @param fraction of the steps that were to be done, those of an earlier call left out */
   onProgress?: (fraction: number) => void;
 }
 
@@ -32,6 +33,8 @@ export function stepsOf({ method, start, seed, lambdas }: PolicyRun): number {
     throw new Error(`Expected a method that is trained, but got ${method}.`);
   return trainingPreset(method, start, seed, lambdas).grpo.steps;
 }
+
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 async function linesOf(path: string): Promise<string[]> {
   return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
@@ -56,7 +59,6 @@ export async function estimateTraining(
 ): Promise<number> {
   const secondsOf = (run: PolicyRun): Promise<number> =>
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']);
-  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
   const measured = (await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0);
   const mean = measured.length === 0 ? 0 : sum(measured) / measured.length;
   const seconds = await Promise.all(runs.map(secondsOf));
@@ -68,32 +70,22 @@ export async function estimateTraining(
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
  */
 export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
-  let next = 0;
-  const work = async (): Promise<void> => {
-    try {
-      for (let i = next++; i < runs.length; i = next++) await trainRun(runs[i], options);
-    } catch (error) {
-      next = runs.length;
-      throw error;
-    }
-  };
-  const timer = setInterval(() => void reportProgress(runs, options), PROGRESS_INTERVAL_MS);
+  const { folder, onProgress } = options;
+  const [before, total] = [await countSteps(runs, folder), sum(runs.map(stepsOf))];
+  const report = async (): Promise<void> =>
+    onProgress?.(((await countSteps(runs, folder)) - before) / Math.max(1, total - before));
+  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
-    await Promise.all(Array.from({ length: NUM_PROCESSES }, work));
+    await sideBySide(runs, NUM_PROCESSES, (run) => trainRun(run, options));
   } finally {
     clearInterval(timer);
   }
 }
 
-/** Every step writes a line of metrics. */
-async function reportProgress(
-  runs: readonly PolicyRun[],
-  { folder, onProgress }: TrainRunsOptions,
-): Promise<void> {
-  if (!onProgress) return;
+/** Steps that were done: every step writes a line of metrics. */
+async function countSteps(runs: readonly PolicyRun[], folder: string): Promise<number> {
   const counts = runs.map(async (run) => (await linesOf(join(folder, runName(run), 'metrics.jsonl'))).length);
-  const done = (await Promise.all(counts)).reduce((a, b) => a + b, 0);
-  onProgress(done / runs.map(stepsOf).reduce((a, b) => a + b, 0));
+  return sum(await Promise.all(counts));
 }
 
 /** Whether a run's folder holds all adapters that it is to make. */
