@@ -33,7 +33,7 @@ export const TOP_K_CONFIG: TopKConfig = topKConfigSchema.parse({
   seeds: SEEDS,
   retrievers: ['bm25', 'exact', 'hnsw'],
   ks: [1, 3, 5, 10],
-  oneOf: 15,
+  oneOf: 20,
   // A search and one passage for it.
   reservePerTurn: 100,
   batchSize: 64,
