@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
-import { EXPERIMENTS_FOLDER } from '../experiments/experiment.js';
+import { EXPERIMENTS_FOLDER, experimentState } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/experiments.js';
 import { mainRuns } from '../experiments/main-results.js';
 import { recallExperiment, recordExperiment } from '../experiments/recorded.js';
@@ -11,6 +10,7 @@ import { estimateRetraining, finishRetraining, retrainEverything } from '../expe
 import { packagePath } from '../paths.js';
 import { exportPlayground } from '../playground/html.js';
 import { exportReport, writeIndex } from '../report/export.js';
+import { exportTrajectories } from '../report/trajectories.js';
 import { sideBySide } from '../side-by-side.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { describeDuration, runExperiments } from './experiment.js';
@@ -69,18 +69,30 @@ function prefixedLog(name: string): (text: string) => void {
   };
 }
 
-/** Executes the notebooks and writes their reports, the playground and the index. */
+/** Whether what a report shows is there, and of the weights and data of now; says what is missing where it is not. */
+async function hasResults(name: string): Promise<boolean> {
+  if (!(name in EXPERIMENTS)) return true;
+  const { isDone, isRecorded } = await experimentState(name, EXPERIMENTS[name]);
+  if (isDone || isRecorded) return true;
+  say(
+    `${name}: left out, since its experiment has not been run with these weights: npx parallelsearch experiment ${name}`,
+  );
+  return false;
+}
+
+/** Executes the notebooks and writes their reports, the trajectories, the playground and the index. */
 async function exportReports(signal: AbortSignal): Promise<void> {
   await sideBySide(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
-    if (name in EXPERIMENTS && !existsSync(join(EXPERIMENTS_FOLDER, name, 'results.json'))) {
-      say(`${name}: left out, since its experiment has not been run: npx parallelsearch experiment ${name}`);
-      return;
-    }
+    if (!(await hasResults(name))) return;
     const report = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
     say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
   });
   signal.throwIfAborted();
+  if (await hasResults('trajectories')) {
+    const folder = join(EXPERIMENTS_FOLDER, 'trajectories');
+    say(`Report: ${await exportTrajectories({ folder, outDir: REPORTS })}`);
+  }
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
   writeIndex(REPORTS);
   say(`Open ${join('reports', 'index.html')} in a browser.`);

@@ -2,14 +2,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
-import { readQuestions } from '../data/flashrag.js';
-import { streamJsonLines } from '../data/json-lines.js';
 import { packagePath } from '../paths.js';
-import { writeFileSafely } from '../policy/model-folder.js';
-import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
-import { parseTranscript } from '../rollout/recorded.js';
-import { viewerData, type ViewerLine } from '../viewer/data.js';
-import { viewerHtml } from '../viewer/html.js';
+import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
+import { readViewerLines, viewerDataOf, writeViewer, type ViewSource } from '../viewer/files.js';
 
 export interface ViewSettings {
   out: string;
@@ -20,12 +15,6 @@ export interface ViewSettings {
   script?: string;
   /** Where complaints and the result go; the process's stderr by default. */
   log?: (line: string) => void;
-}
-
-/** A file to read and the method that its lines are shown under. */
-export interface ViewSource {
-  file: string;
-  method: string;
 }
 
 /**
@@ -48,27 +37,14 @@ export function parseSource(text: string): ViewSource {
  */
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
   const { log = (line) => void process.stderr.write(`${line}\n`) } = settings;
-  const lines: ViewerLine[] = [];
   let exitCode = 0;
-  for (const { file, method } of sources.map(parseSource)) {
-    for await (const outcome of streamJsonLines(file, parseTranscript)) {
-      if ('value' in outcome) lines.push({ run: outcome.value, method });
-      else {
-        exitCode = 1;
-        log(outcome.complaint);
-      }
-    }
-  }
-  if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
-  const questions = (await Promise.all(settings.questions.map(readQuestions))).flat();
-  const data = viewerData(lines, {
-    preset: settings.preset,
-    rewards: rewardOptions(settings.preset),
-    questions,
+  const lines = await readViewerLines(sources.map(parseSource), (complaint) => {
+    exitCode = 1;
+    log(complaint);
   });
-  const html = viewerHtml({ title: settings.title, data, script: settings.script });
-  await writeFileSafely(settings.out, html);
-  log(`${lines.length} trajectories, ${(html.length / 1e6).toFixed(1)} MB: ${settings.out}`);
+  if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
+  const { out, title, script } = settings;
+  log(await writeViewer(out, { title, script, data: await viewerDataOf(lines, settings) }));
   return exitCode;
 }
 

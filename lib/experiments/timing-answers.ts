@@ -5,7 +5,7 @@ import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { TimedAnswer } from '../evaluation/timing.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { sampleQuestions } from './top-k-answers.js';
+import { stratifiedSample } from './question-sample.js';
 import type { PolicyRun } from './world.js';
 
 /** The data sets of the paper's Tables 3 and 6 that the mini-wiki has, and the kinds of question they tell apart. */
@@ -14,7 +14,7 @@ const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
 /** One of `oneOf` test questions of these data sets. */
 export function timedQuestions(questions: readonly Question[], oneOf: number): Question[] {
   const ofBenchmarks = questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? ''));
-  return sampleQuestions(ofBenchmarks, oneOf);
+  return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
 }
 
 export interface Contestant {

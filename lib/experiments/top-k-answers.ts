@@ -1,10 +1,9 @@
 /** One evaluation of the experiment on passages a sub-query: a run's policy answers the sample under one setting. */
 import { rolloutConfigOf } from '../config.js';
-import { questionShape, type Question } from '../data/question.js';
+import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Retrieved, RetrieverName, TopKAnswer, TopKConfig, TopKSetting } from '../evaluation/top-k.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import { createRandom } from '../random.js';
 import { createDenseRetriever, encodePassages } from '../retrieval/dense.js';
 import { buildExactIndex } from '../retrieval/exact.js';
 import { buildHnswIndex } from '../retrieval/hnsw.js';
@@ -12,6 +11,7 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { loadEncoder } from '../retrieval/train-encoder.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { ENCODER } from './encoder.js';
+import { stratifiedSample } from './question-sample.js';
 import type { PolicyRun, World } from './world.js';
 
 export type Retrievers = Readonly<Record<RetrieverName, Retriever>>;
@@ -27,17 +27,7 @@ export async function loadRetrievers({ passages, retriever: bm25 }: World): Prom
 
 /** One of `oneOf` test questions of each benchmark and kind, rounded up; the same ones every time. */
 export function sampleQuestions(questions: readonly Question[], oneOf: number): Question[] {
-  const strata = new Map<string, Question[]>();
-  for (const question of questions.filter(({ split }) => split === 'test')) {
-    const { benchmark, graph = [] } = question.metadata;
-    const stratum = `${benchmark}/${questionShape(graph)}/${graph.length}`;
-    strata.set(stratum, [...(strata.get(stratum) ?? []), question]);
-  }
-  return [...strata].flatMap(([stratum, members]) =>
-    createRandom(`top-k/${stratum}`)
-      .shuffle(members)
-      .slice(0, Math.ceil(members.length / oneOf)),
-  );
+  return stratifiedSample(questions, { oneOf, seed: 'top-k' });
 }
 
 /** What a trajectory's searches brought. */

@@ -11,6 +11,10 @@ import { VIEWER_STYLE } from './styles.js';
 export interface ViewerPage {
   title: string;
   data: ViewerData;
+  /** What the trajectories are, in a sentence; by default how many, and what one can do with them. */
+  description?: string;
+  /** HTML to be unfolded above the list: what the trajectories are, and where they come from. */
+  about?: string;
   /** The page's script; by default that of the build. */
   script?: string;
 }
@@ -31,22 +35,28 @@ export function viewerScript(): string {
 }
 
 /** The whole page. The data lie in it compressed, and all text of trajectories reaches the page as text, never as HTML. */
-export function viewerHtml({ title, data, script = viewerScript() }: ViewerPage): string {
+export function viewerHtml({ title, data, script = viewerScript(), ...page }: ViewerPage): string {
   const count = data.trajectories.length.toLocaleString('en');
   const body = [
     '<a class="skip" href="#trajectory">Skip to the trajectory</a>',
-    `<noscript>${staticHtml(title, data)}</noscript>`,
+    `<main id="trajectory" class="static"><h1>${escapeHtml(title)}</h1>`,
+    page.about ? aboutHtml(page.about) : '',
+    `<noscript>${staticHtml(data)}</noscript></main>`,
     '<div id="viewer" class="viewer" hidden>',
     `<p id="loading" role="status">Unpacking ${count} trajectories …</p>`,
     '</div>',
     packedElement('data', JSON.stringify(data)),
   ].join('\n');
-  const description = `${count} recorded trajectories: filter, search, read turn by turn, compare two methods.`;
+  const whatItDoes = `${count} recorded trajectories: filter, search, read turn by turn, compare two methods.`;
+  const description = page.description ?? whatItDoes;
   return pageHtml({ title, description, body, styles: VIEWER_STYLE, scripts: [script] });
 }
 
+const aboutHtml = (about: string): string =>
+  `<details id="about" class="about"><summary>About these trajectories</summary><div>${about}</div></details>`;
+
 /** What shows where scripts are off: what is needed, and the first trajectories as a table. */
-function staticHtml(title: string, data: ViewerData): string {
+function staticHtml(data: ViewerData): string {
   const rows = data.trajectories.slice(0, STATIC_ROWS).map((trajectory) => staticRow(trajectory, data));
   const numbers = `first ${rows.length} of ${data.trajectories.length.toLocaleString('en')} trajectories`;
   const table = tableHtml({
@@ -56,11 +66,9 @@ function staticHtml(title: string, data: ViewerData): string {
   });
   const label = 'The first trajectories';
   return [
-    `<main class="static"><h1>${escapeHtml(title)}</h1>`,
     '<p>To filter, search and read the trajectories, this page needs JavaScript and a browser that knows ',
     `<code>DecompressionStream</code> (any since 2023). It loads nothing from a network. Below are the ${numbers}.</p>`,
     `<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table}</div>`,
-    '</main>',
   ].join('');
 }
 

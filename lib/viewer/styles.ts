@@ -46,6 +46,11 @@ export const VIEWER_STYLE = `${KIND_STYLE}.static { padding: 1rem 1.25rem; }
 .viewer > header { grid-column: 1 / -1; padding: .6rem 1rem; border-bottom: 1px solid var(--line); background: var(--panel); }
 .viewer > #loading { padding: 1rem; }
 .viewer h1 { font-size: 1.15rem; margin: 0 0 .4rem; }
+.about { font-size: .86rem; }
+.viewer .about { margin: 0 0 .4rem; }
+.about > div { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 2rem; }
+.about p { margin: .4rem 0; max-width: 46rem; }
+.about h2 { border: 0; font-size: 1rem; margin: .4rem 0; padding: 0; }
 .controls { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: end; font-size: .82rem; }
 .controls label { display: grid; gap: .1rem; color: var(--soft); }
 .controls input, .controls select, .viewer button { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .2rem .4rem; max-width: 11rem; }

@@ -121,10 +121,12 @@ function groupNode(index: number, { data, groups, onPick }: DetailOptions): HTML
 function figureNode(title: string, diagram: Diagram): HTMLElement {
   const drawing = element(
     'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title },
+    // A region would be a landmark, and two trajectories side by side have every landmark twice.
+    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': title },
     drawDiagram(diagram),
   );
-  return element('figure', { class: 'diagram' }, element('figcaption', {}, title), drawing);
+  const caption = element('figcaption', {}, title);
+  return element('figure', { class: 'diagram', 'aria-label': title }, caption, drawing);
 }
 
 /** The question's graph, where it is known, beside what the policy did. */

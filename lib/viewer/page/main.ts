@@ -22,11 +22,11 @@ function rowFiller(data: ViewerData): (row: HTMLElement, item: number) => void {
     const turns = `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`;
     const facts = [
       exactMatch ? '✓ right' : '✗ wrong',
-      turns,
-      signs.length > 0 ? `⚑ ${signs.length}` : null,
-      signed(rewards.total),
-      step === null ? null : `step ${step}`,
       method,
+      step === null ? null : `step ${step}`,
+      turns,
+      signed(rewards.total),
+      signs.length > 0 ? `⚑ ${signs.length}` : null,
     ];
     row.className = `row ${exactMatch ? 'right' : 'wrong'}`;
     row.children[0].textContent = data.questions[question].question;
@@ -79,8 +79,11 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   };
   const controls = createControls(data, refresh, () => show(shown));
 
-  const side = element('div', { class: 'side' }, status, list.node);
-  root.replaceChildren(element('header', {}, element('h1', {}, document.title), controls.node), side, detail);
+  const side = element('section', { class: 'side', 'aria-label': 'Listed trajectories' }, status, list.node);
+  const about = document.getElementById('about');
+  const header = element('header', {}, element('h1', {}, document.title), about, controls.node);
+  document.querySelector('main.static')?.remove();
+  root.replaceChildren(header, side, detail);
   document.addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof Element && event.target.matches('input, select');
     if (event.key !== '/' || isTyping) return;
