@@ -31,7 +31,7 @@ export function claimsHtml(claims: readonly JudgedClaim[]): string {
   return [
     '<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2>',
     `<p>${escapeHtml(countText(claims))} ${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p>`,
-    `<div class="scroll" role="region" aria-label="The paper’s claims" tabindex="0"><table class="claims"><caption>${caption}</caption>`,
+    `<div class="scroll" role="group" aria-label="The paper’s claims" tabindex="0"><table class="claims"><caption>${caption}</caption>`,
     `<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}</tr></thead>`,
     `<tbody>${claims.map(claimRow).join('\n')}</tbody></table></div></section>`,
   ].join('\n');

@@ -81,8 +81,8 @@ export interface BrowserPage {
   complaints: string[];
   /** Addresses asked for, the page's own and data URLs left out. */
   requests: string[];
-  /** Opens a file and waits for its load event. */
-  open(file: string): Promise<void>;
+  /** Opens a file, or an address, and waits for its load event. */
+  open(place: string | URL): Promise<void>;
   /** The value of an expression in the page; promises are awaited. */
   evaluate<T>(expression: string): Promise<T>;
   /** Presses a key by its DOM name, such as `ArrowDown`. */
@@ -155,8 +155,8 @@ async function createPage(connection: Connection): Promise<BrowserPage> {
     requests,
     evaluate,
     send,
-    async open(file) {
-      opened = pathToFileURL(file).href;
+    async open(place) {
+      opened = (place instanceof URL ? place : pathToFileURL(place)).href;
       const loaded = new Promise<void>((resolve) => (onLoad = resolve));
       await send('Page.navigate', { url: opened });
       await loaded;

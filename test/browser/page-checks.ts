@@ -1,4 +1,5 @@
-/** What every page must be for every reader, checked in the browser: its accessibility tree, its colours, its width. */
+/** What every page must be for every reader, checked in the browser: axe's rules, and what axe doesn't look at. */
+import { axeComplaints } from './axe.js';
 import type { Browser, BrowserPage } from './chromium.js';
 
 interface AxNode {
@@ -8,60 +9,23 @@ interface AxNode {
   properties?: { name: string; value: { value: unknown } }[];
 }
 
-/** Roles that one can act upon, or that stand for what one cannot read. */
-const NAMED_ROLES = new Set([
-  ...[
-    'link',
-    'button',
-    'checkbox',
-    'radio',
-    'switch',
-    'slider',
-    'textbox',
-    'searchbox',
-    'combobox',
-    'listbox',
-  ],
-  ...[
-    'DisclosureTriangle',
-    'image',
-    'img',
-    'figure',
-    'table',
-    'navigation',
-    'region',
-    'graphics-document',
-    'graphics-symbol',
-  ],
-]);
+/** Roles that a reader wants to know by name before reading them; axe asks names only of controls and pictures. */
+const NAMED_ROLES = ['figure', 'table', 'navigation', 'region', 'graphics-document', 'graphics-symbol'];
 
-const propertyOf = ({ properties }: AxNode, name: string): unknown =>
-  properties?.find((property) => property.name === name)?.value.value;
-
-/** What is wrong with the tree that screen readers read: names, headings, landmarks. */
-export async function treeComplaints(page: BrowserPage): Promise<string[]> {
+/** What has no name in the tree that screen readers read: figures, tables, landmarks, all that the keyboard reaches. */
+async function nameComplaints(page: BrowserPage): Promise<string[]> {
   await page.send('Accessibility.enable');
   const { nodes } = await page.send<{ nodes: AxNode[] }>('Accessibility.getFullAXTree');
-  const seen = nodes.filter(({ ignored }) => !ignored);
   const roleOf = ({ role }: AxNode): string => role?.value ?? '';
-  const isNamed = ({ name }: AxNode): boolean => (name?.value ?? '').trim() !== '';
-  const nameless = seen
-    .filter((node) => NAMED_ROLES.has(roleOf(node)) || propertyOf(node, 'focusable') === true)
-    .filter((node) => !isNamed(node))
+  const isFocusable = ({ properties = [] }: AxNode): boolean =>
+    properties.some(({ name, value }) => name === 'focusable' && value.value === true);
+  return nodes
+    .filter((node) => !node.ignored && (NAMED_ROLES.includes(roleOf(node)) || isFocusable(node)))
+    .filter(({ name }) => (name?.value ?? '').trim() === '')
     .map((node) => `no name: ${roleOf(node)}`);
-  const levels = seen
-    .filter((node) => roleOf(node) === 'heading')
-    .map((node) => Number(propertyOf(node, 'level')));
-  const headings = levels.flatMap((level, i) =>
-    i > 0 && level > levels[i - 1] + 1 ? [`heading ${level} follows ${levels[i - 1]}`] : [],
-  );
-  if (levels[0] !== 1 || levels.filter((level) => level === 1).length !== 1)
-    headings.push(`headings begin ${levels.slice(0, 3).join(', ')}: expected one of level 1, first`);
-  const mains = seen.filter((node) => roleOf(node) === 'main').length;
-  return [...nameless, ...headings, ...(mains === 1 ? [] : [`${mains} main landmarks`])];
 }
 
-/** Ids, references, headers of tables, language, title; scrolling by keyboard. */
+/** Ids, what refers to them, and the headers of tables. */
 const DOCUMENT_AUDIT = `(() => {
   const complaints = [];
   const all = [...document.querySelectorAll('*')];
@@ -75,17 +39,14 @@ const DOCUMENT_AUDIT = `(() => {
     if (href.length > 1 && href.startsWith('#') && !document.getElementById(href.slice(1))) complaints.push('dead link ' + href);
     if (element.tagName === 'TH' && !element.scope) complaints.push('header without scope: ' + element.textContent);
     if (element.tagName === 'TABLE' && !element.querySelector('th')) complaints.push('table without headers');
-    if (!element.checkVisibility() || element.scrollWidth <= element.clientWidth + 1) continue;
-    const isScroller = ['auto', 'scroll'].includes(getComputedStyle(element).overflowX);
-    if (isScroller && element.tabIndex < 0 && !element.querySelector('a, button, input, select, [tabindex]'))
-      complaints.push('scrolls only by mouse: ' + element.outerHTML.slice(0, 80));
   }
-  if (!document.documentElement.lang) complaints.push('no language');
-  if (!document.title) complaints.push('no title');
   return complaints.join('\\n');
 })()`;
 
-/** Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws. Alphas are blended. */
+/**
+ * Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws. Alphas are blended. Axe knows neither
+ * the colours of a drawing nor those of single signs, and says nothing where it is not sure.
+ */
 const CONTRAST_AUDIT = `(() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const known = new Map();
@@ -140,36 +101,42 @@ const CONTRAST_AUDIT = `(() => {
 const OPEN_DETAILS = `document.querySelectorAll('details').forEach((details) => { details.open = true; })`;
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
-/** Colours of everything in the page, all details opened, in light and dark. */
-export async function contrastComplaints(page: BrowserPage): Promise<string[]> {
-  await page.evaluate(OPEN_DETAILS);
+/** Axe's rules whose verdict may change with the colours. */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/** What is wrong in a page by axe's rules and by our own look at its colours, in light and dark. */
+async function schemeComplaints(page: BrowserPage): Promise<string[]> {
   const complaints: string[] = [];
   for (const value of ['light', 'dark']) {
     await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
-    complaints.push(...lines(await page.evaluate(CONTRAST_AUDIT)).map((line) => `${value}: ${line}`));
+    const found = await axeComplaints(page, value === 'dark' ? COLOR_RULES : undefined);
+    found.push(...lines(await page.evaluate(CONTRAST_AUDIT)));
+    complaints.push(...found.map((line) => `${value}: ${line}`));
   }
   await page.send('Emulation.setEmulatedMedia', { features: [] });
   return complaints;
 }
 
-/** What sticks out of a window of 320 pixels, the width of a small telephone or of a page at 400 %. */
-export async function reflowComplaints(page: BrowserPage): Promise<string[]> {
+/** What sticks out of a window of 320 pixels (a small telephone, a page at 400 %), or scrolls there by mouse alone. */
+async function reflowComplaints(page: BrowserPage): Promise<string[]> {
   await page.send('Emulation.setDeviceMetricsOverride', {
     ...{ width: 320, height: 640, deviceScaleFactor: 1, mobile: false },
   });
   const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-  const audit = lines(await page.evaluate(DOCUMENT_AUDIT));
+  const scrollers = await axeComplaints(page, ['scrollable-region-focusable']);
   await page.send('Emulation.clearDeviceMetricsOverride');
-  return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...audit];
+  return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...scrollers];
 }
 
-/** All of these checks, for the page as it stands. Details are open afterwards. */
+/** All of these checks, for the page as it stands and with all details open, as they are afterwards. */
 export async function accessibilityComplaints(page: BrowserPage): Promise<string[]> {
+  const folded = await nameComplaints(page);
+  await page.evaluate(OPEN_DETAILS);
   return [
-    ...(await treeComplaints(page)),
+    ...folded,
+    ...(await nameComplaints(page)),
     ...lines(await page.evaluate(DOCUMENT_AUDIT)),
-    ...(await contrastComplaints(page)),
-    ...(await treeComplaints(page)),
+    ...(await schemeComplaints(page)),
     ...(await reflowComplaints(page)),
   ];
 }
@@ -184,18 +151,23 @@ export async function firstPaintMs(page: BrowserPage): Promise<number> {
   })`);
 }
 
-/** Waits until every chart of a report is interactive. */
-export async function chartsDrawn(page: BrowserPage): Promise<void> {
+/** Waits until an expression is true in the page. */
+export async function waitFor(page: BrowserPage, condition: string, patienceMs = 60_000): Promise<void> {
+  const complaint = JSON.stringify(`Expected ${condition} within ${patienceMs} ms, but it was not so.`);
   await page.evaluate(`new Promise((resolve, reject) => {
     const start = performance.now();
     (function look() {
-      const count = (selector) => document.querySelectorAll(selector).length;
-      const missing = count('script[data-chart]') - count('.drawing .vega-embed svg');
-      if (missing === 0) resolve();
-      else if (performance.now() - start > 30000) reject(new Error(missing + ' charts are not drawn'));
+      if (${condition}) resolve();
+      else if (performance.now() - start > ${patienceMs}) reject(new Error(${complaint}));
       else setTimeout(look, 20);
     })();
   })`);
+}
+
+/** Waits until every chart of a report is interactive. */
+export async function chartsDrawn(page: BrowserPage): Promise<void> {
+  const count = (selector: string): string => `document.querySelectorAll('${selector}').length`;
+  await waitFor(page, `${count('script[data-chart]')} === ${count('.drawing .vega-embed svg')}`);
 }
 
 /** All that is wrong with a report's file, with scripts and without: also what it asks for, and what it complains of. */

@@ -113,9 +113,13 @@ describe('the notebook of first steps', () => {
     expect(report.json).toBeNull();
   });
 
-  it.skipIf(!chromiumPath)('exports a page that works for every reader', async () => {
-    const browser = await startChromium();
-    expect(await reportComplaints(browser, report.html)).toEqual([]);
-    await browser.close();
-  });
+  it.skipIf(!chromiumPath)(
+    'exports a page that works for every reader',
+    async () => {
+      const browser = await startChromium();
+      expect(await reportComplaints(browser, report.html)).toEqual([]);
+      await browser.close();
+    },
+    300_000,
+  );
 });

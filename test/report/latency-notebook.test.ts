@@ -48,9 +48,13 @@ describe('the latency notebook', () => {
     expect(index).toContain('<strong>yes</strong>, ratio 0.175 [0.175, 0.175]');
   });
 
-  it.skipIf(!chromiumPath)('exports a page that works for every reader', async () => {
-    const browser = await startChromium();
-    expect(await reportComplaints(browser, report.html)).toEqual([]);
-    await browser.close();
-  });
+  it.skipIf(!chromiumPath)(
+    'exports a page that works for every reader',
+    async () => {
+      const browser = await startChromium();
+      expect(await reportComplaints(browser, report.html)).toEqual([]);
+      await browser.close();
+    },
+    300_000,
+  );
 });

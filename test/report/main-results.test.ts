@@ -48,8 +48,12 @@ describe('the notebook', () => {
   });
 });
 
-it.skipIf(!chromiumPath)('is a page that works for every reader', async () => {
-  const browser = await startChromium();
-  expect(await reportComplaints(browser, report.html)).toEqual([]);
-  await browser.close();
-});
+it.skipIf(!chromiumPath)(
+  'is a page that works for every reader',
+  async () => {
+    const browser = await startChromium();
+    expect(await reportComplaints(browser, report.html)).toEqual([]);
+    await browser.close();
+  },
+  300_000,
+);

@@ -87,7 +87,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 
   it('is accessible', async () => {
     expect(await accessibilityComplaints(page)).toEqual([]);
-  });
+  }, 300_000);
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
@@ -109,7 +109,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 
   it('is accessible', async () => {
     expect(await accessibilityComplaints(page)).toEqual([]);
-  });
+  }, 300_000);
 
   it('saves the data of a chart', async () => {
     await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: downloads });
@@ -128,5 +128,5 @@ describe.skipIf(!chromiumPath)('the index in Chromium', () => {
     await page.open(index);
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect([...page.complaints, ...page.requests]).toEqual([]);
-  });
+  }, 300_000);
 });

@@ -8,6 +8,8 @@ import type { TidyResults } from '../../lib/evaluation/table.js';
 import { readNotebook, textOf } from '../../lib/notebook/nbformat.js';
 import { exportReport } from '../../lib/report/export.js';
 import type { JudgedClaim } from '../../lib/report/verdicts.js';
+import { chromiumPath, startChromium } from '../browser/chromium.js';
+import { reportComplaints } from '../browser/page-checks.js';
 import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -57,6 +59,16 @@ describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, metric })
     expect(rows.some((row) => row.metric === metric)).toBe(true);
     expect(contrasts.length).toBeGreaterThan(0);
   }, 300_000);
+
+  it.skipIf(!chromiumPath)(
+    'exports a page that works for every reader',
+    async () => {
+      const browser = await startChromium();
+      expect(await reportComplaints(browser, path.join(folder, `${name}.html`))).toEqual([]);
+      await browser.close();
+    },
+    300_000,
+  );
 });
 
 it('the claims that these reports decide are judged, and lead to cells that are there', () => {

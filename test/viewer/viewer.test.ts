@@ -8,6 +8,7 @@ import type { ViewerData } from '../../lib/viewer/data.js';
 import { viewerHtml } from '../../lib/viewer/html.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
+import { accessibilityComplaints } from '../browser/page-checks.js';
 import {
   INJECTION,
   scriptOfSources,
@@ -144,6 +145,10 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     expect(await texts('article:first-of-type .group tbody tr')).toHaveLength(5);
     expect((await texts('article:last-of-type .tag')).filter((tag) => tag === 'search')).toHaveLength(2);
   });
+
+  it('is accessible, with two trajectories side by side', async () => {
+    expect(await accessibilityComplaints(page)).toEqual([]);
+  }, 300_000);
 
   it('asks nothing of a network and leaves nothing on the console', () => {
     expect(page.requests).toEqual([]);

@@ -70,9 +70,13 @@ describe('the report of a run', () => {
     expect(page.match(/No step is done yet/g)).toHaveLength(3);
   });
 
-  it.skipIf(!chromiumPath)('works for every reader', async () => {
-    const browser = await startChromium();
-    expect(await reportComplaints(browser, file)).toEqual([]);
-    await browser.close();
-  });
+  it.skipIf(!chromiumPath)(
+    'works for every reader',
+    async () => {
+      const browser = await startChromium();
+      expect(await reportComplaints(browser, file)).toEqual([]);
+      await browser.close();
+    },
+    300_000,
+  );
 });

@@ -115,7 +115,7 @@ describe('the server of the live page', () => {
       expect(await accessibilityComplaints(page)).toEqual([]);
       await browser.close();
     },
-    60_000,
+    300_000,
   );
 });
 

@@ -1,0 +1,131 @@
+/** Outputs as JupyterLab itself shows them: a real one, the real kernel, a real browser. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
+import { packagePath } from '../../lib/paths.js';
+import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
+import { waitFor } from '../browser/page-checks.js';
+import { startLab, type LabServer } from './lab-server.js';
+import { code, markdown, writeCells } from './notebooks.js';
+
+/** Milliseconds, for a machine that is busy with other things; a free one needs a few seconds. */
+const PATIENCE_MS = 300_000;
+
+const { found } = await findJupyterLab();
+if (!found) console.warn(`No JupyterLab was found, so that its test is skipped. ${INSTALL_JUPYTERLAB}`);
+
+/** The notebook's kernel in JupyterLab's own model. */
+const KERNEL = 'globalThis.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel';
+
+/** The colour that most opaque pixels of a chart have: that of its texts and axes. */
+const INK = `(() => {
+  const { data } = found.getContext('2d').getImageData(0, 0, found.width, found.height);
+  const counts = new Map();
+  for (let i = 0; i < data.length; i += 4) {
+    const color = data.slice(i, i + 3).join();
+    if (data[i + 3] === 255) counts.set(color, (counts.get(color) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a)[0][0].split(',').map(Number);
+})()`;
+
+const CELLS = [
+  markdown('# Small\n\nA chart, a table, a data frame, a rollout, progress.'),
+  code(
+    `import * as ps from '../dist/index.js';
+const right = { answer: 'A', goldenAnswers: ['A'], formatOk: true, shape: 'parallelizable' } as const;
+const rollouts = {
+  parallelsearch: { ...right, searchTurns: [['A', 'B']] },
+  'search-r1': { ...right, searchTurns: [['A'], ['B']] },
+};`,
+  ),
+  code('await ps.display(ps.lambdaChart(rollouts));'),
+  code('await ps.display(ps.rewardTable(rollouts));'),
+  code('await ps.display(ps.rewardTable(rollouts).frame);'),
+  code(
+    `const segments = [{ kind: 'policy', text: '<think> why </think><answer> A </answer>', tokenIds: [1] }];
+await ps.display(ps.transcriptOf({ question: 'A?', segments: segments as never, searchTurns: [] }));`,
+  ),
+  code(
+    `import * as tslab from 'tslab';
+const bar = tslab.newDisplay();
+for (const done of [0, 1, 2]) bar.html(\`<progress max="2" value="\${done}"></progress>\`);
+console.log('kernel', process.pid, process.ppid);`,
+  ),
+];
+
+describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: PATIENCE_MS }, () => {
+  let lab: LabServer;
+  let browser: Browser;
+  let page: BrowserPage;
+  let kernelPid = 0;
+
+  const outputs = <T>(selector: string, expression: string): Promise<T> =>
+    page.evaluate(
+      `[...document.querySelectorAll('.jp-OutputArea-output ${selector}')].map((found) => ${expression})`,
+    );
+  const execute = (command: string, args = {}): Promise<void> =>
+    page.evaluate(`jupyterapp.commands.execute('${command}', ${JSON.stringify(args)}).then(() => undefined)`);
+
+  beforeAll(async () => {
+    if (!existsSync(packagePath('dist', 'index.js')))
+      throw new Error('Notebooks import dist/. Run "npm run build" first.');
+    [lab, browser] = await Promise.all([startLab(found!.executable), startChromium()]);
+    writeCells(path.join(lab.notebooks, 'small.ipynb'), ...CELLS);
+    page = await browser.newPage();
+    await page.open(lab.url('/lab/tree/small.ipynb'));
+    await waitFor(page, `${KERNEL}?.status === 'idle'`, PATIENCE_MS);
+    await execute('notebook:run-all-cells');
+    await waitFor(page, `${KERNEL}?.status === 'idle'`, PATIENCE_MS);
+  }, 2 * PATIENCE_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await lab?.close();
+    if (kernelPid > 0) expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');
+  }, PATIENCE_MS);
+
+  it('gets this package’s kernel', async () => {
+    const { kernelspecs } = await lab.ask<{ kernelspecs: Record<string, { spec: object }> }>(
+      '/api/kernelspecs',
+    );
+    expect(kernelspecs[KERNEL_NAME].spec).toMatchObject(kernelspec());
+  });
+
+  it('runs every cell without a complaint', async () => {
+    const prompts = `[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((prompt) => prompt.textContent)`;
+    expect(await page.evaluate(prompts)).toEqual([1, 2, 3, 4, 5, 6].map((count) => `[${count}]:`));
+    const types = await page.evaluate(
+      `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
+    );
+    expect(types).toEqual([
+      null, // of a chart JupyterLab doesn't say it
+      ...['text/html', 'text/html', 'text/html', 'text/html'],
+      'application/vnd.jupyter.stdout',
+    ]);
+    const said = (await outputs<string[]>('pre', 'found.textContent')).join();
+    kernelPid = Number(/kernel (\d+)/.exec(said)?.[1]);
+    expect(kernelPid).toBeGreaterThan(1);
+  });
+
+  it('draws charts, and shows tables, data frames and progress as HTML', async () => {
+    expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
+    expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
+    expect(await outputs('progress', 'found.value')).toEqual([2]);
+  });
+
+  it.each([
+    { theme: 'JupyterLab Light', isLight: true, ink: [0, 0, 0], think: 'rgb(107, 79, 187)' },
+    { theme: 'JupyterLab Dark', isLight: false, ink: [255, 255, 255], think: 'rgb(195, 177, 255)' },
+  ])('has the colours of $theme', async ({ theme, isLight, ink, think }) => {
+    await execute('apputils:change-theme', { theme });
+    await waitFor(page, `document.body.dataset.jpThemeLight === '${isLight}'`, PATIENCE_MS);
+    expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([think]);
+    await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
+    expect(await outputs('canvas.marks', INK)).toEqual([ink]);
+  });
+
+  it('asks nobody but its own server', () => {
+    const { origin } = lab.url('/');
+    expect(page.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin))).toEqual([]);
+  });
+});

@@ -1,0 +1,131 @@
+/** A JupyterLab for tests: its settings, its kernels and its files are in one new folder, and it asks nobody. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { labArguments } from '../../lib/commands/lab.js';
+import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
+import { packagePath } from '../../lib/paths.js';
+
+/** Milliseconds; a free machine needs a few seconds. */
+const START_MS = 180_000;
+const STOP_MS = 30_000;
+
+/** Runs a module until standard input ends, so that nothing outlives a test that is killed. */
+const UNTIL_INPUT_ENDS = `
+import os, runpy, signal, sys, threading
+def end():
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end, daemon=True).start()
+sys.argv = sys.argv[2:]
+runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)
+`;
+
+const SETTINGS = {
+  // A cell that is out of sight is in the page all the same.
+  '@jupyterlab/notebook-extension/tracker': { windowingMode: 'none' },
+  '@jupyterlab/apputils-extension/notification': { fetchNews: 'false', checkForUpdates: false },
+};
+
+export interface LabServer {
+  /** Where the notebooks are; `../dist` leads from there to this package, as from its own notebooks. */
+  notebooks: string;
+  /** An address with the token that opens it. */
+  url(target: string): URL;
+  /** What the server says to a GET request, as JSON. */
+  ask<T>(target: string): Promise<T>;
+  /** Ends the server and its kernels, and deletes the folder. */
+  close(): Promise<void>;
+}
+
+function writeJson(file: string, value: unknown): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify(value));
+}
+
+/** Fills a new folder; returns the environment that keeps JupyterLab in it. */
+function prepare(folder: string): Record<string, string> {
+  mkdirSync(path.join(folder, 'notebooks'));
+  symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
+  writeJson(path.join(folder, 'share', 'kernels', KERNEL_NAME, 'kernel.json'), kernelspec());
+  for (const [name, value] of Object.entries(SETTINGS))
+    writeJson(path.join(folder, 'settings', `${name}.jupyterlab-settings`), value);
+  return {
+    JUPYTER_NO_CONFIG: '1',
+    JUPYTER_PATH: path.join(folder, 'share'), // comes before all other places
+    JUPYTER_DATA_DIR: path.join(folder, 'data'),
+    JUPYTER_CONFIG_DIR: path.join(folder, 'config'),
+    JUPYTER_RUNTIME_DIR: path.join(folder, 'runtime'),
+    JUPYTERLAB_SETTINGS_DIR: path.join(folder, 'settings'),
+    JUPYTERLAB_WORKSPACES_DIR: path.join(folder, 'workspaces'),
+  };
+}
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+function extraArguments(token: string): string[] {
+  return [
+    `--IdentityProvider.token=${token}`,
+    '--ServerApp.port_retries=0',
+    '--LabApp.expose_app_in_browser=True',
+    '--LabApp.extension_manager=readonly',
+    '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
+    ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
+  ];
+}
+
+/** Asks until the server answers; throws its log when it ends or is not there in time. */
+async function answering(child: ChildProcess, url: URL): Promise<void> {
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (log += String(text)));
+  for (const start = Date.now(); Date.now() - start < START_MS; await sleep(200)) {
+    if (child.exitCode !== null) break;
+    if ((await fetch(url).catch(() => null))?.ok) return;
+  }
+  throw new Error(`Expected JupyterLab to start, but it did not:\n${log}`);
+}
+
+/** Lets it end its kernels and itself; makes it end when it does not. */
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.stdin?.end();
+  const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await gone;
+  clearTimeout(force);
+}
+
+/** Starts JupyterLab as `parallelsearch lab` does, on a free port with a new token. The caller closes it. */
+export async function startLab(python: string): Promise<LabServer> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'jupyterlab-'));
+  const notebooks = path.join(folder, 'notebooks');
+  const env = { ...process.env, ...prepare(folder) };
+  const [port, token] = [await freePort(), randomUUID()];
+  const args = labArguments(notebooks, { port, browser: false }, extraArguments(token));
+  const child = spawn(python, ['-c', UNTIL_INPUT_ENDS, ...args], { env, stdio: 'pipe' });
+  const url = (target: string): URL => new URL(`${target}?token=${token}`, `http://127.0.0.1:${port}`);
+  const close = async (): Promise<void> => {
+    await stop(child);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    await answering(child, url('/api/status'));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const ask = async <T>(target: string): Promise<T> => (await fetch(url(target))).json() as Promise<T>;
+  return { notebooks, url, ask, close };
+}
