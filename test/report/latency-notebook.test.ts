@@ -22,7 +22,7 @@ beforeAll(async () => {
   const nowhere = path.join(folder, 'nowhere');
   report = await exportReport({
     ...{ notebook, name: 'latency', outDir: path.join(folder, 'reports') },
-    parameters: { experiment, evaluation: nowhere, recorded: nowhere },
+    parameters: { experiment, timing: nowhere },
     log: () => undefined,
   });
 }, 300_000);
