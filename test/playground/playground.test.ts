@@ -12,7 +12,7 @@ import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { finalAnswer } from '../../lib/text/turns.js';
 import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
-import { accessibilityComplaints, firstPaintMs } from '../browser/page-checks.js';
+import { accessibilityComplaints } from '../browser/page-checks.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 type Method = (typeof METHODS)[number];
@@ -80,9 +80,8 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     return trajectories[0];
   };
 
-  it('is one file under 15 MB that paints within a second', async () => {
+  it('is one file under 15 MB', () => {
     expect(statSync(file).size).toBeLessThan(15e6);
-    expect(await firstPaintMs(page)).toBeLessThan(1000);
   });
 
   it('writes the same tokens as Node does on the same backend', async () => {
