@@ -1,6 +1,6 @@
 /** What every page must be for every reader, checked in the browser: axe's rules, and what axe doesn't look at. */
 import { axeComplaints } from './axe.js';
-import type { Browser, BrowserPage } from './chromium.js';
+import { startChromium, type Browser, type BrowserPage } from './chromium.js';
 
 interface AxNode {
   ignored: boolean;
@@ -168,6 +168,16 @@ export async function waitFor(page: BrowserPage, condition: string, patienceMs =
 export async function chartsDrawn(page: BrowserPage): Promise<void> {
   const count = (selector: string): string => `document.querySelectorAll('${selector}').length`;
   await waitFor(page, `${count('script[data-chart]')} === ${count('.drawing .vega-embed svg')}`);
+}
+
+/** All that is wrong with a report's file in a browser of its own. */
+export async function complaintsAboutReport(file: string): Promise<string[]> {
+  const browser = await startChromium();
+  try {
+    return await reportComplaints(browser, file);
+  } finally {
+    await browser.close();
+  }
 }
 
 /** All that is wrong with a report's file, with scripts and without: also what it asks for, and what it complains of. */

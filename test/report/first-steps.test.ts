@@ -16,8 +16,8 @@ import { cellsOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { addReward } from '../../lib/rewards/reward.js';
 import type { RewardInput } from '../../lib/rewards/total.js';
-import { chromiumPath, startChromium } from '../browser/chromium.js';
-import { reportComplaints } from '../browser/page-checks.js';
+import { chromiumPath } from '../browser/chromium.js';
+import { complaintsAboutReport } from '../browser/page-checks.js';
 import { COMPARISON } from '../training/tiny.js';
 
 const right = { answer: 'A', goldenAnswers: ['A'], formatOk: true, shape: 'parallelizable' } as const;
@@ -115,11 +115,7 @@ describe('the notebook of first steps', () => {
 
   it.skipIf(!chromiumPath)(
     'exports a page that works for every reader',
-    async () => {
-      const browser = await startChromium();
-      expect(await reportComplaints(browser, report.html)).toEqual([]);
-      await browser.close();
-    },
+    async () => expect(await complaintsAboutReport(report.html)).toEqual([]),
     300_000,
   );
 });
