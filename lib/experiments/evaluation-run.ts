@@ -25,6 +25,9 @@ import {
 export const EVALUATION_BATCH_SIZE = 64;
 /** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
 const WASM_BATCH_SIZE = 16;
+/** Questions answered side by side. */
+export const evaluationBatchSize = (backend: string): number =>
+  backend === 'wasm' ? WASM_BATCH_SIZE : EVALUATION_BATCH_SIZE;
 
 export interface EvaluationRecord {
   run: PolicyRun;
@@ -126,7 +129,7 @@ export async function evaluateRun(
     partFileOf(folder, run),
     answered.map((batch) => `${JSON.stringify(batch)}\n`).join(''),
   );
-  const batchSize = backend === 'wasm' ? WASM_BATCH_SIZE : EVALUATION_BATCH_SIZE;
+  const batchSize = evaluationBatchSize(backend);
   const batches = createRandom('batches').shuffle(batchesOf(questions, batchSize));
   for (const batch of batches) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { writeFileSafely } from '../policy/model-folder.js';
 import type { RewardPresetName } from '../rewards/presets.js';
-import { useBackend, type BackendName } from '../tensor/backend.js';
-import { EVALUATION_BATCH_SIZE, evaluationHash } from './evaluation-run.js';
+import { useBackend } from '../tensor/backend.js';
+import { evaluationBatchSize, evaluationHash } from './evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
 import { stratifiedSample, type SampleOptions } from './question-sample.js';
 import { workSideBySide } from './renewed-worker.js';
@@ -37,8 +37,6 @@ export const TRAJECTORIES_CONFIG: TrajectoriesConfig = {
 /** The trajectories' file, beside `results.json`. */
 export const TRAJECTORIES_FILE = 'trajectories.jsonl';
 const NUM_WORKERS = 2;
-/** As in evaluations: a wasm heap ends at 2 GB and holds fewer rows. */
-const batchSizeOf = (backend: BackendName): number => (backend === 'wasm' ? 16 : EVALUATION_BATCH_SIZE);
 /** Seconds a question on one core, roughly: for an estimate and nothing else. */
 const ROUGH_SECONDS = 0.15;
 
@@ -66,7 +64,13 @@ export async function runTrajectories(
   };
   const pool = { numJobs: runs.length, numWorkers: NUM_WORKERS, signal: context.signal };
   await workSideBySide(start, pool, async (i, worker) => {
-    const job = { run: runs[i], sample, preset, batchSize: batchSizeOf(backend.name), backend: backend.name };
+    const job = {
+      run: runs[i],
+      sample,
+      preset,
+      batchSize: evaluationBatchSize(backend.name),
+      backend: backend.name,
+    };
     answered[i] = await context.part(runName(runs[i]), async () => {
       return (await worker.work(job, (fraction) => report(i, fraction))).lines;
     });
