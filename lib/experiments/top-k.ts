@@ -20,7 +20,7 @@ import { queriesWithEvidence } from '../retrieval/train-encoder.js';
 import { useBackend } from '../tensor/backend.js';
 import { ENCODER } from './encoder.js';
 import { SEEDS } from './evaluate-runs.js';
-import { evaluationHash } from './evaluation-run.js';
+import { evaluationBatchSize, evaluationHash } from './evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
 import { workSideBySide } from './renewed-worker.js';
 import { loadRetrievers, sampleQuestions } from './top-k-answers.js';
@@ -74,6 +74,7 @@ export async function runTopK(
 ): Promise<Omit<TopKRecord, 'config' | 'provenance'> & ExperimentResults> {
   const backend = await useBackend(context.backend);
   const recall = await context.part('recall', () => measureRecall(config));
+  const batchSize = Math.min(config.batchSize, evaluationBatchSize(backend.name));
   const jobs = jobsOf(config);
   const answers = new Array<TopKAnswer[]>(jobs.length);
   const fractions = jobs.map(() => 0);
@@ -86,7 +87,7 @@ export async function runTopK(
   const pool = { numJobs: jobs.length, numWorkers: NUM_WORKERS, signal: context.signal };
   await workSideBySide(startTopKWorker, pool, async (i, worker) => {
     answers[i] = await context.part(nameOf(jobs[i]), async () => {
-      const job = { ...jobs[i], backend: backend.name };
+      const job = { ...jobs[i], config: { ...config, batchSize }, backend: backend.name };
       return (await worker.work(job, (fraction) => report(i, fraction))).answers;
     });
     report(i, 1);
