@@ -15,16 +15,30 @@ function formatSeconds(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds)} s`;
 }
 
+/** Milliseconds that an estimate looks back: what was recalled at a go, when a run goes on, must not count for long. */
+const ESTIMATE_WINDOW_MS = 120_000;
+
+/** Estimates the seconds left from the pace of the last two minutes, or since the last update where that is longer ago. */
+function createEstimate(total: number, first: number): (done: number, now: number) => number {
+  const seen = [{ time: performance.now(), done: first }];
+  return (done, now) => {
+    while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
+    const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
+    seen.push({ time: now, done });
+    return (total - done) / pace;
+  };
+}
+
 function startPlain(title: string, total: number, first: number): Progress {
-  const start = performance.now();
-  let last = start;
+  const estimate = createEstimate(total, first);
+  let last = performance.now();
   return {
     update: (done, note = '') => {
       const now = performance.now();
       if (now - last < PLAIN_INTERVAL_MS && done < total) return;
       last = now;
-      const left = ((now - start) / 1000 / Math.max(1, done - first)) * (total - done);
-      process.stderr.write(`${title}: ${done}/${total}, ${formatSeconds(left)} left${note && `, ${note}`}\n`);
+      const left = formatSeconds(estimate(done, now));
+      process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);
     },
     stop: () => undefined,
   };

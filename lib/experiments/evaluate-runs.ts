@@ -22,7 +22,7 @@ import {
 } from './evaluation-run.js';
 import { startEvaluationWorker } from './evaluation-worker.js';
 import { commitOf } from './provenance.js';
-import { workSideBySide } from './renewed-worker.js';
+import { addUp, workSideBySide } from './renewed-worker.js';
 import { adapterFolder, runName, type PolicyRun } from './world.js';
 
 /** Seeds that every trained method is trained with. */
@@ -59,14 +59,14 @@ async function collectRecords(runs: readonly PolicyRun[], options: CollectOption
   const start = performance.now();
   const outcomes = new Array<Outcome>(runs.length);
   const hashes = await Promise.all(runs.map(evaluationHash));
-  const fractions = runs.map(() => 0);
   const progress = options.onProgress ? null : startProgress('Evaluating', runs.length * 100);
-  const report = (i: number, fraction: number): void => {
-    fractions[i] = fraction;
-    const done = fractions.reduce((a, b) => a + b, 0);
-    progress?.update(Math.floor(100 * done), runName(runs[i]));
-    options.onProgress?.(done / runs.length, runName(runs[i]));
-  };
+  const report = addUp(
+    runs.map(() => 1),
+    (fraction, i) => {
+      progress?.update(Math.floor(100 * runs.length * fraction), runName(runs[i]));
+      options.onProgress?.(fraction, runName(runs[i]));
+    },
+  );
   const pool = { numJobs: runs.length, numWorkers: NUM_WORKERS, signal: options.signal };
   await workSideBySide(startEvaluationWorker, pool, async (i, worker) => {
     const [run, hash] = [runs[i], hashes[i]];

@@ -1,9 +1,8 @@
-/** Processes that evaluate runs side by side: tfjs uses one core for a small policy, so each has its own. */
-import { useBackend, type BackendName } from '../tensor/backend.js';
-import { serve, startWorker, type Worker } from '../worker.js';
+/** Processes that evaluate runs side by side. */
+import type { BackendName } from '../tensor/backend.js';
 import { evaluateRun } from './evaluation-run.js';
-import { GENERATING_SIDE_BY_SIDE, type WorkerMemory } from './renewed-worker.js';
-import { loadWorld, type PolicyRun, type World } from './world.js';
+import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from './generating-worker.js';
+import type { PolicyRun } from './world.js';
 
 /** A run to evaluate, and the folder that its record goes into. */
 export interface EvaluationJob {
@@ -13,19 +12,15 @@ export interface EvaluationJob {
   /** Seconds after which what is answered is kept and the rest left; default all are answered. */
   seconds?: number;
 }
-/** Share of the run's questions that are answered. */
-type Fraction = number;
 
-export function startEvaluationWorker(): Worker<EvaluationJob, WorkerMemory, Fraction> {
-  return startWorker(import.meta.url, GENERATING_SIDE_BY_SIDE);
-}
+/** What they answer lies in the job's folder. */
+export const startEvaluationWorker = (): GeneratingWorker<EvaluationJob, object> =>
+  startGeneratingWorker(import.meta.url);
 
-let world: World | null = null;
-serve<EvaluationJob, WorkerMemory, Fraction>(import.meta.url, async (job, note) => {
-  const until = performance.now() + (job.seconds ?? Infinity) * 1000;
-  if (!world) await useBackend(job.backend);
-  world ??= await loadWorld();
-  const onBatch = (done: number, total: number): void => note(done / total);
-  await evaluateRun(job.run, world, { backend: job.backend, folder: job.folder, until, onBatch });
-  return { residentBytes: process.memoryUsage().rss };
+serveGenerating<EvaluationJob, object>(import.meta.url, async (job, world, onFraction) => {
+  const { run, folder, backend, seconds = Infinity } = job;
+  const until = performance.now() + seconds * 1000;
+  const onBatch = (done: number, total: number): void => onFraction(done / total);
+  await evaluateRun(run, world, { backend, folder, until, onBatch });
+  return {};
 });

@@ -1,12 +1,6 @@
 /** A worker that is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. */
 import type { Worker } from '../worker.js';
 
-/**
- * Environment of processes that generate side by side: one thread each, since they share the cores, and without oneDNN, which
- * prepares and keeps something for every new shape of tensor; a decoder makes some at each token.
- */
-export const GENERATING_SIDE_BY_SIDE = { TF_NUM_INTRAOP_THREADS: '1', TF_ENABLE_ONEDNN_OPTS: '0' };
-
 /** What every job says of the process that did it. */
 export interface WorkerMemory {
   /** Resident memory after the job. */
@@ -68,4 +62,22 @@ export async function workSideBySide<Job, Reply extends WorkerMemory>(
     }
   };
   await Promise.all(Array.from({ length: Math.min(numWorkers, numJobs) }, goThrough));
+}
+
+/**
+ * Adds up how far jobs side by side have come.
+ * @param weights what share each has in the whole, in any unit
+ * @param onProgress gets the share that is done, and the place of the job that went on
+ * @returns to be told of each job how much of it is done
+ */
+export function addUp(
+  weights: readonly number[],
+  onProgress: (fraction: number, i: number) => void,
+): (i: number, fraction: number) => void {
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const done = weights.map(() => 0);
+  return (i, fraction) => {
+    done[i] = fraction * weights[i];
+    onProgress(sum(done) / sum(weights), i);
+  };
 }

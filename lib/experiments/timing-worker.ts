@@ -1,11 +1,10 @@
-/** A process that times answers: with one thread and without oneDNN, as those that evaluate. */
+/** Processes that time answers, under the same conditions as those that evaluate. */
 import type { MethodName, StartName } from '../config.js';
 import type { TimedAnswer } from '../evaluation/timing.js';
-import { useBackend, type BackendName } from '../tensor/backend.js';
-import { serve, startWorker, type Worker } from '../worker.js';
-import { GENERATING_SIDE_BY_SIDE, type WorkerMemory } from './renewed-worker.js';
+import type { BackendName } from '../tensor/backend.js';
+import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from './generating-worker.js';
 import { timeAnswers, timedQuestions } from './timing-answers.js';
-import { loadPolicy, loadWorld, type World } from './world.js';
+import { loadPolicy } from './world.js';
 
 /** Methods of one start and seed, to be timed against each other. */
 export interface TimingJob {
@@ -15,21 +14,15 @@ export interface TimingJob {
   oneOf: number;
   backend: BackendName;
 }
-interface Timed extends WorkerMemory {
+interface Timed {
   answers: TimedAnswer[];
 }
-/** Share of the answers that have been timed. */
-type Fraction = number;
 
-export function startTimingWorker(): Worker<TimingJob, Timed, Fraction> {
-  return startWorker(import.meta.url, GENERATING_SIDE_BY_SIDE);
-}
+export const startTimingWorker = (): GeneratingWorker<TimingJob, Timed> =>
+  startGeneratingWorker(import.meta.url);
 
-let world: World | null = null;
-serve<TimingJob, Timed, Fraction>(import.meta.url, async (job, note) => {
-  const { methods, start, seed, oneOf, backend } = job;
-  if (!world) await useBackend(backend);
-  world ??= await loadWorld();
+serveGenerating<TimingJob, Timed>(import.meta.url, async (job, world, onFraction) => {
+  const { methods, start, seed, oneOf } = job;
   const questions = timedQuestions(world.questions, oneOf);
   const contestants = [];
   for (const method of methods) {
@@ -38,8 +31,8 @@ serve<TimingJob, Timed, Fraction>(import.meta.url, async (job, note) => {
   }
   const total = questions.length * methods.length;
   const answers = await timeAnswers(contestants, world.retriever, questions, {
-    onAnswer: (done) => note(done / total),
+    onAnswer: (done) => onFraction(done / total),
   });
   contestants.forEach(({ policy }) => policy.dispose());
-  return { answers, residentBytes: process.memoryUsage().rss };
+  return { answers };
 });

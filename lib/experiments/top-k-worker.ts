@@ -1,10 +1,9 @@
-/** Processes that answer the sample of questions side by side: tfjs uses one core for a small policy, so each has its own. */
+/** Processes that answer the sample of questions with different retrievers and numbers of passages. */
 import type { TopKAnswer, TopKConfig, TopKSetting } from '../evaluation/top-k.js';
-import { useBackend, type BackendName } from '../tensor/backend.js';
-import { serve, startWorker, type Worker } from '../worker.js';
-import { GENERATING_SIDE_BY_SIDE, type WorkerMemory } from './renewed-worker.js';
+import type { BackendName } from '../tensor/backend.js';
+import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from './generating-worker.js';
 import { answerWith, loadRetrievers, sampleQuestions, type Retrievers } from './top-k-answers.js';
-import { loadPolicy, loadWorld, type PolicyRun, type World } from './world.js';
+import { loadPolicy, type PolicyRun } from './world.js';
 
 /** One evaluation. */
 export interface TopKJob {
@@ -13,31 +12,21 @@ export interface TopKJob {
   setting: TopKSetting;
   backend: BackendName;
 }
-interface Answered extends WorkerMemory {
+interface Answered {
   answers: TopKAnswer[];
 }
-/** Share of the questions that are answered. */
-type Fraction = number;
 
-export function startTopKWorker(): Worker<TopKJob, Answered, Fraction> {
-  return startWorker(import.meta.url, GENERATING_SIDE_BY_SIDE);
-}
+export const startTopKWorker = (): GeneratingWorker<TopKJob, Answered> =>
+  startGeneratingWorker(import.meta.url);
 
-let loaded: { world: World; retrievers: Retrievers } | null = null;
-
-async function load(backend: BackendName): Promise<NonNullable<typeof loaded>> {
-  await useBackend(backend);
-  const world = await loadWorld();
-  return { world, retrievers: await loadRetrievers(world) };
-}
-
-serve<TopKJob, Answered, Fraction>(import.meta.url, async ({ backend, ...job }, note) => {
-  loaded ??= await load(backend);
-  const questions = sampleQuestions(loaded.world.questions, job.config.oneOf);
-  const policy = await loadPolicy(job.run);
-  const onBatch = (done: number): void => note(done / questions.length);
-  const retriever = loaded.retrievers[job.setting.retriever];
-  const answers = await answerWith(policy, retriever, questions, { ...job, onBatch });
+let retrievers: Retrievers | null = null;
+serveGenerating<TopKJob, Answered>(import.meta.url, async ({ config, run, setting }, world, onFraction) => {
+  retrievers ??= await loadRetrievers(world);
+  const questions = sampleQuestions(world.questions, config.oneOf);
+  const policy = await loadPolicy(run);
+  const onBatch = (done: number): void => onFraction(done / questions.length);
+  const retriever = retrievers[setting.retriever];
+  const answers = await answerWith(policy, retriever, questions, { run, setting, config, onBatch });
   policy.dispose();
-  return { answers, residentBytes: process.memoryUsage().rss };
+  return { answers };
 });

@@ -22,7 +22,7 @@ import { ENCODER } from './encoder.js';
 import { SEEDS } from './evaluate-runs.js';
 import { evaluationBatchSize, evaluationHash } from './evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
-import { workSideBySide } from './renewed-worker.js';
+import { addUp, workSideBySide } from './renewed-worker.js';
 import { loadRetrievers, sampleQuestions } from './top-k-answers.js';
 import { startTopKWorker, type TopKJob } from './top-k-worker.js';
 import { contentHash, loadWorld, runName } from './world.js';
@@ -77,13 +77,8 @@ export async function runTopK(
   const batchSize = Math.min(config.batchSize, evaluationBatchSize(backend.name));
   const jobs = jobsOf(config);
   const answers = new Array<TopKAnswer[]>(jobs.length);
-  const fractions = jobs.map(() => 0);
   const weights = jobs.map(({ setting }) => roughSeconds(setting.k));
-  const report = (i: number, fraction: number): void => {
-    fractions[i] = fraction;
-    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-    context.onProgress(sum(fractions.map((f, j) => f * weights[j])) / sum(weights), nameOf(jobs[i]));
-  };
+  const report = addUp(weights, (fraction, i) => context.onProgress(fraction, nameOf(jobs[i])));
   const pool = { numJobs: jobs.length, numWorkers: NUM_WORKERS, signal: context.signal };
   await workSideBySide(startTopKWorker, pool, async (i, worker) => {
     answers[i] = await context.part(nameOf(jobs[i]), async () => {

@@ -9,7 +9,7 @@ import { useBackend } from '../tensor/backend.js';
 import { evaluationBatchSize, evaluationHash } from './evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
 import { stratifiedSample, type SampleOptions } from './question-sample.js';
-import { workSideBySide } from './renewed-worker.js';
+import { addUp, workSideBySide } from './renewed-worker.js';
 import { printLine, type TrajectoryLine } from './trajectories-answers.js';
 import { startTrajectoriesWorker } from './trajectories-worker.js';
 import { loadWorld, runName, type PolicyRun } from './world.js';
@@ -57,11 +57,10 @@ export async function runTrajectories(
 ): Promise<TrajectoriesResults> {
   const backend = await useBackend(context.backend);
   const answered = new Array<TrajectoryLine[]>(runs.length);
-  const fractions = runs.map(() => 0);
-  const report = (i: number, fraction: number): void => {
-    fractions[i] = fraction;
-    context.onProgress(fractions.reduce((a, b) => a + b, 0) / runs.length, runName(runs[i]));
-  };
+  const report = addUp(
+    runs.map(() => 1),
+    (fraction, i) => context.onProgress(fraction, runName(runs[i])),
+  );
   const pool = { numJobs: runs.length, numWorkers: NUM_WORKERS, signal: context.signal };
   await workSideBySide(start, pool, async (i, worker) => {
     const job = {

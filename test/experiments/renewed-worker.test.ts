@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  addUp,
   startRenewedWorker,
   workSideBySide,
   type WorkerMemory,
@@ -69,5 +70,20 @@ describe('workSideBySide', () => {
   it('ends with the reason of the signal', async () => {
     const { done } = await doAll([1, 2, 3], AbortSignal.abort(new Error('enough')));
     await expect(done).rejects.toThrow('enough');
+  });
+});
+
+describe('addUp', () => {
+  it('weighs what is done of each job', () => {
+    const seen: [number, number][] = [];
+    const report = addUp([1, 3], (fraction, i) => seen.push([fraction, i]));
+    report(1, 0.5);
+    report(0, 1);
+    report(1, 1);
+    expect(seen).toEqual([
+      [0.375, 1],
+      [0.625, 0],
+      [1, 1],
+    ]);
   });
 });

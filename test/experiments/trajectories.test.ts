@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { passagesOf } from '../../lib/data/question.js';
 import { runExperiment, type Experiment } from '../../lib/experiments/experiment.js';
+import type { GeneratingWorker } from '../../lib/experiments/generating-worker.js';
 import { runTrajectories, TRAJECTORIES_CONFIG } from '../../lib/experiments/trajectories.js';
 import {
   policyTitle,
@@ -17,7 +18,6 @@ import type { PolicyRun } from '../../lib/experiments/world.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
-import type { Worker } from '../../lib/worker.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../viewer/synthetic.js';
 
@@ -83,7 +83,7 @@ describe('runTrajectories', () => {
    * `asked` gets the names of those that answered.
    */
   function experiment(asked: string[], fails?: string): Experiment {
-    const start = (): Worker<TrajectoriesJob, TrajectoriesReply, number> => ({
+    const start = (): GeneratingWorker<TrajectoriesJob, TrajectoriesReply> => ({
       send: async ({ run }) => {
         if (policyTitle(run) === fails) {
           await vi.waitUntil(() => numParts() === names.length - 1);
