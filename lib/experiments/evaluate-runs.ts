@@ -11,7 +11,7 @@ import type { CurvePoint } from '../evaluation/load.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { packagePath } from '../paths.js';
 import { writeFileSafely } from '../policy/model-folder.js';
-import { startProgress } from '../progress.js';
+import { startProgress, type Progress } from '../progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
 import {
   evaluationHash,
@@ -54,24 +54,41 @@ interface Outcome extends EvaluationRecord {
   answeredNow?: { numQuestions: number; numAsRecorded: number };
 }
 
+/** A bar on stderr: of what is to be answered, or of the budget where recorded results stand in for the rest. */
+function startBar(
+  numRuns: number,
+  budgetSeconds: number,
+): Progress & { report: (fraction: number, note: string) => void } {
+  const start = performance.now();
+  const total = Number.isFinite(budgetSeconds) ? Math.ceil(budgetSeconds) : 100 * numRuns;
+  const bar = startProgress('Evaluating', total);
+  const share = (fraction: number): number => {
+    if (fraction === 1 || budgetSeconds === Infinity) return fraction;
+    return Math.min(1, (performance.now() - start) / 1000 / budgetSeconds);
+  };
+  const report = (fraction: number, note: string): void =>
+    bar.update(Math.floor(share(fraction) * total), note);
+  return { ...bar, report };
+}
+
 /** Records of all runs, evaluated or recorded, in order. */
 async function collectRecords(runs: readonly PolicyRun[], options: CollectOptions): Promise<Outcome[]> {
   const start = performance.now();
   const outcomes = new Array<Outcome>(runs.length);
   const hashes = await Promise.all(runs.map(evaluationHash));
-  const progress = options.onProgress ? null : startProgress('Evaluating', runs.length * 100);
+  const recordedRuns = await Promise.all(runs.map((run, i) => readRecord(RECORDED, run, hashes[i])));
+  const isComplete = recordedRuns.every((record) => record !== null);
+  const bar = options.onProgress
+    ? null
+    : startBar(runs.length, isComplete ? options.budgetSeconds : Infinity);
   const report = addUp(
     runs.map(() => 1),
-    (fraction, i) => {
-      progress?.update(Math.floor(100 * runs.length * fraction), runName(runs[i]));
-      options.onProgress?.(fraction, runName(runs[i]));
-    },
+    (fraction, i) => (options.onProgress ?? bar!.report)(fraction, runName(runs[i])),
   );
   const pool = { numJobs: runs.length, numWorkers: NUM_WORKERS, signal: options.signal };
   await workSideBySide(startEvaluationWorker, pool, async (i, worker) => {
-    const [run, hash] = [runs[i], hashes[i]];
+    const [run, hash, recorded] = [runs[i], hashes[i], recordedRuns[i]];
     const evaluated = (): Promise<EvaluationRecord | null> => readRecord(options.records, run, hash);
-    const recorded = await readRecord(RECORDED, run, hash);
     const secondsLeft = options.budgetSeconds - (performance.now() - start) / 1000;
     if (!(await evaluated()) && (!recorded || secondsLeft > 0)) {
       const seconds = recorded && Number.isFinite(secondsLeft) ? secondsLeft : undefined;
@@ -83,7 +100,7 @@ async function collectRecords(runs: readonly PolicyRun[], options: CollectOption
       ? { ...record, isRecorded: false }
       : completed(recorded!, await readPart(options.records, run, hash));
     report(i, 1);
-  }).finally(() => progress?.stop());
+  }).finally(() => bar?.stop());
   return outcomes;
 }
 

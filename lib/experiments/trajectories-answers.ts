@@ -74,10 +74,3 @@ export async function recordTrajectories(
   });
   return questions.map((question) => scoredLine(found.get(question.id)!, question, { run, rewards }));
 }
-
-/** A line as text; log-probabilities to four places, as training writes them. */
-export function printLine(line: TrajectoryLine): string {
-  const rounded = (key: string, value: unknown): unknown =>
-    key === 'logProbs' ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;
-  return `${JSON.stringify(line, rounded)}\n`;
-}

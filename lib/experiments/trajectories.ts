@@ -5,12 +5,13 @@
 import { join } from 'node:path';
 import { writeFileSafely } from '../policy/model-folder.js';
 import type { RewardPresetName } from '../rewards/presets.js';
+import { printTrajectory } from '../rollout/trajectory.js';
 import { useBackend } from '../tensor/backend.js';
 import { evaluationBatchSize, evaluationHash } from './evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from './experiment.js';
 import { stratifiedSample, type SampleOptions } from './question-sample.js';
 import { addUp, workSideBySide } from './renewed-worker.js';
-import { printLine, type TrajectoryLine } from './trajectories-answers.js';
+import type { TrajectoryLine } from './trajectories-answers.js';
 import { startTrajectoriesWorker } from './trajectories-worker.js';
 import { loadWorld, runName, type PolicyRun } from './world.js';
 
@@ -76,7 +77,7 @@ export async function runTrajectories(
     report(i, 1);
   });
   const lines = answered[0].flatMap((_, question) => answered.map((ofRun) => ofRun[question]));
-  await writeFileSafely(join(context.outputFolder, TRAJECTORIES_FILE), lines.map(printLine).join(''));
+  await writeFileSafely(join(context.outputFolder, TRAJECTORIES_FILE), lines.map(printTrajectory).join(''));
   const seeds = [...new Set(runs.map(({ seed }) => seed))];
   return {
     numQuestions: answered[0].length,

@@ -58,3 +58,10 @@ export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
     .map((s) => s.text)
     .join('');
 }
+
+/** A line of `trajectories.jsonl`: a trajectory with whatever is recorded beside it; log-probabilities to four places. */
+export function printTrajectory<Line extends Pick<Trajectory, 'segments'>>(line: Line): string {
+  const rounded = (key: string, value: unknown): unknown =>
+    key === 'logProbs' ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;
+  return `${JSON.stringify(line, rounded)}\n`;
+}

@@ -8,6 +8,7 @@ import { writeFileSafely } from '../policy/model-folder.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import type { Weights } from '../policy/weights.js';
 import { PAPER_REWARD } from '../rewards/reward.js';
+import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint } from './checkpoint.js';
 import type { GrpoMetrics } from './grpo.js';
 import { alarmsOf } from './guards.js';
@@ -101,21 +102,11 @@ async function recordedStep({ config, folder, onStep }: GrpoRun, trainer: GrpoTr
   const { metrics, trajectories } = await trainer.next();
   const alarms = alarmsOf(metrics);
   await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...metrics, alarms })}\n`);
-  const lines = trajectories.map(
-    (trajectory) => `${JSON.stringify({ step, method: config.method, ...compact(trajectory) })}\n`,
+  const lines = trajectories.map((trajectory) =>
+    printTrajectory({ step, method: config.method, ...trajectory }),
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
-}
-
-/** A trajectory for the record: log-probabilities to four places. */
-function compact<T extends { segments: { logProbs?: number[] }[] }>(trajectory: T): T {
-  const segments = trajectory.segments.map((segment) =>
-    segment.logProbs
-      ? { ...segment, logProbs: segment.logProbs.map((x) => Math.round(x * 1e4) / 1e4) }
-      : segment,
-  );
-  return { ...trajectory, segments };
 }
 
 async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promise<void> {

@@ -141,16 +141,6 @@ export async function accessibilityComplaints(page: BrowserPage): Promise<string
   ];
 }
 
-/** Milliseconds from opening a page to its first content on the screen. */
-export async function firstPaintMs(page: BrowserPage): Promise<number> {
-  return page.evaluate(`new Promise((resolve) => {
-    new PerformanceObserver((list) => {
-      const entry = list.getEntriesByName('first-contentful-paint')[0];
-      if (entry) resolve(entry.startTime);
-    }).observe({ type: 'paint', buffered: true });
-  })`);
-}
-
 /** Waits until an expression is true in the page. */
 export async function waitFor(page: BrowserPage, condition: string, patienceMs = 60_000): Promise<void> {
   const complaint = JSON.stringify(`Expected ${condition} within ${patienceMs} ms, but it was not so.`);

@@ -9,7 +9,6 @@ import type { GeneratingWorker } from '../../lib/experiments/generating-worker.j
 import { runTrajectories, TRAJECTORIES_CONFIG } from '../../lib/experiments/trajectories.js';
 import {
   policyTitle,
-  printLine,
   recordTrajectories,
   type TrajectoryLine,
 } from '../../lib/experiments/trajectories-answers.js';
@@ -18,6 +17,7 @@ import type { PolicyRun } from '../../lib/experiments/world.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { printTrajectory } from '../../lib/rollout/trajectory.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../viewer/synthetic.js';
 
@@ -54,11 +54,11 @@ describe('recordTrajectories', () => {
 
   it('writes lines that the viewer reads as recorded, without advantage and step', async () => {
     const lines = await answers();
-    expect(printLine(lines[0])).toMatch(/"logProbs":\[0,-0\.01,/);
-    expect(printLine({ ...lines[0], segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }] })).toContain(
-      '"logProbs":[-0.3333]',
-    );
-    const runs = lines.map((line) => parseTranscript(JSON.parse(printLine(line))));
+    expect(printTrajectory(lines[0])).toMatch(/"logProbs":\[0,-0\.01,/);
+    expect(
+      printTrajectory({ ...lines[0], segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }] }),
+    ).toContain('"logProbs":[-0.3333]');
+    const runs = lines.map((line) => parseTranscript(JSON.parse(printTrajectory(line))));
     const { trajectories } = syntheticData(
       runs.map((run) => ({ run, method: 'file' })),
       2,
