@@ -5,6 +5,7 @@ import {
   identicalSettings,
   lambdaGrid,
   lambdaMethod,
+  lambdasOfMethod,
   lambdaTitle,
   paperLambdaFigure,
   RECOMMENDED,
@@ -288,7 +289,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
             partsWhere(
               [contrast],
               { ...DIFFERENCE, benchmark: 'all', subset: 'parallelizable' },
-              { of: `over ${String(contrast.against)}`, ...AHEAD },
+              { of: `over ${lambdaTitle(lambdasOfMethod(String(contrast.against)))}`, ...AHEAD },
             ),
           ),
     },
@@ -305,7 +306,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
       ...{ report: 'lambda-ablation', cell: 'claims' },
       rule: 'Difference in model calls on parallelizable questions to the setting without it below 0',
       parts: ({ contrasts }) => {
-        const sides = { method: RECOMMENDED, against: 'lambda_d=0.15,lambda_s=0' };
+        const sides = { method: RECOMMENDED, against: lambdaMethod({ lambdaD: 0.15, lambdaS: 0 }) };
         const cell = {
           ...sides,
           benchmark: 'all',

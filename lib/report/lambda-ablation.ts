@@ -215,15 +215,16 @@ export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
   const [x, y] = (['model_calls', 'em'] as const).map((metric) => {
     return { type: 'quantitative', title: titled(...METRICS[metric]), scale: { zero: false } };
   });
-  const scale = { domain: ['the paper’s', 'other'], range: ['#d95f02', '#2b86c5'] };
-  const color = { field: 'whose', type: 'nominal', title: 'Setting', scale };
+  const color = { field: 'setting', type: 'nominal', title: '(lambda_d, lambda_s)', sort: null };
+  const scale = { domain: ['the paper’s', 'other'], range: ['diamond', 'circle'] };
+  const shape = { field: 'whose', type: 'nominal', title: 'Setting', scale };
   const at = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' }, color };
   const spoken = values.map(
     ({ setting, em, calls }) => `${setting} ${figureText(em)} with ${figureText(calls, 2)} calls`,
   );
   return chartOf({
     title: 'Exact match against model calls, parallelizable questions, with 95 % intervals',
-    subtitle: `${SMALL_WORLD}. Labels: (lambda_d, lambda_s)`,
+    subtitle: SMALL_WORLD,
     alt: `Exact match and model calls of each setting (lambda_d, lambda_s): ${spoken.join('; ')}.`,
     spec: {
       data: { values },
@@ -231,11 +232,7 @@ export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
       layer: [
         { mark: 'rule', encoding: { ...at, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' } } },
         { mark: 'rule', encoding: { ...at, x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' } } },
-        { mark: { type: 'point', filled: true, size: 60, opacity: 1 }, encoding: at },
-        {
-          mark: { type: 'text', align: 'left', dx: 6, dy: -6 },
-          encoding: { ...at, text: { field: 'setting' } },
-        },
+        { mark: { type: 'point', filled: true, size: 80, opacity: 1 }, encoding: { ...at, shape } },
       ],
     },
   });

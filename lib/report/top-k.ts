@@ -76,7 +76,8 @@ export function topKChart(results: TopKResults, metric = 'em', benchmarks = BENC
     spec: {
       data: { values },
       facet: retrieverPanels(results, row),
-      spec: { width: { step: 20 }, height: 130, layer: intervalLayers(methodSeries(methods), K_AXIS, y) },
+      // High enough for the title of the axis.
+      spec: { width: { step: 20 }, height: 190, layer: intervalLayers(methodSeries(methods), K_AXIS, y) },
     },
   });
 }
