@@ -1,21 +1,36 @@
+import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { Command, Option } from 'commander';
-import { METHOD_NAMES, rolloutConfigOf, START_NAMES, type MethodName, type StartName } from '../config.js';
+import {
+  METHOD_NAMES,
+  parseTrainConfig,
+  rolloutConfigOf,
+  START_NAMES,
+  type MethodName,
+  type RolloutConfig,
+  type StartName,
+} from '../config.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
-import { loadPolicy, loadWorld, CHECKPOINTS } from '../experiments/world.js';
-import { writeFileSafely } from '../policy/model-folder.js';
+import type { Measurement } from '../evaluation/result.js';
+import { CHECKPOINTS, loadPolicy, loadPolicyFiles, loadWorld, startFolder } from '../experiments/world.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import { readJson, writeFileSafely } from '../policy/model-folder.js';
 import { startProgress } from '../progress.js';
 import type { BackendName } from '../tensor/backend.js';
+import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 
+const DEFAULT_METHOD: MethodName = 'parallelsearch';
+
 interface EvaluateSettings {
-  method: MethodName;
+  method?: MethodName;
   start: StartName;
   seed: number;
   checkpoints: string;
   adapter?: string;
+  model?: string;
   split: string;
   limit?: number;
   topK?: number;
@@ -26,6 +41,36 @@ interface EvaluateSettings {
   backend: BackendName | 'auto';
 }
 
+/** Who answers, and how it is asked. */
+interface Subject {
+  policy: LocalPolicy;
+  /** What its results are marked with. */
+  run: { method: string; start: string; seed: number };
+  rollout: RolloutConfig;
+}
+
+/** A committed run, or a model and an adapter of the user's, which is asked as it was trained unless a method is named. */
+async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
+  const { method, start, seed, checkpoints, adapter, model } = settings;
+  if (!adapter && !model) {
+    const run = { method: method ?? DEFAULT_METHOD, start, seed };
+    return { run, policy: await loadPolicy(run, checkpoints), rollout: rolloutConfigOf(run.method) };
+  }
+  const configFile = adapter && join(adapter, TRAIN_CONFIG_FILE);
+  const config = configFile && existsSync(configFile) ? parseTrainConfig(await readJson(configFile)) : null;
+  const named = config?.start ?? start;
+  const base = model ?? startFolder(named as StartName, checkpoints);
+  return {
+    run: {
+      method: method ?? config?.method ?? DEFAULT_METHOD,
+      start: model ? basename(model) : named,
+      seed: config?.seed ?? seed,
+    },
+    policy: await loadPolicyFiles(adapter ?? base, base, adapter),
+    rollout: config && !method ? config.rollout : rolloutConfigOf(method ?? DEFAULT_METHOD),
+  };
+}
+
 /** Answers questions with a trained policy; results go to `--out` or, as a summary, to stdout. */
 export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
   await announceBackend(settings.backend);
@@ -33,15 +78,14 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
   const questions = world.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
   if (questions.length === 0)
     throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
-  const run = { method: settings.method, start: settings.start, seed: settings.seed };
-  const policy = await loadPolicy(run, settings.checkpoints, settings.adapter);
+  const { policy, run, rollout } = await loadSubject(settings);
   const signal = interruptSignal('Stopping.');
   const progress = startProgress('Evaluating', questions.length);
   const { trajectories } = settings;
   if (trajectories) await rm(trajectories, { force: true });
   let written = Promise.resolve();
   const measurements = await evaluatePolicy(policy, world.retriever, questions, {
-    rollout: { ...rolloutConfigOf(settings.method), ...(settings.topK ? { topK: settings.topK } : {}) },
+    rollout: { ...rollout, ...(settings.topK ? { topK: settings.topK } : {}) },
     batchSize: settings.batchSize,
     clearCache: () => policy.clearCache(),
     signal,
@@ -53,15 +97,15 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
   });
   await written;
   progress.stop();
-  const results = measurements.map((measurement): QuestionResult => ({ ...run, ...measurement }));
+  const results = measurements.map((measurement) => ({ ...run, ...measurement }));
   if (settings.out)
     await writeFileSafely(settings.out, results.map((r) => `${JSON.stringify(r)}\n`).join(''));
   process.stdout.write(summaryOf(results));
 }
 
 /** Means by subset, a line each. */
-function summaryOf(results: readonly QuestionResult[]): string {
-  const line = (name: string, some: readonly QuestionResult[]): string => {
+function summaryOf(results: readonly Measurement[]): string {
+  const line = (name: string, some: readonly Measurement[]): string => {
     const metrics = Object.entries(meanMetrics(some)).map(
       ([metric, value]) => `${metric} ${value.toFixed(3)}`,
     );
@@ -84,13 +128,19 @@ function summaryOf(results: readonly QuestionResult[]): string {
 export function evaluateCommand(): Command {
   return new Command('evaluate')
     .description('answer questions with a trained policy and measure every answer')
-    .addOption(new Option('--method <name>', 'who answers').choices(METHOD_NAMES).default('parallelsearch'))
+    .addOption(
+      new Option(
+        '--method <name>',
+        `who answers, and under which prompt; an adapter’s own by default, else ${DEFAULT_METHOD}`,
+      ).choices(METHOD_NAMES),
+    )
     .addOption(
       new Option('--start <name>', 'the start it was trained from').choices(START_NAMES).default('instruct'),
     )
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of starts and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
+    .option('--model <folder>', 'a Llama-type model in Hugging Face format instead of the start')
     .option('--split <name>', 'train, dev or test', 'test')
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages a sub-query', parseCount)

@@ -10,10 +10,7 @@ import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
 import { coverage } from './coverage.js';
-import type { QuestionResult } from './result.js';
-
-/** What is measured of one trajectory; who answered is added by the caller. */
-export type Measurement = Omit<QuestionResult, 'method' | 'start' | 'seed'>;
+import type { Measurement } from './result.js';
 
 export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;

@@ -1,5 +1,5 @@
 /** What is measured of one answered question, and which questions a figure is the mean of. */
-import type { QuestionResult } from './result.js';
+import type { Measurement } from './result.js';
 
 /** The metrics of a tidy row, in the order in which tables show them. */
 export const METRICS = [
@@ -40,7 +40,7 @@ export interface Selection {
 }
 
 /** The parts of a result that decide which selections it belongs to. */
-export type QuestionKey = Pick<QuestionResult, 'questionId' | 'benchmark' | 'subset' | 'entitiesCompared'>;
+export type QuestionKey = Pick<Measurement, 'questionId' | 'benchmark' | 'subset' | 'entitiesCompared'>;
 
 const SUBSETS = [
   'all',
@@ -53,7 +53,7 @@ const SUBSETS = [
 ] as const;
 
 /** One metric of one answered question; shares are 0 or 1, turns and calls are counts. */
-export function metricOf(result: QuestionResult, metric: Metric): number {
+export function metricOf(result: Measurement, metric: Metric): number {
   switch (metric) {
     case 'em':
       return result.em;
@@ -76,7 +76,7 @@ export function metricOf(result: QuestionResult, metric: Metric): number {
  * The mean of every metric over `results`, each counted once (micro). Throws when there are none: a mean of nothing
  * has no value.
  */
-export function meanMetrics(results: readonly QuestionResult[]): Record<Metric, number> {
+export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {
   if (results.length === 0) throw new Error('Expected at least one result to average, but got none.');
   const mean = (metric: Metric): number =>
     results.reduce((sum, result) => sum + metricOf(result, metric), 0) / results.length;

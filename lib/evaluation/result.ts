@@ -1,12 +1,8 @@
 import type { QuestionShape } from '../data/question.js';
 
-/** What evaluation keeps of one question answered by one policy: one line of `results.jsonl`. */
-export interface QuestionResult {
+/** What is measured of one answered question, whoever answered it. */
+export interface Measurement {
   questionId: string;
-  /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
-  method: string;
-  start: 'base' | 'instruct';
-  seed: number;
   /** One of the seven benchmarks, FlashRAG's names. */
   benchmark: string;
   /** The question's type within its benchmark: `comparison`, `bridge`, ... */
@@ -32,4 +28,12 @@ export interface QuestionResult {
   /** The sub-queries of each search turn. */
   searches: string[][];
   answer: string | null;
+}
+
+/** What evaluation keeps of one question answered by one policy: one line of `results.jsonl`. */
+export interface QuestionResult extends Measurement {
+  /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
+  method: string;
+  start: 'base' | 'instruct';
+  seed: number;
 }

@@ -8,7 +8,8 @@ import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { configHash, rolloutConfigOf } from '../config.js';
-import { batchesOf, evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
+import { batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import {

@@ -8,11 +8,13 @@ import {
   type RolloutConfig,
   type StartName,
 } from '../config.js';
-import { evaluatePolicy, type Measurement } from '../evaluation/evaluate.js';
+import { evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Measurement } from '../evaluation/result.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { loadModel, readJson, writeFileSafely } from '../policy/model-folder.js';
 import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
+import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { totalSteps, type WarmUpRun } from '../training/run-warm-up.js';
 import { keptSteps, runName, startFolder, stepFolder, type PolicyRun, type World } from './world.js';
 
@@ -130,7 +132,7 @@ const STEPS_AVERAGED = 5;
 
 /** Writes an adapter's `README.md` from its configuration and metrics. */
 export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<void> {
-  const config = parseTrainConfig(await readJson(join(folder, 'train_config.json')));
+  const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
   const lines = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
   const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
   const names = ['reward', 'rewards/outcome', 'turns', 'decomposition_ratio/parallelizable', 'kl', 'entropy'];

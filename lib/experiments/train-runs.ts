@@ -9,7 +9,7 @@ import { packagePath } from '../paths.js';
 import { sideBySide } from '../side-by-side.js';
 import { readJson, writeFileSafely } from '../policy/model-folder.js';
 import type { BackendName } from '../tensor/backend.js';
-import { keptAdapter } from '../training/run-grpo.js';
+import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { writeAdapterCard } from './model-card.js';
 import { adapterFolder, CHECKPOINTS, keptSteps, runName, stepFolder, type PolicyRun } from './world.js';
 
@@ -110,7 +110,7 @@ export async function publishRun(run: PolicyRun, folder: string, root = CHECKPOI
   const target = adapterFolder(run, root);
   const aside = `${target}.partial`;
   await mkdir(aside, { recursive: true });
-  for (const file of ['adapter_model.safetensors', 'adapter_config.json', 'train_config.json'])
+  for (const file of ['adapter_model.safetensors', 'adapter_config.json', TRAIN_CONFIG_FILE])
     await copyFile(join(folder, 'adapter', file), join(aside, file));
   await copyFile(join(folder, 'metrics.jsonl'), join(aside, 'metrics.jsonl'));
   for (const step of keptSteps(run))

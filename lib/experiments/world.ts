@@ -79,25 +79,28 @@ export function requireFolders(folders: readonly string[]): void {
 }
 
 /**
- * The policy of a run.
- * @param ownAdapter an adapter's folder instead of the run's
+ * A policy from its files.
+ * @param base folder of a model in Hugging Face format
+ * @param adapter folder of an adapter in PEFT's format, which is merged into it
  * @throws Error naming the folder that is missing, with the remedy
  */
-export async function loadPolicy(
-  run: PolicyRun,
-  root = CHECKPOINTS,
-  ownAdapter?: string,
-): Promise<LocalPolicy> {
-  const [base, trained] = weightFolders(run, root);
-  const adapter = ownAdapter ?? trained;
+export async function loadPolicyFiles(name: string, base: string, adapter?: string): Promise<LocalPolicy> {
   requireFolders(adapter ? [base, adapter] : [base]);
   const model = await loadModel(base);
-  const name = `${run.method} (${run.start}, seed ${run.seed})`;
   if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
   const lora = parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
   const arrays = await readSafetensors(join(adapter, 'adapter_model.safetensors'));
   const merged = mergePeftArrays(model.weights, arrays, model.config, lora);
   return new LocalPolicy(name, merged, model.config, model.tokenizer);
+}
+
+/**
+ * The policy of a run.
+ * @throws Error naming the folder that is missing, with the remedy
+ */
+export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
+  const [base, adapter] = weightFolders(run, root);
+  return loadPolicyFiles(`${run.method} (${run.start}, seed ${run.seed})`, base, adapter);
 }
 
 /** SHA-256 over the contents of files, twelve hex digits. */

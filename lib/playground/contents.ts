@@ -25,6 +25,7 @@ import {
   type PolicyRun,
 } from '../experiments/world.js';
 import { readJson } from '../policy/model-folder.js';
+import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import {
   PASSAGES_FILE,
   QUESTIONS_FILE,
@@ -90,7 +91,7 @@ async function addStart(
       checkpoints.push(await addAdapters(files, { start, numSteps, root }, part));
   }
   requireFolders(folders);
-  const { grpo } = parseTrainConfig(await readJson(join(folders[0], 'train_config.json')));
+  const { grpo } = parseTrainConfig(await readJson(join(folders[0], TRAIN_CONFIG_FILE)));
   return [...checkpoints, await addAdapters(files, { start, numSteps: grpo.steps, root })];
 }
 
@@ -108,7 +109,7 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
   const checkpoints: PlaygroundCheckpoint[] = [];
   for (const start of STARTS) checkpoints.push(...(await addStart(files, start, root)));
   const trained = checkpoints.findLast(({ start }) => start === STARTS[0])!;
-  const config = await readJson(join(root, trained.adapters.parallelsearch, 'train_config.json'));
+  const config = await readJson(join(root, trained.adapters.parallelsearch, TRAIN_CONFIG_FILE));
   const setup: PlaygroundSetup = {
     methods: PLAYGROUND_METHODS.map((name) => ({
       name,

@@ -1,5 +1,5 @@
 /** Charts and tables of the first lesson: what a reward is made of, and how a few steps of training move a policy. */
-import type { Measurement } from '../evaluation/evaluate.js';
+import type { Measurement } from '../evaluation/result.js';
 import type { Question } from '../data/question.js';
 import type { RewardOptions } from '../rewards/options.js';
 import { rewardOptions } from '../rewards/presets.js';

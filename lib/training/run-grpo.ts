@@ -19,7 +19,7 @@ const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with lines of every step. */
 const RECORDS = [METRICS, TRAJECTORIES];
 /** The file of an adapter's folder that is written last. */
-const LAST_FILE = 'train_config.json';
+export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 export interface GrpoRun extends GrpoTask {
   /** Hash of the start's weights, the questions and the passages: a run does not go on with others. */
@@ -52,7 +52,7 @@ function checkKeepSteps({ config, keepSteps = [] }: GrpoRun): void {
 
 /** @throws Error naming a step to keep that the run is past and has not kept */
 function requireKept({ folder, keepSteps = [] }: GrpoRun, numSteps: number): void {
-  const isKept = (step: number): boolean => existsSync(join(folder, keptAdapter(step), LAST_FILE));
+  const isKept = (step: number): boolean => existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
   const lost = keepSteps.find((step) => step <= numSteps && !isKept(step));
   if (lost !== undefined) {
     throw new Error(
@@ -121,5 +121,5 @@ async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promis
     join(folder, 'adapter_config.json'),
     print(peftConfig(config.lora, `../${config.start}`)),
   );
-  await writeFileSafely(join(folder, LAST_FILE), print(config));
+  await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
 }

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../lib/config.js';
-import { adapterFolder, loadPolicy, loadWorld, stepFolder, type World } from '../../lib/experiments/world.js';
+import {
+  adapterFolder,
+  loadPolicyFiles,
+  loadWorld,
+  startFolder,
+  stepFolder,
+  type World,
+} from '../../lib/experiments/world.js';
 import { exportPlayground } from '../../lib/playground/html.js';
 import { createRandom } from '../../lib/random.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
@@ -72,7 +79,11 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
   /** @param part the folder of an earlier adapter in the run's */
   const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
     const run = { method, start: 'instruct', seed: 1 } as const;
-    const policy = await loadPolicy(run, undefined, path.join(adapterFolder(run), part));
+    const policy = await loadPolicyFiles(
+      'node',
+      startFolder('instruct'),
+      path.join(adapterFolder(run), part),
+    );
     const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
     const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
     const { trajectories } = await rollOut(policy, world.retriever, [question], options);

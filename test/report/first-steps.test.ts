@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Measurement } from '../../lib/evaluation/evaluate.js';
+import type { Measurement } from '../../lib/evaluation/result.js';
 import { exportReport, type ExportedReport } from '../../lib/report/export.js';
 import {
   beforeAfterTable,
