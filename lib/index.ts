@@ -108,6 +108,8 @@ export {
   hybridTable,
   loadDecomposition,
   matchTable,
+  missedNamesTable,
+  namesTable,
   parallelizingTable,
   rightWrongTable,
   wrongTable,

@@ -1,17 +1,29 @@
 /** Which of the graph's independent sub-questions were asked: a sub-query asks for an entity when its words hold the name. */
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { normalizeAnswer } from '../text/normalize.js';
+import type { Measurement } from './result.js';
 
 type Searches = readonly (readonly string[])[];
 
-/**
- * The share of the graph's independent sub-questions that some search asked: one whose words hold the entity's name.
- * One by one counts as well as together.
- */
+/** An entity of the graph's independent sub-questions, and whether some search asked for it: its words hold the name. */
+export interface AskedEntity {
+  entity: string;
+  asked: boolean;
+}
+
+/** The entities of the graph's independent sub-questions; one by one counts as well as together. */
+export function askedEntities(question: Question, searches: Searches): AskedEntity[] {
+  const queries = searches.flat().map(wordsOf);
+  return independentSubQuestions(question.metadata.graph ?? []).map(({ entity }) => ({
+    entity,
+    asked: queries.some((query) => query.includes(wordsOf(entity))),
+  }));
+}
+
+/** The share of the graph's independent sub-questions that some search asked; 0 where there are none. */
 export function coverage(question: Question, searches: Searches): number {
-  const entities = independentEntities(question);
-  const asked = searches.flat().map(wordsOf);
-  const covered = entities.filter((entity) => asked.some((query) => query.includes(entity)));
+  const entities = askedEntities(question, searches);
+  const covered = entities.filter(({ asked }) => asked);
   return entities.length === 0 ? 0 : covered.length / entities.length;
 }
 
@@ -39,6 +51,31 @@ export function matchSubQuestions(question: Question, searches: Searches): SubQu
     independent: entities.length,
     matched: mostPairs(turns.flat(), entities),
     atOnce: Math.max(0, ...turns.map((turn) => mostPairs(turn, entities))),
+  };
+}
+
+/**
+ * Computes something from an answer's searches and its question's graph, once for each answer.
+ * @throws Error naming a question that is not among `questions` or has no graph
+ */
+export function againstGraph<T>(
+  questions: readonly Question[],
+  compute: (question: Question, searches: Searches) => T,
+): (answer: Pick<Measurement, 'questionId' | 'searches'>) => T {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  const known = new WeakMap<object, T>();
+  return (answer) => {
+    const before = known.get(answer);
+    if (before !== undefined) return before;
+    const question = byId.get(answer.questionId);
+    if (!question?.metadata.graph) {
+      throw new Error(
+        `Expected a dependency graph of question ${answer.questionId}, but there is none. Give the questions that were evaluated.`,
+      );
+    }
+    const computed = compute(question, answer.searches);
+    known.set(answer, computed);
+    return computed;
   };
 }
 

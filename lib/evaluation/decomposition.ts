@@ -3,7 +3,7 @@
  * parallelized, and which sub-questions were asked.
  */
 import type { Question } from '../data/question.js';
-import { matchSubQuestions, type SubQuestionMatch } from './coverage.js';
+import { againstGraph, matchSubQuestions } from './coverage.js';
 import type { CurvePoint } from './load.js';
 import { mainMeasure, type Measure } from './measures.js';
 import { metricOf, type Metric, type QuestionKey } from './metrics.js';
@@ -49,7 +49,7 @@ function given(metric: Metric, suffix: string, isGiven: (answer: QuestionResult)
 
 /** The sub-queries against the sub-questions; counts of all questions are pooled before they are divided. */
 function matchMeasures(questions: readonly Question[]): Measure[] {
-  const matchOf = matcher(questions);
+  const matchOf = againstGraph(questions, matchSubQuestions);
   const shares: Measure[] = [
     { metric: 'asked_at_once', of: (answer) => matchOf(answer).atOnce / matchOf(answer).independent },
     {
@@ -70,25 +70,6 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
     ...pooled.map((measure) => ({ ...measure, subsets: PARALLEL })),
     ...shares.map((measure) => ({ ...measure, subsets: [...PARALLEL, 'hybrid'] })),
   ];
-}
-
-/** Matches of answers, each computed once. */
-function matcher(questions: readonly Question[]): (answer: QuestionResult) => SubQuestionMatch {
-  const byId = new Map(questions.map((question) => [question.id, question]));
-  const known = new WeakMap<QuestionResult, SubQuestionMatch>();
-  return (answer) => {
-    const before = known.get(answer);
-    if (before) return before;
-    const question = byId.get(answer.questionId);
-    if (!question?.metadata.graph) {
-      throw new Error(
-        `Expected a dependency graph of question ${answer.questionId}, but there is none. Give the questions that were evaluated.`,
-      );
-    }
-    const match = matchSubQuestions(question, answer.searches);
-    known.set(answer, match);
-    return match;
-  };
 }
 
 /** Everything that is measured against the graphs of `questions`. */

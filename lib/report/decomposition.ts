@@ -3,12 +3,14 @@ import { parseQuestions } from '../data/flashrag.js';
 import { readFileSync } from 'node:fs';
 import { decompositionMeasures, parallelizingCurves } from '../evaluation/decomposition.js';
 import { readEvaluation, type CurvePoint } from '../evaluation/load.js';
+import { countNames, NAME_GROUPS, nameMeasures, type NameCount } from '../evaluation/names.js';
 import {
   summariseResults,
   type SummaryOptions,
   type TidyResults,
   type TidyRow,
 } from '../evaluation/table.js';
+import { createTokenizer } from '../text/tokenizer.js';
 import { chartOf, SMALL_WORLD, titled, type Chart } from './chart.js';
 import { valuesOf } from './charts.js';
 import type { ReportResults } from './display.js';
@@ -31,6 +33,8 @@ export interface Decomposition extends ReportResults {
   figures: TidyResults;
   /** Training curves, with precision, recall and F1 of parallelizing. */
   curves: CurvePoint[];
+  /** How often ParallelSearch left out each name of the parallelizable questions. */
+  names: NameCount[];
 }
 
 /** What is shown over training. */
@@ -41,17 +45,21 @@ const DYNAMICS = [
 
 /**
  * Reads the main comparison's evaluation and measures it against the graphs.
- * @param questionFile the questions that were evaluated, with their graphs (FlashRAG layout)
+ * @param questionFile the questions that were evaluated, with their graphs, and those of training (FlashRAG layout)
+ * @param tokenizerFile the policies' `tokenizer.json`
  */
 export function loadDecomposition(
   folder: string,
   questionFile: string,
+  tokenizerFile: string,
   options: Omit<SummaryOptions, 'provenance'> = {},
 ): Decomposition {
   const { questions: answers, curves: recorded, provenance } = readEvaluation(folder);
   const questions = parseQuestions(readFileSync(questionFile, 'utf8'), questionFile);
+  const tokenizer = createTokenizer(JSON.parse(readFileSync(tokenizerFile, 'utf8')) as object);
+  const measures = [...decompositionMeasures(questions), ...nameMeasures(questions, tokenizer)];
   const figures = summariseResults(answers, {
-    ...{ measures: decompositionMeasures(questions), provenance },
+    ...{ measures, provenance },
     selects: ({ benchmark }) => benchmark !== 'average',
     ...options,
   });
@@ -59,7 +67,9 @@ export function loadDecomposition(
   const curves = parallelizingCurves(recorded);
   const rows = [...figures.rows, ...trainingRows(curves, DYNAMICS)];
   const summary = `${answers.length.toLocaleString('en')} answers, each held against the dependency graph of its question.`;
-  return { kind: 'results', summary, figures, curves, tidy: { ...figures, rows } };
+  const ours = answers.filter(({ method }) => method === 'parallelsearch');
+  const names = countNames(ours, questions, tokenizer);
+  return { kind: 'results', summary, figures, curves, names, tidy: { ...figures, rows } };
 }
 
 /** The aims: F1 of parallelizing, and coverage. */
@@ -142,6 +152,48 @@ export function matchTable({ figures }: Decomposition, subset = 'parallelizable'
       ['complete_at_once', 'All at once'],
     ],
   });
+}
+
+/** The share of names that a search held whole, by how well their tokens are known and by their length. */
+export function namesTable({ figures }: Decomposition): Table {
+  const cell = { benchmark: 'all', subset: 'parallelizable_2_to_4' };
+  const methods = ['search-r1', 'parallelsearch'].filter((method) => methodsOf(figures).includes(method));
+  const policies = methods.flatMap((method) => startsOf(figures).map((start) => ({ method, start })));
+  const records = NAME_GROUPS.flatMap(({ suffix, title }) => {
+    const share = findRow(figures, { ...cell, ...policies[0], metric: `names_${suffix}` });
+    if (!share) return [];
+    const named = policies.map(({ method, start }) => [
+      `${methodTitle(method)} · ${start} [95 %]`,
+      intervalText(findRow(figures, { ...cell, method, start, metric: `named_${suffix}` })),
+    ]);
+    return [
+      {
+        ...{ Names: title, 'Share of names': figureText(share.value) },
+        ...(Object.fromEntries(named) as Record<string, string>),
+      },
+    ];
+  });
+  return tableOf(
+    'Small world. Names that a search held whole, of those in parallelizable questions of 2 to 4 entities.',
+    records,
+  );
+}
+
+/** The names that ParallelSearch left out most often, over both starts and all seeds. */
+export function missedNamesTable({ names }: Decomposition, numRows = 12): Table {
+  const missed = names.filter((count) => count.missed > 0);
+  const total = missed.reduce((sum, count) => sum + count.missed, 0);
+  let rest = total;
+  const half = missed.findIndex((count) => (rest -= count.missed) <= total / 2) + 1;
+  const records = names.slice(0, numRows).map((count) => ({
+    ...{ Name: count.name, 'Left out': count.missed, Answers: count.answers },
+    ...{ Tokens: count.length, 'Rarest token, times in training questions': count.rarest },
+  }));
+  return tableOf(
+    `Small world. Names that ParallelSearch left out most often: ${missed.length} of ${names.length} names were left out ` +
+      (total > 0 ? `at least once, and ${half} of them make half of the ${total} omissions.` : 'at all.'),
+    records,
+  );
 }
 
 /** Decomposition by whether the answer is right, and the other way round, on one kind of question. */

@@ -27,9 +27,15 @@ writeSyntheticTiming(timing, { perTemplate: 4, seeds: 2 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const options = { resamples: 60 };
+const tokenizer = 'data/checkpoints/base/tokenizer.json';
 const starts = loadBaseVsInstruct(folder, options);
 const both = kinds.loadParallelVsSequential(folder, timing, options);
-const graphs = decomposition.loadDecomposition(folder, path.join(folder, 'questions.jsonl'), options);
+const graphs = decomposition.loadDecomposition(
+  folder,
+  path.join(folder, 'questions.jsonl'),
+  tokenizer,
+  options,
+);
 
 const charts = [
   startChart(starts),
@@ -145,6 +151,8 @@ describe('decomposition', () => {
     expect(cellsOf(decomposition.wrongTable(graphs)).rows).toHaveLength(5 * 2);
     expect(cellsOf(decomposition.hybridTable(graphs)).caption).toContain('8 hybrid questions');
     expect(cellsOf(decomposition.rightWrongTable(graphs)).rows).toHaveLength(3 * 2);
+    expect(cellsOf(decomposition.namesTable(graphs)).columns).toHaveLength(2 + 2 * 2);
+    expect(cellsOf(decomposition.missedNamesTable(graphs)).caption).toMatch(/of \d+ names were left out/);
     expect(cellsOf(decomposition.benchmarkF1Table(graphs)).rows).toHaveLength(3 * 2 * 3);
   });
 });
