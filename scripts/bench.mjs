@@ -8,7 +8,9 @@ import { fileURLToPath, pathToFileURL, URL } from 'node:url';
 import { build } from 'rolldown';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const names = readdirSync(join(root, 'bench')).map((file) => file.replace(/\.ts$/, ''));
+const names = readdirSync(join(root, 'bench')).flatMap((file) =>
+  file.endsWith('.ts') ? [file.slice(0, -3)] : [],
+);
 const [name] = process.argv.splice(2, 1);
 
 if (!names.includes(name)) {
