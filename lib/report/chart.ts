@@ -21,6 +21,16 @@ const METHOD_STYLES: Record<string, { color: string; shape: string }> = {
   parallelsearch: { color: '#d95f02', shape: 'diamond' },
 };
 
+/** For what has no style of its own, the same way: each colour has a contrast of 3 or more on both. */
+export const SERIES_COLORS = [
+  ...['#d95f02', '#2b86c5', '#8a8a8a', '#8e5bb5'],
+  ...['#1a936f', '#c94a87', '#5b8c00', '#a0623d'],
+];
+export const SERIES_SHAPES = [
+  ...['diamond', 'circle', 'square', 'triangle-up'],
+  ...['cross', 'triangle-down', 'triangle-right', 'triangle-left'],
+];
+
 /** Goes under the title of every chart of results of the embedded scale. */
 export const SMALL_WORLD = 'Small world: levels cannot be compared with the paper’s';
 

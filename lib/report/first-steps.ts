@@ -6,7 +6,7 @@ import { rewardOptions } from '../rewards/presets.js';
 import { PAPER_REWARD, type Reward } from '../rewards/reward.js';
 import type { RewardComponents, RewardInput } from '../rewards/total.js';
 import type { FirstSearch } from '../training/first-search.js';
-import { chartOf, titled, type Chart, type VegaLiteSpec } from './chart.js';
+import { chartOf, SERIES_COLORS, SERIES_SHAPES, titled, type Chart, type VegaLiteSpec } from './chart.js';
 import { tableOf, type Table } from './frame.js';
 import { figureText, methodTitle } from './select.js';
 import { methodSeries } from './series.js';
@@ -129,8 +129,8 @@ export function firstSearchChart(bySteps: readonly (readonly FirstSearch[])[]): 
     title: titled('Probability', 'mean of the questions'),
     scale: { domain: [0, 1] },
   };
-  const color = { ...channel, scale: { domain: BEGINNINGS, range: ['#d95f02', '#2b86c5', '#8a8a8a'] } };
-  const shape = { ...channel, scale: { domain: BEGINNINGS, range: ['diamond', 'circle', 'square'] } };
+  const color = { ...channel, scale: { domain: BEGINNINGS, range: SERIES_COLORS } };
+  const shape = { ...channel, scale: { domain: BEGINNINGS, range: SERIES_SHAPES } };
   const [first, last] = [means[0], means[means.length - 1]];
   const ends = BEGINNINGS.map((name, i) => `${name} from ${figureText(first[i])} to ${figureText(last[i])}`);
   return chartOf({

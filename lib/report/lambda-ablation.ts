@@ -22,7 +22,15 @@ import {
   type TidyResults,
   type TidyRow,
 } from '../evaluation/table.js';
-import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
+import {
+  chartOf,
+  SERIES_COLORS,
+  SERIES_SHAPES,
+  SMALL_WORLD,
+  titled,
+  type Chart,
+  type VegaLiteSpec,
+} from './chart.js';
 import { curveTitle } from './charts.js';
 import { aggregateCurves } from './curves.js';
 import type { ReportResults } from './display.js';
@@ -158,8 +166,8 @@ function kindSeries(kinds: readonly string[]): Series {
   const channel = { field: 'subset', type: 'nominal', title: 'Questions' };
   return {
     ...{ field: 'subset', sort },
-    color: { ...channel, scale: { domain: sort, range: ['#d95f02', '#2b86c5', '#8a8a8a'] } },
-    shape: { ...channel, scale: { domain: sort, range: ['diamond', 'circle', 'square'] } },
+    color: { ...channel, scale: { domain: sort, range: SERIES_COLORS } },
+    shape: { ...channel, scale: { domain: sort, range: SERIES_SHAPES } },
   };
 }
 
@@ -199,6 +207,10 @@ export function lambdaMetricChart({ figures, settings }: LambdaAblation, metric:
   });
 }
 
+/** A setting as charts name it; the paper's own is marked. */
+const settingTitle = (setting: Lambdas): string =>
+  lambdaTitle(setting) + (lambdaMethod(setting) === RECOMMENDED ? ', the paper’s' : '');
+
 /** Exact match against model calls on parallelizable questions, a point for each setting. */
 export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
   const values = settings.map((setting) => {
@@ -207,17 +219,17 @@ export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
       findRow(figures, { ...cell, metric })!,
     );
     return {
-      ...{ setting: lambdaTitle(setting), em: em.value, emLow: em.low, emHigh: em.high },
+      ...{ setting: settingTitle(setting), em: em.value, emLow: em.low, emHigh: em.high },
       ...{ calls: calls.value, callsLow: calls.low, callsHigh: calls.high },
-      whose: lambdaMethod(setting) === RECOMMENDED ? 'the paper’s' : 'other',
     };
   });
   const [x, y] = (['model_calls', 'em'] as const).map((metric) => {
     return { type: 'quantitative', title: titled(...METRICS[metric]), scale: { zero: false } };
   });
-  const color = { field: 'setting', type: 'nominal', title: '(lambda_d, lambda_s)', sort: null };
-  const scale = { domain: ['the paper’s', 'other'], range: ['diamond', 'circle'] };
-  const shape = { field: 'whose', type: 'nominal', title: 'Setting', scale };
+  const domain = settings.map(settingTitle);
+  const channel = { field: 'setting', type: 'nominal', title: '(lambda_d, lambda_s)' };
+  const color = { ...channel, scale: { domain, range: SERIES_COLORS } };
+  const shape = { ...channel, scale: { domain, range: SERIES_SHAPES } };
   const at = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' }, color };
   const spoken = values.map(
     ({ setting, em, calls }) => `${setting} ${figureText(em)} with ${figureText(calls, 2)} calls`,

@@ -1,5 +1,5 @@
 /** The curves of one training run, from the lines of its `metrics.jsonl`. */
-import { chartOf, SMALL_WORLD, titled, type Chart } from './chart.js';
+import { chartOf, SERIES_COLORS, SMALL_WORLD, titled, type Chart } from './chart.js';
 import { figureText } from './select.js';
 
 /** The metrics of one step by their names. */
@@ -61,7 +61,6 @@ const RUN_CHARTS: readonly CurveChart[] = [
   single('gradient-norm', 'Gradient norm', 'before clipping', 'grad_norm'),
 ];
 
-const COLORS = ['#d95f02', '#2b86c5', '#1a936f', '#8e5bb5', '#8a8a8a'];
 const DASHES = [
   [1, 0],
   [6, 3],
@@ -123,7 +122,7 @@ function runChart({ title, unit, curves }: CurveChart, steps: readonly StepMetri
           axis: { tickMinStep: 1, format: 'd' },
         },
         y: { field: 'value', type: 'quantitative', title: titled(title, unit), scale: { zero: false } },
-        color: { ...channel, scale: { domain: names, range: COLORS.slice(0, names.length) } },
+        color: { ...channel, scale: { domain: names, range: SERIES_COLORS.slice(0, names.length) } },
         strokeDash: { ...channel, scale: { domain: names, range: DASHES.slice(0, names.length) } },
       },
     },

@@ -1,6 +1,14 @@
 /** The report on passages a sub-query, for three retrievers: Figure 6, and the retrieval that explains it. */
 import type { RetrieverName, TopKContrast, TopKResults, TopKRow } from '../evaluation/top-k.js';
-import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
+import {
+  chartOf,
+  SERIES_COLORS,
+  SERIES_SHAPES,
+  SMALL_WORLD,
+  titled,
+  type Chart,
+  type VegaLiteSpec,
+} from './chart.js';
 import { tableOf, type Table } from './frame.js';
 import {
   benchmarkTitle,
@@ -89,8 +97,8 @@ export function recallChart({ record }: TopKResults): Chart {
   }));
   const domain = record.config.retrievers.map((name) => RETRIEVER_TITLES[name]);
   const channel = { field: 'retriever', type: 'nominal', title: 'Retriever' };
-  const color = { ...channel, scale: { domain, range: ['#d95f02', '#2b86c5', '#8a8a8a'] } };
-  const shape = { ...channel, scale: { domain, range: ['diamond', 'circle', 'square'] } };
+  const color = { ...channel, scale: { domain, range: SERIES_COLORS } };
+  const shape = { ...channel, scale: { domain, range: SERIES_SHAPES } };
   const y = {
     ...{ field: 'value', type: 'quantitative', title: titled('Recall@k', 'share of sub-questions') },
     scale: { zero: false },
