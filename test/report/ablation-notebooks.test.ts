@@ -1,51 +1,31 @@
 /** The notebooks on the rewards' weights and on passages a sub-query, through the real kernel on made-up results. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TidyTable } from '../../lib/evaluation/table.js';
-import { readNotebook, textOf } from '../../lib/notebook/nbformat.js';
-import { exportReport } from '../../lib/report/export.js';
 import type { JudgedClaim } from '../../lib/report/verdicts.js';
-import { chromiumPath, startChromium } from '../browser/chromium.js';
-import { reportComplaints } from '../browser/page-checks.js';
+import { chromiumPath } from '../browser/chromium.js';
+import { complaintsAboutReport } from '../browser/page-checks.js';
 import { writeSyntheticLambdaAblation } from '../evaluation/synthetic-lambdas.js';
 import { writeSyntheticTopK } from '../evaluation/synthetic-top-k.js';
+import { exportNotebook } from './export-notebook.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(path.join(tmpdir(), 'ablation-notebooks-'));
 const REPORTS = [
   { file: '02-lambda-ablation', name: 'lambda-ablation', numCharts: 8, keys: ['lambda_d', 'lambda_s'] },
   { file: '04-top-k', name: 'top-k', numCharts: 3, keys: ['retriever', 'k'] },
 ];
-const notebookOf = (file: string): string => path.join(root, 'notebooks', `${file}.ipynb`);
 
 beforeAll(() => {
-  if (!existsSync(path.join(root, 'dist', 'index.js')))
-    throw new Error('Notebooks import dist/. Run "npm run build" first.');
   writeSyntheticLambdaAblation(path.join(folder, 'results', 'lambda-ablation'));
   writeSyntheticTopK(path.join(folder, 'results', 'top-k'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, keys }) => {
-  it('has cells of at most 10 lines which define no function, and no stale outputs', () => {
-    for (const cell of readNotebook(notebookOf(file)).cells) {
-      if (cell.cell_type !== 'code') continue;
-      const source = textOf(cell.source);
-      expect(source.split('\n').length).toBeLessThanOrEqual(10);
-      expect(source).not.toMatch(/\bfunction\b|=>/);
-      expect(cell.outputs).toEqual([]);
-    }
-  });
-
   it('exports one page below 3 MB with all charts, and its numbers beside it', async () => {
-    const report = await exportReport({
-      ...{ notebook: notebookOf(file), name, outDir: folder },
-      parameters: { experiment: path.join(folder, 'results', name) },
-      log: () => undefined,
-    });
+    const report = await exportNotebook(file, folder, { experiment: path.join(folder, 'results', name) });
     expect(statSync(report.html).size).toBeLessThan(3e6);
     const html = readFileSync(report.html, 'utf8');
     expect(html.match(/<figure class="chart"/g)).toHaveLength(numCharts);
@@ -56,11 +36,7 @@ describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, keys }) =
 
   it.skipIf(!chromiumPath)(
     'exports a page that works for every reader',
-    async () => {
-      const browser = await startChromium();
-      expect(await reportComplaints(browser, path.join(folder, `${name}.html`))).toEqual([]);
-      await browser.close();
-    },
+    async () => expect(await complaintsAboutReport(path.join(folder, `${name}.html`))).toEqual([]),
     300_000,
   );
 });

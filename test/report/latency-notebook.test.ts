@@ -1,30 +1,22 @@
 /** The real notebook through the real kernel, on a made-up record. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LatencyResults } from '../../lib/evaluation/latency.js';
-import { exportReport, type ExportedReport } from '../../lib/report/export.js';
+import type { ExportedReport } from '../../lib/report/export.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { writeSyntheticLatency } from '../evaluation/synthetic-latency.js';
+import { exportNotebook } from './export-notebook.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const notebook = path.join(root, 'notebooks', '07-latency.ipynb');
 const folder = mkdtempSync(path.join(tmpdir(), 'latency-report-'));
 let report: ExportedReport;
 
 beforeAll(async () => {
-  if (!existsSync(path.join(root, 'dist', 'index.js')))
-    throw new Error('Notebooks import dist/. Run "npm run build" first.');
   const experiment = writeSyntheticLatency(path.join(folder, 'latency'));
   const nowhere = path.join(folder, 'nowhere');
-  report = await exportReport({
-    ...{ notebook, name: 'latency', outDir: path.join(folder, 'reports') },
-    parameters: { experiment, timing: nowhere },
-    log: () => undefined,
-  });
+  report = await exportNotebook('07-latency', path.join(folder, 'reports'), { experiment, timing: nowhere });
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -1,32 +1,22 @@
 /** The real notebook through the real kernel, on made-up results, and its page in a real browser. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TidyResults } from '../../lib/evaluation/table.js';
-import { exportReport, type ExportedReport } from '../../lib/report/export.js';
+import type { ExportedReport } from '../../lib/report/export.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { writeSyntheticEvaluation } from '../evaluation/synthetic.js';
+import { exportNotebook } from './export-notebook.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const notebook = path.join(root, 'notebooks', '01-main-results.ipynb');
 const folder = mkdtempSync(path.join(tmpdir(), 'report-'));
 let report: ExportedReport;
 
 beforeAll(async () => {
-  if (!existsSync(path.join(root, 'dist', 'index.js')))
-    throw new Error('Notebooks import dist/. Run "npm run build" first.');
   writeSyntheticEvaluation(path.join(folder, 'evaluation'), { perTemplate: 10 });
   const parameters = { evaluation: path.join(folder, 'evaluation') };
-  report = await exportReport({
-    notebook,
-    name: 'main-results',
-    outDir: folder,
-    parameters,
-    log: () => undefined,
-  });
+  report = await exportNotebook('01-main-results', folder, parameters);
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
