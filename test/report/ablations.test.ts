@@ -5,13 +5,12 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RECOMMENDED } from '../../lib/evaluation/lambdas.js';
 import { loadTopK } from '../../lib/evaluation/top-k.js';
-import { SMALL_WORLD } from '../../lib/report/chart.js';
 import { cellsOf } from '../../lib/report/frame.js';
 import * as lambdas from '../../lib/report/lambda-ablation.js';
-import { renderSvg } from '../../lib/report/render.js';
 import * as topK from '../../lib/report/top-k.js';
 import { writeSyntheticLambdaAblation } from '../evaluation/synthetic-lambdas.js';
 import { writeSyntheticTopK } from '../evaluation/synthetic-top-k.js';
+import { describeCharts } from './describe-charts.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'ablations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,14 +28,7 @@ const charts = [
   topK.recallChart(passages),
 ];
 
-describe.each(charts.map((chart) => [chart.title, chart] as const))('%s', (_, chart) => {
-  it('is drawn without a warning, marked as of a small world, with figures in its text alternative', async () => {
-    const svg = await renderSvg(chart);
-    expect(svg).toContain(SMALL_WORLD);
-    expect(chart.alt).toMatch(/\d/);
-    expect(chart.alt).not.toMatch(/NaN|undefined|–/);
-  });
-});
+describeCharts(charts);
 
 describe('the weights of the rewards', () => {
   it('are in every row and contrast', () => {

@@ -5,6 +5,7 @@ import { callsChart, emChart, gapChart, trainingChart } from '../../lib/report/c
 import { aggregateCurves } from '../../lib/report/curves.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { syntheticSummary } from './fixtures.js';
+import { describeCharts } from './describe-charts.js';
 
 const results = syntheticSummary();
 const charts = [
@@ -16,31 +17,7 @@ const charts = [
   trainingChart(results, 'kl'),
 ];
 
-/** All titles of positional channels anywhere in a specification. */
-function axisTitles(spec: unknown): string[] {
-  if (typeof spec !== 'object' || spec === null) return [];
-  const titles = Object.entries(spec).flatMap(([key, value]) => {
-    const title = (value as { title?: unknown } | null)?.title;
-    return (key === 'x' || key === 'y') && typeof title === 'string' ? [title] : axisTitles(value);
-  });
-  return [...new Set(titles)];
-}
-
-describe.each(charts.map((chart) => [chart.title, chart] as const))('%s', (_, chart) => {
-  it('is drawn without a warning, with its title in the picture', async () => {
-    const svg = await renderSvg(chart);
-    expect(svg).toMatch(/^<svg/);
-    expect(svg).toContain(chart.title);
-  });
-
-  it('has axis titles with units and a text alternative with figures', () => {
-    const titles = axisTitles(chart.spec);
-    expect(titles.length).toBeGreaterThanOrEqual(2);
-    for (const title of titles.filter((name) => name !== 'Benchmark')) expect(title).toMatch(/\(.+\)$/);
-    expect(chart.alt).toMatch(/\d/);
-    expect(chart.spec.description).toBe(chart.alt);
-  });
-});
+describeCharts(charts);
 
 describe('renderSvg', () => {
   it('refuses data from outside', async () => {

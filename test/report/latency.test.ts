@@ -17,8 +17,8 @@ import {
   requestCostTable,
   wallClockTable,
 } from '../../lib/report/latency-tables.js';
-import { renderSvg } from '../../lib/report/render.js';
 import { syntheticLatency } from '../evaluation/synthetic-latency.js';
+import { describeCharts } from './describe-charts.js';
 
 const generation = { msPerCall: 100, source: 'a test' };
 const results = summariseLatency(syntheticLatency(), generation);
@@ -30,29 +30,7 @@ const charts = [
   questionTimeChart(results),
 ];
 
-/** All titles of positional channels anywhere in a specification. */
-function axisTitles(spec: unknown): string[] {
-  if (typeof spec !== 'object' || spec === null) return [];
-  const titles = Object.entries(spec).flatMap(([key, value]) => {
-    const title = (value as { title?: unknown } | null)?.title;
-    return (key === 'x' || key === 'y') && typeof title === 'string' ? [title] : axisTitles(value);
-  });
-  return [...new Set(titles)];
-}
-
-describe.each(charts.map((chart) => [chart.title, chart] as const))('%s', (_, chart) => {
-  it('is drawn without a warning, with its title in the picture', async () => {
-    const svg = await renderSvg(chart);
-    expect(svg).toContain(chart.title);
-  });
-
-  it('has axis titles with units and a text alternative with figures', () => {
-    const titles = axisTitles(chart.spec);
-    expect(titles.length).toBeGreaterThanOrEqual(2);
-    for (const title of titles) expect(title).toMatch(/\(.+\)$/);
-    expect(chart.alt).toMatch(/\d/);
-  });
-});
+describeCharts(charts, { ofSmallWorld: false });
 
 describe('charts of the latency report', () => {
   it('say in words what they show', () => {

@@ -11,14 +11,13 @@ import {
   startGapTable,
   startTable,
 } from '../../lib/report/base-vs-instruct.js';
-import { SMALL_WORLD } from '../../lib/report/chart.js';
 import { trainingChart } from '../../lib/report/charts.js';
 import * as decomposition from '../../lib/report/decomposition.js';
 import { cellsOf } from '../../lib/report/frame.js';
 import * as kinds from '../../lib/report/parallel-vs-sequential.js';
-import { renderSvg } from '../../lib/report/render.js';
 import { findContrast, findRow } from '../../lib/report/select.js';
 import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
+import { describeCharts } from './describe-charts.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'figures-'));
 writeSyntheticEvaluation(folder, { perTemplate: 8, seeds: 2 });
@@ -46,14 +45,7 @@ const charts = [
   trainingChart(graphs, 'parallelizing_f1'),
 ];
 
-describe.each(charts.map((chart) => [chart.title, chart] as const))('%s', (_, chart) => {
-  it('is drawn without a warning, marked as of a small world, with figures in its text alternative', async () => {
-    const svg = await renderSvg(chart);
-    expect(svg).toContain(SMALL_WORLD);
-    expect(chart.alt).toMatch(/\d/);
-    expect(chart.alt).not.toMatch(/NaN|undefined/);
-  });
-});
+describeCharts(charts);
 
 describe('the two starts', () => {
   it('differ by their rows, and in the paper by +3.3 points on average', () => {
