@@ -110,6 +110,7 @@ export {
   matchTable,
   missedNamesTable,
   namesTable,
+  omissionsTable,
   parallelizingTable,
   rightWrongTable,
   wrongTable,

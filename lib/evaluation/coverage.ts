@@ -20,6 +20,30 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
   }));
 }
 
+/** Why sub-questions were left out: each that was is counted once, under the first that applies. */
+export interface Omissions {
+  /** The answer searched for nothing. */
+  noSearch: number;
+  /** A sub-query that names no entity of the question is there in its place. */
+  misnamed: number;
+  /** A sub-query that was asked before is there in its place. */
+  repeated: number;
+  /** No sub-query stands for it. */
+  overlooked: number;
+}
+
+/** The independent sub-questions that were left out. */
+export function countOmissions(question: Question, searches: Searches): Omissions {
+  const entities = askedEntities(question, searches);
+  const missing = entities.filter(({ asked }) => !asked).length;
+  const queries = searches.flat().map(wordsOf);
+  if (queries.length === 0) return { noSearch: missing, misnamed: 0, repeated: 0, overlooked: 0 };
+  const naming = queries.filter((query) => entities.some(({ entity }) => query.includes(wordsOf(entity))));
+  const misnamed = Math.min(missing, queries.length - naming.length);
+  const repeated = Math.min(missing - misnamed, naming.length - new Set(naming).size);
+  return { noSearch: 0, misnamed, repeated, overlooked: missing - misnamed - repeated };
+}
+
 /** The share of the graph's independent sub-questions that some search asked; 0 where there are none. */
 export function coverage(question: Question, searches: Searches): number {
   const entities = askedEntities(question, searches);

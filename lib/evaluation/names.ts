@@ -4,7 +4,7 @@
  */
 import type { Question } from '../data/question.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { againstGraph, askedEntities, type AskedEntity } from './coverage.js';
+import { againstGraph, askedEntities, countOmissions, type AskedEntity, type Omissions } from './coverage.js';
 import type { Measure } from './measures.js';
 import type { QuestionResult } from './result.js';
 
@@ -78,6 +78,27 @@ export function nameMeasures(questions: readonly Question[], tokenizer: Tokenize
       { metric: `names_${suffix}`, of: size, per: (answer) => entitiesOf(answer).length, subsets },
     ];
   });
+}
+
+/** Why sub-questions of parallelizable questions were left out: shares of those that were. */
+export function omissionMeasures(questions: readonly Question[]): Measure[] {
+  const omissionsOf = againstGraph(questions, countOmissions);
+  const total = (answer: QuestionResult): number => {
+    const { noSearch, misnamed, repeated, overlooked } = omissionsOf(answer);
+    return noSearch + misnamed + repeated + overlooked;
+  };
+  const share = (name: string, reason: keyof Omissions): Measure => ({
+    metric: `omitted_${name}`,
+    of: (answer) => omissionsOf(answer)[reason],
+    per: total,
+    subsets: ['parallelizable', 'parallelizable_2_to_4'],
+  });
+  return [
+    share('misnamed', 'misnamed'),
+    share('repeated', 'repeated'),
+    share('no_search', 'noSearch'),
+    share('overlooked', 'overlooked'),
+  ];
 }
 
 /** How often answers left a name out. */

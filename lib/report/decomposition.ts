@@ -3,7 +3,13 @@ import { parseQuestions } from '../data/flashrag.js';
 import { readFileSync } from 'node:fs';
 import { decompositionMeasures, parallelizingCurves } from '../evaluation/decomposition.js';
 import { readEvaluation, type CurvePoint } from '../evaluation/load.js';
-import { countNames, NAME_GROUPS, nameMeasures, type NameCount } from '../evaluation/names.js';
+import {
+  countNames,
+  NAME_GROUPS,
+  nameMeasures,
+  omissionMeasures,
+  type NameCount,
+} from '../evaluation/names.js';
 import {
   summariseResults,
   type SummaryOptions,
@@ -57,7 +63,11 @@ export function loadDecomposition(
   const { questions: answers, curves: recorded, provenance } = readEvaluation(folder);
   const questions = parseQuestions(readFileSync(questionFile, 'utf8'), questionFile);
   const tokenizer = createTokenizer(JSON.parse(readFileSync(tokenizerFile, 'utf8')) as object);
-  const measures = [...decompositionMeasures(questions), ...nameMeasures(questions, tokenizer)];
+  const measures = [
+    ...decompositionMeasures(questions),
+    ...omissionMeasures(questions),
+    ...nameMeasures(questions, tokenizer),
+  ];
   const figures = summariseResults(answers, {
     ...{ measures, provenance },
     selects: ({ benchmark }) => benchmark !== 'average',
@@ -150,6 +160,21 @@ export function matchTable({ figures }: Decomposition, subset = 'parallelizable'
       ['coverage', 'Coverage'],
       ['asked_at_once', 'Asked at once'],
       ['complete_at_once', 'All at once'],
+    ],
+  });
+}
+
+/** Why sub-questions were left out, in questions that every method can ask one by one. */
+export function omissionsTable({ figures }: Decomposition): Table {
+  return methodTable(figures, {
+    caption:
+      'Sub-questions that were not asked, parallelizable questions of 2 to 4 entities: shares of them.',
+    subset: 'parallelizable_2_to_4',
+    columns: [
+      ['omitted_misnamed', 'Under a name not in the question'],
+      ['omitted_repeated', 'Another repeated in its place'],
+      ['omitted_no_search', 'No search at all'],
+      ['omitted_overlooked', 'Overlooked'],
     ],
   });
 }

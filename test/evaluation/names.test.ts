@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { quantitiesOf } from '../../lib/evaluation/measures.js';
-import { countNames, NAME_GROUPS, nameMeasures } from '../../lib/evaluation/names.js';
+import { countNames, NAME_GROUPS, nameMeasures, omissionMeasures } from '../../lib/evaluation/names.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import { COMPARISON, QUESTIONS } from '../training/tiny.js';
 import { result } from './synthetic.js';
@@ -77,5 +77,25 @@ describe('countNames', () => {
       { name: 'Cy Hill', length: 8, rarest: 1, answers: 2, missed: 1 },
     ]);
     expect(countNames([answer], questions, LETTERS)[0]).toMatchObject({ name: 'Cy Hill', missed: 1 });
+  });
+});
+
+describe('omissionMeasures', () => {
+  it('are shares of what was left out, which is nothing in some answers', () => {
+    const measures = omissionMeasures(questions);
+    const sums = (one: typeof answer): number[][] =>
+      measures.map((measure) => Object.values(quantitiesOf([measure])).map((of) => of(one)));
+    expect(measures.map(({ metric }) => metric)).toEqual(
+      ['misnamed', 'repeated', 'no_search', 'overlooked'].map((reason) => `omitted_${reason}`),
+    );
+    expect(sums(answer)).toEqual([
+      [1, 1],
+      [0, 1],
+      [0, 1],
+      [0, 1],
+    ]);
+    expect(sums({ ...answer, searches: [['Ada Stone', 'Bo Reed', 'Cy Hill']] })).toEqual(
+      Array(4).fill([0, 0]),
+    );
   });
 });

@@ -143,6 +143,7 @@ describe('decomposition', () => {
     expect(cellsOf(decomposition.wrongTable(graphs)).rows).toHaveLength(5 * 2);
     expect(cellsOf(decomposition.hybridTable(graphs)).caption).toContain('8 hybrid questions');
     expect(cellsOf(decomposition.rightWrongTable(graphs)).rows).toHaveLength(3 * 2);
+    expect(cellsOf(decomposition.omissionsTable(graphs)).rows).toHaveLength(3 * 2);
     expect(cellsOf(decomposition.namesTable(graphs)).columns).toHaveLength(2 + 2 * 2);
     expect(cellsOf(decomposition.missedNamesTable(graphs)).caption).toMatch(/of \d+ names were left out/);
     expect(cellsOf(decomposition.benchmarkF1Table(graphs)).rows).toHaveLength(3 * 2 * 3);
