@@ -13,6 +13,7 @@ import {
   MASKED,
   packBlockRows,
   rotaryTable,
+  turnedHead,
   type CacheBlock,
   type RotaryTable,
 } from './transformer.js';
@@ -47,6 +48,7 @@ export class LocalPolicy implements Policy {
   readonly maxLength: number;
   private readonly rope: RotaryTable;
   private cache: PrefixCache | null = null;
+  private head: tf.Tensor2D | null = null;
 
   /** @param weights stay the caller's: dispose of them after {@link dispose} */
   constructor(
@@ -63,6 +65,7 @@ export class LocalPolicy implements Policy {
   setWeights(weights: Weights): void {
     this.weights = weights;
     this.clearCache();
+    this.dropHead();
   }
 
   clearCache(): void {
@@ -72,7 +75,13 @@ export class LocalPolicy implements Policy {
 
   dispose(): void {
     this.clearCache();
+    this.dropHead();
     tf.dispose([this.rope.cos, this.rope.sin, this.rope.rotation]);
+  }
+
+  private dropHead(): void {
+    this.head?.dispose();
+    this.head = null;
   }
 
   async generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]> {
@@ -91,10 +100,12 @@ export class LocalPolicy implements Policy {
       position: c.length,
       finish: null,
     }));
-    let past: CacheBlock | null = await this.takePrefix(contexts);
-    const logits = this.prefill(contexts, past, (block) => (past = joinBlocks(past, block)));
-    const stretches = await this.decode(rows, logits, past!, { ...options, maxNewTokens }, isStop);
-    this.keepPrefix(contexts, rows, past!, stretches);
+    this.head ??= turnedHead(this.weights, this.config);
+    const prefix = await this.takePrefix(contexts);
+    const { logits, block } = this.prefill(contexts, prefix);
+    const past = joinBlocks(prefix, block);
+    const stretches = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
+    this.keepPrefix(contexts, rows, past, stretches);
     return rows.map((r) => ({
       tokenIds: r.generated,
       text: this.tokenizer.decode(r.generated),
@@ -142,8 +153,7 @@ export class LocalPolicy implements Policy {
   private prefill(
     contexts: readonly (readonly number[])[],
     past: CacheBlock | null,
-    keep: (block: CacheBlock) => void,
-  ): tf.Tensor2D {
+  ): { logits: tf.Tensor2D; block: CacheBlock } {
     const starts = past ? this.cachedLengths : contexts.map(() => 0);
     const chunks = contexts.map((context, i) => context.slice(starts[i]));
     const tokens = Math.max(...chunks.map((chunk) => chunk.length));
@@ -162,7 +172,7 @@ export class LocalPolicy implements Policy {
       ),
     );
     const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
-    return this.run({ ids, positions, bias, tokens }, past ? [past] : [], last, keep);
+    return this.run({ ids, positions, bias, tokens }, { past, tail: null }, last);
   }
 
   /**
@@ -196,26 +206,23 @@ export class LocalPolicy implements Policy {
         bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
         tokens: 1,
       };
-      logits = this.run(
-        input,
-        tail ? [read, tail] : [read],
-        null,
-        (block) => (tail = joinBlocks(tail, block)),
-      );
+      const longer = this.run(input, { past: read, tail }, null);
+      disposeBlock(tail);
+      [logits, tail] = [longer.logits, longer.block];
     }
     if (read !== past) disposeBlock(read);
     if (tail) stretches.push({ rows: active, block: tail });
     return stretches;
   }
 
+  /** Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of them. */
   private run(
     input: { ids: number[]; positions: number[]; bias: number[]; tokens: number },
-    cached: readonly CacheBlock[],
+    cached: { past: CacheBlock | null; tail: CacheBlock | null },
     wanted: readonly number[] | null,
-    keep: (block: CacheBlock) => void,
-  ): tf.Tensor2D {
+  ): { logits: tf.Tensor2D; block: CacheBlock } {
     const shape: [number, number] = [input.ids.length / input.tokens, input.tokens];
-    const { logits, block } = tf.tidy(() => {
+    return tf.tidy(() => {
       const tensors = {
         ids: tf.tensor2d(input.ids, shape, 'int32'),
         positions: tf.tensor2d(input.positions, shape, 'int32'),
@@ -225,10 +232,11 @@ export class LocalPolicy implements Policy {
       const picked = wanted
         ? tf.gather(result.hidden, tf.tensor1d(wanted as number[], 'int32'))
         : result.hidden;
-      return { logits: logitsOf(this.weights, picked, this.config), block: result.block };
+      const logits = this.head
+        ? tf.matMul<tf.Tensor2D>(picked, this.head)
+        : logitsOf(this.weights, picked, this.config);
+      return { logits, block: result.block };
     });
-    keep(block);
-    return logits;
   }
 
   /** Samples the next token of every unfinished row and disposes of the logits. */

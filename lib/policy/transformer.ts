@@ -5,7 +5,7 @@
  * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits } from '../tensor/ops.js';
+import { gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits, transposesAreSlow } from '../tensor/ops.js';
 import type { ModelConfig } from './model-config.js';
 import type { Weights } from './weights.js';
 
@@ -149,6 +149,14 @@ export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Te
   return c.tieWordEmbeddings
     ? tiedLogits(hidden, w.embed as tf.Tensor2D)
     : linear(hidden, w.head as tf.Tensor2D);
+}
+
+/**
+ * A tied head turned round (C, V) once for many tokens, where a transposed operand is slow; null where the embedding serves as
+ * it is. The caller disposes of it.
+ */
+export function turnedHead(w: Weights, c: ModelConfig): tf.Tensor2D | null {
+  return c.tieWordEmbeddings && transposesAreSlow() ? tf.transpose(w.embed as tf.Tensor2D) : null;
 }
 
 /** Keys and values of one layer, (B*K, L, D) each. */
@@ -300,13 +308,16 @@ function attendBlocks(
   scale: number,
 ): tf.Tensor3D {
   const scaled = tf.mul<tf.Tensor3D>(q, scale);
-  const scores = blocks.map(({ kv, bias }) => tf.add(tf.matMul(scaled, kv.k, false, true), bias));
-  const weights = tf.softmax(tf.concat(scores, 2));
-  const parts = tf.split<tf.Tensor3D>(
-    weights,
-    scores.map((s) => s.shape[2]!),
-    2,
+  const weights = tf.tidy(() =>
+    tf.softmax(
+      tf.concat(
+        blocks.map(({ kv, bias }) => tf.add(tf.matMul(scaled, kv.k, false, true), bias)),
+        2,
+      ),
+    ),
   );
+  const lengths = blocks.map(({ kv }) => kv.k.shape[1]);
+  const parts = tf.split<tf.Tensor3D>(weights, lengths, 2);
   return parts.map((p, i) => tf.matMul(p, blocks[i].kv.v)).reduce((a, b) => tf.add(a, b)) as tf.Tensor3D;
 }
 
@@ -321,36 +332,48 @@ export interface CachedInput {
 
 /**
  * Final hidden states (N, C) of new tokens that follow cached ones, and the cache block of the new tokens.
- * Not differentiated. The caller disposes of both results; the cached blocks stay.
+ * Not differentiated. The caller disposes of both results; what was cached stays.
+ * @param past a block that all new tokens see
+ * @param tail a block that follows it, for a single new token: the block returned is the tail with the token at its end, and
+ *   attention has two parts to look at and not three
  */
 export function forwardCached(
   w: Weights,
   input: CachedInput,
-  cached: readonly CacheBlock[],
+  { past, tail }: { past: CacheBlock | null; tail: CacheBlock | null },
   c: ModelConfig,
   table: RotaryTable,
 ): { hidden: tf.Tensor2D; block: CacheBlock } {
   const [rows, tokens] = input.ids.shape;
+  if (tail && tokens > 1) throw new RangeError(`Expected one token to follow a tail, but got ${tokens}.`);
   const batch = { rows, tokens };
   return tf.tidy(() => {
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
     const scale = 1 / Math.sqrt(c.headDim);
-    const pastBias = cached.map((block) => biasPerHead(block.bias, c.numKeyValueHeads));
-    const padding = biasPerHead(input.bias, c.numKeyValueHeads);
-    const newBias =
+    const pastBias = past && biasPerHead(past.bias, c.numKeyValueHeads);
+    const newBias = tail ? tf.concat([tail.bias, input.bias], 1) : input.bias.clone();
+    const padding = biasPerHead(newBias, c.numKeyValueHeads);
+    const bias =
       tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
     const layers: KeyValue[] = [];
     let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1]));
     for (let i = 0; i < c.numLayers; i++) {
-      const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-      const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
-      layers.push({ k, v });
-      const blocks = cached.map((block, j) => ({ kv: block.layers[i], bias: pastBias[j] }));
-      const attended = attendBlocks(q, [...blocks, { kv: { k, v }, bias: newBias }], scale);
-      x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+      // What a layer computes on its way is given back before the next one begins.
+      const layer = tf.tidy(() => {
+        const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
+        const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
+        const kv = tail
+          ? { k: tf.concat([tail.layers[i].k, k], 1), v: tf.concat([tail.layers[i].v, v], 1) }
+          : { k, v };
+        const blocks = [...(past && pastBias ? [{ kv: past.layers[i], bias: pastBias }] : []), { kv, bias }];
+        const attended = tf.tidy(() => joinHeads(attendBlocks(q, blocks, scale), batch, c));
+        return { ...kv, x: afterAttention(x, attended, w, i, c) };
+      });
+      layers.push({ k: layer.k, v: layer.v });
+      x = layer.x;
     }
     const hidden = rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
-    return { hidden, block: { layers, bias: input.bias.clone() } };
+    return { hidden, block: { layers, bias: newBias } };
   });
 }
 

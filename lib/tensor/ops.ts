@@ -8,7 +8,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 
 /** wasm multiplies 10 to 40 times slower with a transposed operand than with an explicit transpose first. */
-const transposesAreSlow = (): boolean => tf.getBackend() === 'wasm';
+export const transposesAreSlow = (): boolean => tf.getBackend() === 'wasm';
 
 /** a (N, I)^T x b (N, O) -> (I, O) */
 function matMulTransposeA(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {

@@ -125,6 +125,22 @@ describe('LocalPolicy.generate', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
+  it('goes on with new weights as a policy that never had others, and leaves nothing behind when disposed of', async () => {
+    const others = { ...weights, embed: tf.tidy(() => tf.mul(weights.embed, 1.5)) };
+    const before = tf.memory().numTensors;
+    const changing = new LocalPolicy('changing', weights, config, tokenizer);
+    const first = await changing.generate(contexts, options(3));
+    changing.setWeights(others);
+    const second = await changing.generate(contexts, options(3));
+    const fresh = new LocalPolicy('fresh', others, config, tokenizer);
+    expect(second).toEqual(await fresh.generate(contexts, options(3)));
+    expect(second).not.toEqual(first);
+    changing.dispose();
+    fresh.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+    others.embed.dispose();
+  });
+
   it('names the lengths when a context does not fit', async () => {
     await expect(policy.generate([new Array<number>(128).fill(1)], options(1))).rejects.toThrow(
       'Expected contexts of 1 to 127 tokens, but got lengths up to 128.',
