@@ -70,7 +70,9 @@ export function benchmarksOf(tidy: TidyResults): string[] {
 
 /** A share or a mean with three decimals by default; a dash where there is none. */
 export function figureText(value: number | null | undefined, decimals = 3): string {
-  return value === null || value === undefined ? '–' : value.toFixed(decimals);
+  if (value === null || value === undefined) return '–';
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');
 }
 
 /** `0.523 [0.498, 0.547]`. */

@@ -52,7 +52,7 @@ describe('the weights of the rewards', () => {
     const { rows } = cellsOf(lambdas.lambdaContrastTable(ablation));
     expect(rows).toHaveLength(7);
     const withoutSearchCount = rows.find((row) => row[2] === '(0.15, 0)')!;
-    expect(withoutSearchCount.at(-1)).toBe('-2.00 [-2.00, -2.00]');
+    expect(withoutSearchCount.at(-1)).toBe('−2.00 [−2.00, −2.00]');
     const withoutDecomposition = rows.find((row) => row[2] === '(0, 0.35)')!;
     expect(withoutDecomposition[4]).toBe('+100.0 [+100.0, +100.0]');
     const twins = cellsOf(lambdas.identicalRowsTable(ablation)).rows;

@@ -39,8 +39,8 @@ describe('rewardTable', () => {
       ),
     );
     expect(own.rows.slice(-2)).toEqual([
-      ['One’s own', '-1.00', '-1.00'],
-      ['Total', '0.45', '-0.35'],
+      ['One’s own', '−1.00', '−1.00'],
+      ['Total', '0.45', '−0.35'],
     ]);
   });
 });

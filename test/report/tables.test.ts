@@ -20,6 +20,7 @@ const results = syntheticSummary();
 describe('figures', () => {
   it('are written with their interval, sign and unit', () => {
     expect(intervalText({ value: 0.5234, low: 0.4, high: 0.6 })).toBe('0.523 [0.400, 0.600]');
+    expect(intervalText({ value: -0.01, low: -0.02, high: -0.0001 })).toBe('−0.010 [−0.020, 0.000]');
     expect(intervalText(undefined)).toBe('–');
     expect([0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x))).toEqual(['+5.5', '−1.5', '0.0', '–']);
   });
