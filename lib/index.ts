@@ -143,13 +143,11 @@ export {
   eachRewardTable,
   identicalRowsTable,
   lambdaContrastTable,
-  lambdaDynamicsChart,
-  lambdaMetricChart,
   lambdaTable,
   loadLambdaAblation,
-  tradeOffChart,
   type LambdaAblation,
 } from './report/lambda-ablation.js';
+export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './report/lambda-charts.js';
 export {
   distributionChart,
   gainTable,

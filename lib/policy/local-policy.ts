@@ -1,22 +1,18 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
-import type { ModelConfig } from './model-config.js';
-import type { Generation, Policy, SamplingOptions } from './policy.js';
-import { sampleToken } from './sampling.js';
 import {
   copyBlockRows,
   disposeBlock,
   expandBlockRows,
-  forwardCached,
   joinBlocks,
-  logitsOf,
   MASKED,
   packBlockRows,
-  rotaryTable,
-  turnedHead,
   type CacheBlock,
-  type RotaryTable,
-} from './transformer.js';
+} from './key-value-cache.js';
+import type { ModelConfig } from './model-config.js';
+import type { Generation, Policy, SamplingOptions } from './policy.js';
+import { sampleToken } from './sampling.js';
+import { forwardCached, logitsOf, rotaryTable, turnedHead, type RotaryTable } from './transformer.js';
 import type { Weights } from './weights.js';
 
 interface Row {

@@ -7,6 +7,7 @@ import { RECOMMENDED } from '../../lib/evaluation/lambdas.js';
 import { loadTopK } from '../../lib/evaluation/top-k.js';
 import { cellsOf } from '../../lib/report/frame.js';
 import * as lambdas from '../../lib/report/lambda-ablation.js';
+import { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from '../../lib/report/lambda-charts.js';
 import * as topK from '../../lib/report/top-k.js';
 import { writeSyntheticLambdaAblation } from '../evaluation/synthetic-lambdas.js';
 import { writeSyntheticTopK } from '../evaluation/synthetic-top-k.js';
@@ -20,10 +21,10 @@ const ablation = lambdas.loadLambdaAblation(writeSyntheticLambdaAblation(path.jo
 const passages = loadTopK(writeSyntheticTopK(path.join(folder, 'k')), options);
 
 const charts = [
-  lambdas.lambdaMetricChart(ablation, 'em'),
-  lambdas.lambdaMetricChart(ablation, 'coverage'),
-  lambdas.tradeOffChart(ablation),
-  lambdas.lambdaDynamicsChart(ablation, 'decomposition_ratio/parallelizable'),
+  lambdaMetricChart(ablation, 'em'),
+  lambdaMetricChart(ablation, 'coverage'),
+  tradeOffChart(ablation),
+  lambdaDynamicsChart(ablation, 'decomposition_ratio/parallelizable'),
   topK.topKChart(passages),
   topK.recallChart(passages),
 ];
