@@ -15,6 +15,8 @@ export interface NameTokens {
   rarest: number;
 }
 
+export type NameReader = (name: string) => NameTokens;
+
 export interface NameGroup {
   /** Ending of the metrics' names: `named_…` and `names_…`. */
   suffix: string;
@@ -58,10 +60,9 @@ export const NAME_GROUPS: readonly NameGroup[] = [
 /**
  * For each group `named_…`, the share of its names that a search held whole, and `names_…`, the share of all names that are
  * in it: on parallelizable questions, pooled over them.
- * @param questions those that were asked, and the training questions (split `train`) that tokens are counted in
+ * @param questions those that were asked
  */
-export function nameMeasures(questions: readonly Question[], tokenizer: Tokenizer): Measure[] {
-  const tokensOf = nameTokens(questions, tokenizer);
+export function nameMeasures(questions: readonly Question[], tokensOf: NameReader): Measure[] {
   const entitiesOf = againstGraph(questions, askedEntities);
   return NAME_GROUPS.flatMap(({ suffix, holds }): Measure[] => {
     const inGroup = (answer: QuestionResult): AskedEntity[] =>
@@ -114,9 +115,8 @@ export interface NameCount extends NameTokens {
 export function countNames(
   answers: readonly QuestionResult[],
   questions: readonly Question[],
-  tokenizer: Tokenizer,
+  tokensOf: NameReader,
 ): NameCount[] {
-  const tokensOf = nameTokens(questions, tokenizer);
   const entitiesOf = againstGraph(questions, askedEntities);
   const counts = new Map<string, NameCount>();
   for (const answer of answers) {
@@ -129,8 +129,11 @@ export function countNames(
   return [...counts.values()].sort((a, b) => b.missed - a.missed || (a.name < b.name ? -1 : 1));
 }
 
-/** Length and rarest token of a name, as it stands within a question. */
-function nameTokens(questions: readonly Question[], tokenizer: Tokenizer): (name: string) => NameTokens {
+/**
+ * Reads names as they stand within a question.
+ * @param questions tokens are counted in those of training (split `train`)
+ */
+export function nameReader(questions: readonly Question[], tokenizer: Tokenizer): NameReader {
   const counts = new Map<number, number>();
   for (const { split, question } of questions) {
     if (split !== 'train') continue;

@@ -12,7 +12,7 @@ import {
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
-import { forwardCached, logitsOf, rotaryTable, turnedHead, type RotaryTable } from './transformer.js';
+import { forwardCached, logitsOf, rotaryTable, transposedHead, type RotaryTable } from './transformer.js';
 import type { Weights } from './weights.js';
 
 interface Row {
@@ -96,7 +96,7 @@ export class LocalPolicy implements Policy {
       position: c.length,
       finish: null,
     }));
-    this.head ??= turnedHead(this.weights, this.config);
+    this.head ??= transposedHead(this.weights, this.config);
     const prefix = await this.takePrefix(contexts);
     const { logits, block } = this.prefill(contexts, prefix);
     const past = joinBlocks(prefix, block);

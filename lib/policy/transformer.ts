@@ -151,10 +151,10 @@ export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Te
 }
 
 /**
- * A tied head turned round (C, V) once for many tokens, where a transposed operand is slow; null where the embedding serves as
- * it is. The caller disposes of it.
+ * The tied embedding as (C, V), transposed once for many tokens, where a transposed operand is slow; null where the embedding
+ * serves as it is. The caller disposes of it.
  */
-export function turnedHead(w: Weights, c: ModelConfig): tf.Tensor2D | null {
+export function transposedHead(w: Weights, c: ModelConfig): tf.Tensor2D | null {
   return c.tieWordEmbeddings && transposesAreSlow() ? tf.transpose(w.embed as tf.Tensor2D) : null;
 }
 

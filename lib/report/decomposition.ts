@@ -7,6 +7,7 @@ import {
   countNames,
   NAME_GROUPS,
   nameMeasures,
+  nameReader,
   omissionMeasures,
   type NameCount,
 } from '../evaluation/names.js';
@@ -63,10 +64,11 @@ export function loadDecomposition(
   const { questions: answers, curves: recorded, provenance } = readEvaluation(folder);
   const questions = parseQuestions(readFileSync(questionFile, 'utf8'), questionFile);
   const tokenizer = createTokenizer(JSON.parse(readFileSync(tokenizerFile, 'utf8')) as object);
+  const tokensOf = nameReader(questions, tokenizer);
   const measures = [
     ...decompositionMeasures(questions),
     ...omissionMeasures(questions),
-    ...nameMeasures(questions, tokenizer),
+    ...nameMeasures(questions, tokensOf),
   ];
   const figures = summariseResults(answers, {
     ...{ measures, provenance },
@@ -78,7 +80,7 @@ export function loadDecomposition(
   const rows = [...figures.rows, ...trainingRows(curves, DYNAMICS)];
   const summary = `${answers.length.toLocaleString('en')} answers, each held against the dependency graph of its question.`;
   const ours = answers.filter(({ method }) => method === 'parallelsearch');
-  const names = countNames(ours, questions, tokenizer);
+  const names = countNames(ours, questions, tokensOf);
   return { kind: 'results', summary, figures, curves, names, tidy: { ...figures, rows } };
 }
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { quantitiesOf } from '../../lib/evaluation/measures.js';
-import { countNames, NAME_GROUPS, nameMeasures, omissionMeasures } from '../../lib/evaluation/names.js';
+import {
+  countNames,
+  NAME_GROUPS,
+  nameMeasures,
+  nameReader,
+  omissionMeasures,
+} from '../../lib/evaluation/names.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import { COMPARISON, QUESTIONS } from '../training/tiny.js';
 import { result } from './synthetic.js';
@@ -37,7 +43,7 @@ const answer = result({
 });
 
 describe('nameMeasures', () => {
-  const measures = nameMeasures(questions, LETTERS);
+  const measures = nameMeasures(questions, nameReader(questions, LETTERS));
   const figure = (metric: string): number => {
     const [of, per] = Object.values(quantitiesOf(measures.filter((m) => m.metric === metric)));
     return of(answer) / per(answer);
@@ -58,10 +64,8 @@ describe('nameMeasures', () => {
   });
 
   it('counts only training questions', () => {
-    const none = nameMeasures(
-      questions.map((question) => ({ ...question, split: 'test' })),
-      LETTERS,
-    );
+    const untrained = questions.map((question) => ({ ...question, split: 'test' }));
+    const none = nameMeasures(questions, nameReader(untrained, LETTERS));
     const [of] = Object.values(quantitiesOf(none.filter((m) => m.metric === 'names_rarest_0')));
     expect(of(answer)).toBe(3);
   });
@@ -71,12 +75,15 @@ describe('countNames', () => {
   it('counts over the answers to parallelizable questions how often each name was left out', () => {
     const other = { ...answer, seed: 2, searches: [['Cy Hill']] };
     const sequential = { ...answer, subset: 'sequential' as const };
-    expect(countNames([answer, other, sequential], questions, LETTERS)).toEqual([
+    expect(countNames([answer, other, sequential], questions, nameReader(questions, LETTERS))).toEqual([
       { name: 'Ada Stone', length: 10, rarest: 0, answers: 2, missed: 1 },
       { name: 'Bo Reed', length: 8, rarest: 5, answers: 2, missed: 1 },
       { name: 'Cy Hill', length: 8, rarest: 1, answers: 2, missed: 1 },
     ]);
-    expect(countNames([answer], questions, LETTERS)[0]).toMatchObject({ name: 'Cy Hill', missed: 1 });
+    expect(countNames([answer], questions, nameReader(questions, LETTERS))[0]).toMatchObject({
+      name: 'Cy Hill',
+      missed: 1,
+    });
   });
 });
 
