@@ -14,18 +14,18 @@ import { exportTrajectories } from '../report/trajectories.js';
 import { sideBySide } from '../side-by-side.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { describeDuration, runExperiments } from './experiment.js';
-import { announceBackend, backendOption, interruptSignal } from './options.js';
+import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
 const BUDGET_SECONDS = 90;
 /** A notebook keeps little more than one core busy. */
 const NOTEBOOKS_AT_ONCE = 2;
 const EVALUATION = packagePath('runs', 'evaluation');
-const RETRAINING = packagePath('runs', 'retrain');
 const REPORTS = packagePath('reports');
 
 interface ReproduceSettings {
   retrain?: boolean;
+  maxSteps?: number;
   full?: boolean;
   fresh?: boolean;
   record?: boolean;
@@ -44,13 +44,18 @@ async function notebookReports(): Promise<{ name: string; notebook: string }[]> 
   });
 }
 
+/** Where a training keeps its checkpoints; one that is cut short has a folder of its own, lest its weights pass for others. */
+const retrainingFolder = (maxSteps?: number): string =>
+  packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
+
 /** Trains everything again, having said how long that takes. */
-async function retrain(backend: BackendReport, signal: AbortSignal): Promise<void> {
+async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: number): Promise<void> {
   const estimate = describeDuration(await estimateRetraining());
   say(
     `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
   );
-  await retrainEverything({ backend, folder: RETRAINING, signal, log: say });
+  if (maxSteps !== undefined) say(`At most ${maxSteps} steps of each stage and run now: the weights will be of no use.`);
+  await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
 }
 
 /** Has the results of every experiment computed, or takes recorded ones where there are any. */
@@ -107,7 +112,7 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
     for (const folder of [EVALUATION, EXPERIMENTS_FOLDER]) await rm(folder, { recursive: true, force: true });
   }
   try {
-    if (settings.retrain) await retrain(backend, signal);
+    if (settings.retrain) await retrain(backend, signal, settings.maxSteps);
     const budgetSeconds = isFull ? Infinity : BUDGET_SECONDS;
     await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds, signal });
     await provideExperiments(isFull, backend.name, signal);
@@ -117,7 +122,7 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
       for (const [name, experiment] of Object.entries(EXPERIMENTS)) await recordExperiment(name, experiment);
     }
     await exportReports(signal);
-    if (settings.retrain) await finishRetraining(RETRAINING);
+    if (settings.retrain) await finishRetraining(retrainingFolder(settings.maxSteps));
     return 0;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -130,11 +135,18 @@ export function reproduceCommand(): Command {
   return new Command('reproduce')
     .description('evaluate the committed weights, execute the notebooks and export the reports (npm start)')
     .option('--retrain', 'train everything again first; says beforehand how long that takes')
+    .option(
+      '--max-steps <n>',
+      'with --retrain: at most so many steps of each stage and run, to try all of it in a copy of the project',
+      parseCount,
+    )
     .option('--full', 'evaluate every run and run every experiment from the weights, however long it takes')
     .option('--fresh', 'forget earlier evaluations and experiments')
     .option('--record', 'keep the results beside the weights (implies --full)')
     .addOption(backendOption())
-    .action(async (settings: ReproduceSettings) => {
+    .action(async (settings: ReproduceSettings, command: Command) => {
+      if (settings.maxSteps !== undefined && !settings.retrain)
+        command.error('error: --max-steps shortens a training: give --retrain too');
       process.exitCode = await runReproduce(settings);
     });
 }

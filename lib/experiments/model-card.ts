@@ -122,8 +122,8 @@ conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHab
 numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
 
 /** A sentence on the adapters that are kept beside the last one; empty where there are none. */
-function keptSentence(run: PolicyRun): string {
-  const folders = keptSteps(run).map((step) => `\`${stepFolder(step)}\``);
+function keptSentence(run: PolicyRun, numSteps: number): string {
+  const folders = keptSteps(run, numSteps).map((step) => `\`${stepFolder(step)}\``);
   return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
 }
 
@@ -149,7 +149,7 @@ library_name: peft
 
 A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.start}](../${run.start}/README.md), trained with GRPO: ${grpo.steps} steps of
 ${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
-Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run)}
+Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
 
 | training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
 | --- | --- | --- |

@@ -32,6 +32,8 @@ interface RetrainOptions {
   backend: BackendReport;
   /** Where runs keep their checkpoints. */
   folder: string;
+  /** Most steps of each stage of a start and of each run: to see whether all of it works, with weights that are of no use. */
+  maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;
 }
@@ -43,6 +45,7 @@ async function retrainStart(start: StartName, options: RetrainOptions): Promise<
   await trainStart(start, await loadWorld(), {
     seed: WARM_UP_SEED,
     folder,
+    maxSteps: options.maxSteps,
     backend: options.backend.name,
     signal: options.signal,
     onStep: ({ step, loss }, total) => {

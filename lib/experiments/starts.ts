@@ -252,11 +252,18 @@ export interface TrainStartOptions {
   seed: number;
   /** Where the run's checkpoint and metrics go. */
   folder: string;
+  /** Most steps of each stage. */
+  maxSteps?: number;
   backend: BackendName;
   /** Where the finished start goes, and where `instruct` finds `base`. */
   checkpoints?: string;
   signal?: AbortSignal;
   onStep?: (report: SupervisedStep, totalSteps: number) => void;
+}
+
+/** The recipe with at most so many steps of each stage. */
+function shortened({ stages, ...rest }: Recipe, maxSteps = Infinity): Recipe {
+  return { ...rest, stages: stages.map((stage) => ({ ...stage, steps: Math.min(maxSteps, stage.steps) })) };
 }
 
 /** Trains a start and writes it in half precision into the checkpoints' folder. */
@@ -270,7 +277,8 @@ export async function trainStart(start: StartName, world: World, options: TrainS
     tokenizer: model.tokenizer,
   };
   const worker = startGradientWorker(model.config, options.backend);
-  const run = { ...RECIPES[start], seed: options.seed, folder: options.folder, checkpointEvery: 50 };
+  const recipe = shortened(RECIPES[start], options.maxSteps);
+  const run = { ...recipe, seed: options.seed, folder: options.folder, checkpointEvery: 50 };
   try {
     const weights = await runWarmUp(model, data, run, {
       worker,
@@ -279,7 +287,7 @@ export async function trainStart(start: StartName, world: World, options: TrainS
     });
     await saveModel(join(checkpoints, start), { ...model, weights }, { storage: 'F16' });
     disposeWeights(weights);
-    await writeStartCard(start, world, { seed: options.seed, recipe: RECIPES[start], checkpoints });
+    await writeStartCard(start, world, { seed: options.seed, recipe, checkpoints });
   } finally {
     worker.stop();
   }

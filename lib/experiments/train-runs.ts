@@ -20,6 +20,8 @@ export interface TrainRunsOptions {
   backend: BackendName;
   /** Where runs keep their checkpoints, a folder each. */
   folder: string;
+  /** Most GRPO steps of a run. */
+  maxSteps?: number;
   signal: AbortSignal;
   /** What the processes say, a line at a time. */
   log: (line: string) => void;
@@ -28,10 +30,10 @@ export interface TrainRunsOptions {
 }
 
 /** GRPO steps of a run. */
-export function stepsOf({ method, start, seed, lambdas }: PolicyRun): number {
+export function stepsOf({ method, start, seed, lambdas }: PolicyRun, maxSteps = Infinity): number {
   if (method !== 'search-r1' && method !== 'parallelsearch')
     throw new Error(`Expected a method that is trained, but got ${method}.`);
-  return trainingPreset(method, start, seed, lambdas).grpo.steps;
+  return Math.min(maxSteps, trainingPreset(method, start, seed, lambdas).grpo.steps);
 }
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
@@ -70,8 +72,8 @@ export async function estimateTraining(
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
  */
 export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
-  const { folder, onProgress } = options;
-  const [before, total] = [await countSteps(runs, folder), sum(runs.map(stepsOf))];
+  const { folder, maxSteps, onProgress } = options;
+  const [before, total] = [await countSteps(runs, folder), sum(runs.map((run) => stepsOf(run, maxSteps)))];
   const report = async (): Promise<void> =>
     onProgress?.(((await countSteps(runs, folder)) - before) / Math.max(1, total - before));
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
@@ -89,31 +91,35 @@ async function countSteps(runs: readonly PolicyRun[], folder: string): Promise<n
 }
 
 /** Whether a run's folder holds all adapters that it is to make. */
-const isTrained = (run: PolicyRun, folder: string): boolean =>
-  ['adapter', ...keptSteps(run).map(keptAdapter)].every((name) =>
+const isTrained = (run: PolicyRun, folder: string, maxSteps?: number): boolean =>
+  ['adapter', ...keptSteps(run, maxSteps).map(keptAdapter)].every((name) =>
     existsSync(join(folder, name, 'adapter_config.json')),
   );
 
 async function trainRun(run: PolicyRun, options: TrainRunsOptions): Promise<void> {
   const name = runName(run);
   const folder = join(options.folder, name);
-  if (!isTrained(run, folder)) {
+  if (!isTrained(run, folder, options.maxSteps)) {
     options.log(`${name}: training`);
     await trainInProcess(run, folder, options);
   }
-  await publishRun(run, folder);
+  await publishRun(run, folder, { maxSteps: options.maxSteps });
   options.log(`${name}: finished`);
 }
 
 /** Puts the adapters of a finished run, its metrics and its card into `root` in place of those that are there. */
-export async function publishRun(run: PolicyRun, folder: string, root = CHECKPOINTS): Promise<void> {
+export async function publishRun(
+  run: PolicyRun,
+  folder: string,
+  { root = CHECKPOINTS, maxSteps }: { root?: string; maxSteps?: number } = {},
+): Promise<void> {
   const target = adapterFolder(run, root);
   const aside = `${target}.partial`;
   await mkdir(aside, { recursive: true });
   for (const file of ['adapter_model.safetensors', 'adapter_config.json', TRAIN_CONFIG_FILE])
     await copyFile(join(folder, 'adapter', file), join(aside, file));
   await copyFile(join(folder, 'metrics.jsonl'), join(aside, 'metrics.jsonl'));
-  for (const step of keptSteps(run))
+  for (const step of keptSteps(run, maxSteps))
     await copyKeptAdapter(join(folder, keptAdapter(step)), join(aside, stepFolder(step)));
   await writeAdapterCard(run, aside);
   await rm(target, { recursive: true, force: true });
@@ -131,11 +137,12 @@ async function copyKeptAdapter(from: string, to: string): Promise<void> {
 }
 
 /** The command line that trains a run. */
-export function trainArguments(run: PolicyRun, folder: string): string[] {
+export function trainArguments(run: PolicyRun, folder: string, maxSteps?: number): string[] {
   const { method, start, seed, lambdas } = run;
   const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
   if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
-  const kept = keptSteps(run);
+  if (maxSteps !== undefined) args.push('--steps', String(stepsOf(run, maxSteps)));
+  const kept = keptSteps(run, maxSteps);
   return kept.length > 0 ? [...args, '--keep-steps', kept.join()] : args;
 }
 
@@ -144,7 +151,11 @@ function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOption
   options.signal.throwIfAborted();
   const child = spawn(
     process.execPath,
-    [packagePath('dist', 'cli.js'), ...trainArguments(run, folder), '--backend', options.backend],
+    [
+      packagePath('dist', 'cli.js'),
+      ...trainArguments(run, folder, options.maxSteps),
+      ...['--backend', options.backend],
+    ],
     {
       stdio: ['ignore', 'ignore', 'pipe'],
       // One thread each: the processes share the cores already.

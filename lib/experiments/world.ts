@@ -52,8 +52,10 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => joi
 const KEPT_STEPS = [3, 6, 10];
 
 /** Steps after which a run's adapter is kept beside its last one, so that the playground shows the course of training. */
-export const keptSteps = ({ start, seed, lambdas }: PolicyRun): readonly number[] =>
-  start === 'instruct' && seed === 1 && lambdas === undefined ? KEPT_STEPS : [];
+export const keptSteps = ({ start, seed, lambdas }: PolicyRun, maxSteps = Infinity): readonly number[] =>
+  start === 'instruct' && seed === 1 && lambdas === undefined
+    ? KEPT_STEPS.filter((step) => step <= maxSteps)
+    : [];
 
 /** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;

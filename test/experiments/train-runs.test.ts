@@ -43,7 +43,7 @@ describe('publishRun', () => {
   it('puts the kept adapters beside the last one, each with a path to the start that holds there', async () => {
     const target = adapterFolder(KEPT, root);
     mkdirSync(join(target, 'step-1'), { recursive: true });
-    await publishRun(KEPT, finishedRun(['adapter', ...[3, 6, 10].map(keptAdapter)]), root);
+    await publishRun(KEPT, finishedRun(['adapter', ...[3, 6, 10].map(keptAdapter)]), { root });
     const read = (...names: string[]): string => readFileSync(join(target, ...names), 'utf8');
     expect(readdirSync(target).sort()).toEqual([
       ...['README.md', 'adapter_config.json', 'adapter_model.safetensors', 'metrics.jsonl'],
@@ -65,13 +65,13 @@ describe('publishRun', () => {
   it('leaves the published adapters alone where one is missing', async () => {
     const target = adapterFolder(KEPT, root);
     mkdirSync(target);
-    await expect(publishRun(KEPT, finishedRun(['adapter']), root)).rejects.toThrow('adapter-step-3');
+    await expect(publishRun(KEPT, finishedRun(['adapter']), { root })).rejects.toThrow('adapter-step-3');
     expect(readdirSync(target)).toEqual([]);
   });
 
   it('publishes a run without kept steps', async () => {
     const other = { ...KEPT, seed: 2 };
-    await publishRun(other, finishedRun(['adapter']), root);
+    await publishRun(other, finishedRun(['adapter']), { root });
     const files = readdirSync(adapterFolder(other, root));
     expect(files).toHaveLength(5);
     expect(readFileSync(join(adapterFolder(other, root), 'README.md'), 'utf8')).not.toContain('step-');
