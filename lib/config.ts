@@ -115,6 +115,9 @@ export function configHash(config: object): string {
 
 export const START_NAMES = ['base', 'instruct'] as const;
 export type StartName = (typeof START_NAMES)[number];
+/** What supervision trains, one after the other, each from the one before. Reinforcement begins from the last two. */
+export const WARM_UP_NAMES = ['foundation', ...START_NAMES] as const;
+export type WarmUpName = (typeof WARM_UP_NAMES)[number];
 
 /** The methods of Table 2 that this project runs. */
 export const METHODS = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { START_NAMES, type StartName } from '../config.js';
+import { WARM_UP_NAMES, type WarmUpName } from '../config.js';
 import { trainStart } from '../experiments/starts.js';
 import { CHECKPOINTS, loadWorld } from '../experiments/world.js';
 import { startProgress, type Progress } from '../progress.js';
@@ -15,7 +15,7 @@ interface WarmUpSettings {
 }
 
 /** Trains a start; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
-export async function runWarmUpCommand(start: StartName, settings: WarmUpSettings): Promise<number> {
+export async function runWarmUpCommand(start: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   let progress: Progress | undefined;
@@ -46,12 +46,12 @@ export async function runWarmUpCommand(start: StartName, settings: WarmUpSetting
 export function warmUpCommand(): Command {
   return new Command('warm-up')
     .description('train a start by supervision; goes on where an earlier run stopped')
-    .addArgument(new Argument('<start>', 'instruct goes on from base').choices(START_NAMES))
+    .addArgument(new Argument('<start>', 'each goes on from the one before').choices(WARM_UP_NAMES))
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option('--out <folder>', 'where metrics and checkpoint go')
     .option('--checkpoints <folder>', 'where the finished start goes', CHECKPOINTS)
     .addOption(backendOption())
-    .action(async (start: StartName, settings: WarmUpSettings) => {
+    .action(async (start: WarmUpName, settings: WarmUpSettings) => {
       process.exitCode = await runWarmUpCommand(start, settings);
     });
 }

@@ -6,7 +6,7 @@ import {
   rolloutConfigOf,
   type MethodName,
   type RolloutConfig,
-  type StartName,
+  type WarmUpName,
 } from '../config.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
@@ -88,6 +88,8 @@ function trialTable(measurements: readonly Measurement[]): string {
   ].join('\n');
 }
 
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
 /** The recipe's stages, with the share of each kind of row in percent. */
 function stageTable({ stages }: CardOptions['recipe']): string {
   const kinds = Object.keys(stages[0].options.mix) as (keyof (typeof stages)[0]['options']['mix'])[];
@@ -97,18 +99,22 @@ function stageTable({ stages }: CardOptions['recipe']): string {
       String(steps),
       `${learningRate} to ${finalLearningRate}`,
       String(options.rowsPerStep),
-      ...kinds.map((kind) => `${Math.round(100 * options.mix[kind])} %`),
+      ...kinds.map((kind) => percent(options.mix[kind])),
+      percent(options.unusualShare ?? 0),
     ]),
   );
-  const head = ['stage', 'steps', 'learning rate', 'rows a step', ...kinds];
+  const head = ['stage', 'steps', 'learning rate', 'rows a step', ...kinds, 'unusual names'];
   return [row(head), row(head.map(() => '---')), ...lines].join('\n');
 }
 
-const INTRODUCTIONS: Record<StartName, string> = {
-  base:
+const INTRODUCTIONS: Record<WarmUpName, string> = {
+  foundation:
     'A small language model that has read passages and practised, under a prompt of its own ("Practice."), to copy names, to read ' +
     'facts, to compare and to go through whole transcripts. Of transcripts under the prompts that reinforcement learning uses it has ' +
     'seen little, and as often as not those prompts were followed by plain text.',
+  base:
+    'The foundation, trained on with names of all kinds to copy: its own practice left it at a loss with held-out names that ' +
+    'hold tokens which training text always merges with others, that begin alike, or that look like a part of the question.',
   instruct:
     'The base start, trained on with demonstrations under the prompts that reinforcement learning uses: all of them one by one under ' +
     'Search-R1’s prompt, and a fifth of the parallelizable ones decomposed under the parallel prompt.',
@@ -119,7 +125,8 @@ with words of all passages; *read*, passages and their facts one by one; *copy*,
 conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHabit* and
 *parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
 *ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
-numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
+numbers. *Unusual names* is the share of those names, and of the words to copy, that are made of any tokens of the vocabulary, of words of
+questions and of marks, or that begin alike. No question of the dev or test split and no entity of theirs occurs in any row.`;
 
 /** A sentence on the adapters that are kept beside the last one; empty where there are none. */
 function keptSentence(run: PolicyRun, numSteps: number): string {
@@ -161,7 +168,7 @@ Results on the test questions are in the reports. Made for experiments in a smal
 }
 
 /** Measures a start on the dev split and writes its `README.md`. */
-export async function writeStartCard(start: StartName, world: World, options: CardOptions): Promise<void> {
+export async function writeStartCard(start: WarmUpName, world: World, options: CardOptions): Promise<void> {
   const folder = startFolder(start, options.checkpoints);
   const model = await loadModel(folder);
   const policy = new LocalPolicy(start, model.weights, model.config, model.tokenizer);

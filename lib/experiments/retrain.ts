@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { METHODS, START_NAMES, type StartName } from '../config.js';
+import { METHODS, WARM_UP_NAMES, type WarmUpName } from '../config.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder.js';
 import { lambdaRuns } from './lambda-ablation.js';
@@ -21,7 +21,7 @@ export function trainedRuns(): PolicyRun[] {
 
 /** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
 export async function estimateRetraining(): Promise<number> {
-  const starts = START_NAMES.map((start) =>
+  const starts = WARM_UP_NAMES.map((start) =>
     recordedSeconds(join(startFolder(start), 'metrics.jsonl'), ['seconds']),
   );
   const ofStarts = (await Promise.all(starts)).reduce((a, b) => a + b, 0);
@@ -38,7 +38,7 @@ interface RetrainOptions {
   log: (line: string) => void;
 }
 
-async function retrainStart(start: StartName, options: RetrainOptions): Promise<void> {
+async function retrainStart(start: WarmUpName, options: RetrainOptions): Promise<void> {
   const folder = join(options.folder, `warm-up-${start}`);
   const done = join(folder, 'finished');
   if (existsSync(done)) return options.log(`${start}: finished before`);
@@ -66,7 +66,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     await retrainEncoder(await loadWorld());
     await mkdir(join(options.folder, 'encoder-finished'), { recursive: true });
   }
-  for (const start of START_NAMES) await retrainStart(start, options);
+  for (const start of WARM_UP_NAMES) await retrainStart(start, options);
   await trainRuns(trainedRuns(), { ...options, backend: options.backend.name });
 }
 

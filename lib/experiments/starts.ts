@@ -1,10 +1,11 @@
 /**
- * The two starting points of the embedded scale. `base` learns to copy, to read and to compare under the drill prompt, which
- * reinforcement never uses, and sees a little raw transcript text; `instruct` goes on from it with demonstrations under the
- * prompts that reinforcement uses, most of them sequential even where parallel was possible.
+ * The two starting points of the embedded scale, and the foundation that they share. The foundation learns to copy, to read and
+ * to compare under the drill prompt, which reinforcement never uses, and sees a little raw transcript text; `base` goes on from
+ * it with names of all kinds to copy; `instruct` goes on from `base` with demonstrations under the prompts that reinforcement
+ * uses, most of them sequential even where parallel was possible.
  */
 import { join } from 'node:path';
-import type { StartName } from '../config.js';
+import { WARM_UP_NAMES, type WarmUpName } from '../config.js';
 import type { ModelConfig } from '../policy/model-config.js';
 import { loadModel, saveModel, type Model } from '../policy/model-folder.js';
 import { disposeWeights, randomWeights } from '../policy/weights.js';
@@ -69,9 +70,12 @@ const TRANSCRIPTS: WarmUpOptions = {
   },
 };
 
-/** What each start is trained on, and for how long. */
-export const RECIPES: Record<StartName, Recipe> = {
-  base: {
+/** Share of unusual names, once the copying of plain ones is learnt. */
+const UNUSUAL_SHARE = 0.5;
+
+/** What each is trained on, and for how long. */
+export const RECIPES: Record<WarmUpName, Recipe> = {
+  foundation: {
     supervised: SUPERVISED,
     stages: [
       {
@@ -163,6 +167,36 @@ export const RECIPES: Record<StartName, Recipe> = {
       },
     ],
   },
+  base: {
+    supervised: SUPERVISED,
+    stages: [
+      {
+        // Copying of names of all kinds, with the same habits as before.
+        steps: 1000,
+        learningRate: 1.5e-3,
+        finalLearningRate: 5e-5,
+        warmupSteps: 30,
+        options: {
+          ...TRANSCRIPTS,
+          unusualShare: UNUSUAL_SHARE,
+          mix: {
+            ...EMPTY_MIX,
+            passages: 0.04,
+            repeat: 0.06,
+            words: 0.08,
+            read: 0.14,
+            copy: 0.26,
+            verdict: 0.1,
+            practice: 0.27,
+            sequentialHabit: 0.1,
+            parallelHabit: 0.04,
+            direct: 0.01,
+            ramble: 0.04,
+          },
+        },
+      },
+    ],
+  },
   instruct: {
     supervised: SUPERVISED,
     stages: [
@@ -175,6 +209,7 @@ export const RECIPES: Record<StartName, Recipe> = {
         options: {
           ...COMMON,
           rowsPerStep: 24,
+          unusualShare: UNUSUAL_SHARE,
           parallelShare: 0.2,
           contextWeight: 0,
           recapWeight: 3,
@@ -200,6 +235,7 @@ export const RECIPES: Record<StartName, Recipe> = {
         options: {
           ...COMMON,
           rowsPerStep: 24,
+          unusualShare: UNUSUAL_SHARE,
           parallelShare: 0.2,
           contextWeight: 0,
           recapWeight: 3,
@@ -219,14 +255,15 @@ export const RECIPES: Record<StartName, Recipe> = {
   },
 };
 
-/** A fresh model with a tokenizer trained on the training text, or the base start to go on from. */
+/** A fresh model with a tokenizer trained on the training text, or the model to go on from. */
 async function modelToTrain(
-  start: StartName,
+  name: WarmUpName,
   world: World,
   seed: number,
   checkpoints: string,
 ): Promise<Model> {
-  if (start === 'instruct') return loadModel(startFolder('base', checkpoints));
+  const place = WARM_UP_NAMES.indexOf(name);
+  if (place > 0) return loadModel(startFolder(WARM_UP_NAMES[place - 1], checkpoints));
   const questions = world.questions.filter(({ split }) => split === 'train');
   const tokenizerJson = trainBpe(
     tokenizerLines(trainingPassages(world.passages, world.questions), questions),
@@ -255,7 +292,7 @@ export interface TrainStartOptions {
   /** Most steps of each stage. */
   maxSteps?: number;
   backend: BackendName;
-  /** Where the finished start goes, and where `instruct` finds `base`. */
+  /** Where the finished weights go, and where those to go on from are. */
   checkpoints?: string;
   signal?: AbortSignal;
   onStep?: (report: SupervisedStep, totalSteps: number) => void;
@@ -266,8 +303,8 @@ function shortened({ stages, ...rest }: Recipe, maxSteps = Infinity): Recipe {
   return { ...rest, stages: stages.map((stage) => ({ ...stage, steps: Math.min(maxSteps, stage.steps) })) };
 }
 
-/** Trains a start and writes it in half precision into the checkpoints' folder. */
-export async function trainStart(start: StartName, world: World, options: TrainStartOptions): Promise<void> {
+/** Trains a start, or the foundation, and writes it in half precision into the checkpoints' folder. */
+export async function trainStart(start: WarmUpName, world: World, options: TrainStartOptions): Promise<void> {
   const checkpoints = options.checkpoints ?? CHECKPOINTS;
   const model = await modelToTrain(start, world, options.seed, checkpoints);
   const data = {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { METHODS, type Lambdas, type MethodName, type StartName } from '../config.js';
+import { METHODS, type Lambdas, type MethodName, type StartName, type WarmUpName } from '../config.js';
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
 import { packagePath } from '../paths.js';
@@ -28,7 +28,7 @@ export async function loadWorld({ folder = MINI_WIKI, titleWeight = 5 } = {}): P
   return { passages, questions, retriever: createBm25Retriever(passages, { titleWeight }) };
 }
 
-export const startFolder = (start: StartName, root = CHECKPOINTS): string => join(root, start);
+export const startFolder = (start: WarmUpName, root = CHECKPOINTS): string => join(root, start);
 
 /** Who answers: a method from a start, with a seed. */
 export interface PolicyRun {

@@ -5,6 +5,7 @@ interface HuggingFaceTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
   token_to_id(token: string): number | undefined;
+  get_vocab(): Map<string, number>;
 }
 const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
   Tokenizer: new (tokenizerJson: object, tokenizerConfig: object) => HuggingFaceTokenizer;
@@ -16,6 +17,8 @@ export interface Tokenizer {
   decode(tokenIds: readonly number[]): string;
   /** The id of a whole token, undefined when the vocabulary has none. */
   tokenId(token: string): number | undefined;
+  /** Ids are below it. */
+  vocabSize: number;
 }
 
 /**
@@ -34,5 +37,6 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     encode: (text) => (text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
     tokenId: (token) => tokenizer.token_to_id(token),
+    vocabSize: tokenizer.get_vocab().size,
   };
 }

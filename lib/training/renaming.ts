@@ -5,121 +5,7 @@
 import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
 import type { Random } from '../random.js';
 import { verdictOf } from './demonstrations.js';
-
-const ONSETS = [
-  'B',
-  'Br',
-  'C',
-  'Ch',
-  'D',
-  'F',
-  'G',
-  'Gr',
-  'H',
-  'J',
-  'K',
-  'L',
-  'M',
-  'N',
-  'P',
-  'R',
-  'S',
-  'St',
-  'T',
-  'Tr',
-  'V',
-  'W',
-  'Z',
-  'Al',
-  'El',
-  'O',
-  'A',
-  'I',
-  'U',
-  'Y',
-  'Sh',
-  'Th',
-  'Qu',
-];
-const NUCLEI = [
-  'a',
-  'e',
-  'i',
-  'o',
-  'u',
-  'ai',
-  'ea',
-  'ou',
-  'ie',
-  'an',
-  'en',
-  'in',
-  'on',
-  'ar',
-  'er',
-  'or',
-  'al',
-  'el',
-];
-const MIDDLES = [
-  'l',
-  'n',
-  'r',
-  's',
-  't',
-  'm',
-  'd',
-  'b',
-  'k',
-  'v',
-  'g',
-  'll',
-  'nn',
-  'rd',
-  'st',
-  'nd',
-  'th',
-  'z',
-  'p',
-  'ck',
-];
-const ENDINGS = [
-  '',
-  'a',
-  'o',
-  'n',
-  's',
-  'er',
-  'y',
-  'ton',
-  'ez',
-  'son',
-  'ia',
-  'us',
-  'ey',
-  'ard',
-  'in',
-  'land',
-  'ski',
-  'i',
-  'e',
-  'um',
-];
-
-function inventedWord(random: Random): string {
-  let word = random.choice(ONSETS) + random.choice(NUCLEI);
-  const syllables = random.integer(2);
-  for (let i = 0; i < syllables; i++) word += random.choice(MIDDLES) + random.choice(NUCLEI);
-  return word + random.choice(MIDDLES) + random.choice(ENDINGS);
-}
-
-/** One to four words, each invented or taken from a real name. */
-export function inventedName(words: readonly string[], random: Random): string {
-  const count = 1 + [0, 0, 1, 1, 1, 1, 2, 2, 3][random.integer(9)];
-  return Array.from({ length: count }, () =>
-    random.uniform() < 0.5 ? inventedWord(random) : random.choice(words),
-  ).join(' ');
-}
+import type { NameMaker } from './names.js';
 
 /** A number of the same kind: a year for a year, else one with as many digits. */
 export function inventedNumber(text: string, random: Random): string {
@@ -159,13 +45,13 @@ const RENAMED_ANSWER_SHARE = 0.6;
 function renameNamedAnswers(
   graph: readonly SubQuestion[],
   names: Map<string, string>,
-  words: readonly string[],
+  maker: NameMaker,
   random: Random,
 ): void {
   for (const { answers } of graph) {
     const isName = answers.length === 1 && /^\p{Lu}/u.test(answers[0]) && !/\d/.test(answers[0]);
     if (!isName || names.has(answers[0]) || random.uniform() >= RENAMED_ANSWER_SHARE) continue;
-    names.set(answers[0], inventedName(words, random));
+    names.set(answers[0], maker.name(random));
   }
 }
 
@@ -181,24 +67,17 @@ function renamedAnswers(
 
 /**
  * The question about invented entities, and the function that renames passages to match.
- * @param words capitalised words of real names, to mix with invented ones
  */
 export function renameQuestion(
   question: Question,
-  words: readonly string[],
+  maker: NameMaker,
   random: Random,
 ): { question: Question; renamePassage: (passage: Passage) => Passage } {
   const original = question.metadata.graph ?? [];
-  const names = new Map<string, string>();
-  const used = new Set<string>();
-  for (const { entity } of original) {
-    let fresh = inventedName(words, random);
-    while (used.has(fresh)) fresh = inventedName(words, random);
-    used.add(fresh);
-    names.set(entity, fresh);
-  }
+  const fresh = maker.names(original.length, random);
+  const names = new Map(original.map(({ entity }, i) => [entity, fresh[i]]));
   renameNumbers(original, names, random);
-  renameNamedAnswers(original, names, words, random);
+  renameNamedAnswers(original, names, maker, random);
   const rename = replacer(names);
   const graph = original.map((node) => ({
     ...node,

@@ -73,7 +73,8 @@ export async function runWarmUp(
   }
   const metricsFile = join(run.folder, 'metrics.jsonl');
   await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
-  const draw = createWarmUpSampler(data, createRandom(run.seed).fork('warm-up'));
+  const random = createRandom(run.seed).fork('warm-up');
+  const draw = createWarmUpSampler(data, random, model.config.maxPositionEmbeddings);
   const weights = await trainSupervised(
     checkpoint?.trainable ?? model.weights,
     model.config,

@@ -7,6 +7,7 @@ import type { Tokenizer } from '../text/tokenizer.js';
 import { AdamW } from './adamw.js';
 import type { Piece } from './demonstrations.js';
 import type { GradientWorker } from './gradient-worker.js';
+import { TOKEN_BREAK } from './names.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
 import { batchLogProbs, groupByLength, packSequences, type Sequence } from './sequences.js';
 
@@ -15,7 +16,7 @@ export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Se
   const tokenIds: number[] = [];
   const lossMask: number[] = [];
   for (const { text, weight } of pieces) {
-    const ids = tokenizer.encode(text);
+    const ids = text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
     for (const id of ids) {
       tokenIds.push(id);
       lossMask.push(weight);

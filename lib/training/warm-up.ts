@@ -17,7 +17,8 @@ import {
   type Lookup,
   type Piece,
 } from './demonstrations.js';
-import { inventedName, renameQuestion } from './renaming.js';
+import { createNameMaker, nameParts, type NameMaker } from './names.js';
+import { renameQuestion } from './renaming.js';
 import type { Sequence } from './sequences.js';
 import { encodePieces } from './supervised.js';
 
@@ -72,6 +73,8 @@ export interface WarmUpOptions {
   recapWeight: number;
   /** Share of drill rows with invented names and numbers. */
   renamedShare: number;
+  /** Share of the invented names, and of the words to copy, that are unusual; none by default. */
+  unusualShare?: number;
   /** Share of the parallelizable questions shown decomposed under the parallel prompt. */
   parallelShare: number;
 }
@@ -178,8 +181,7 @@ function factPassages(questions: readonly Question[], passages: readonly Passage
 interface WarmUpSource extends WarmUpData {
   factPassages: FactPassage[];
   groups: ReturnType<typeof groupQuestions>;
-  /** Capitalised words of training names, to be mixed with invented ones. */
-  nameWords: string[];
+  names: NameMaker;
   /** All words of the passages. */
   words: string[];
 }
@@ -216,7 +218,7 @@ function practiceExercise(
   const original = drawQuestion(random, from);
   const topK = random.choice(options.topKs);
   if (random.uniform() >= options.renamedShare) return { question: original, lookup: lookupOf(source, topK) };
-  const { question, renamePassage } = renameQuestion(original, source.nameWords, random);
+  const { question, renamePassage } = renameQuestion(original, source.names, random);
   const queries = original.metadata.graph!.map((node) => node.query);
   const queryOf = new Map(question.metadata.graph!.map((node, i) => [node.query, queries[i]]));
   return { question, lookup: lookupOf(source, topK, renamePassage, queryOf) };
@@ -243,7 +245,7 @@ function readingExercise(
     split: 'train',
     metadata: { graph: facts },
   };
-  const { question, renamePassage } = renameQuestion(asked, source.nameWords, random);
+  const { question, renamePassage } = renameQuestion(asked, source.names, random);
   return { facts: question.metadata.graph!, passages: passages.map(renamePassage) };
 }
 
@@ -277,8 +279,8 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
     });
   return {
     passages: (r) => [{ text: `${r.choice(passages).contents}\n`, weight: 1 }],
-    repeat: (r) => saidTwice(3 + r.integer(6), () => inventedName(source.nameWords, r)),
-    words: (r) => saidTwice(8 + r.integer(25), () => r.choice(source.words)),
+    repeat: (r) => saidTwice(3 + r.integer(6), () => source.names.name(r)),
+    words: (r) => saidTwice(8 + r.integer(25), () => source.names.word(source.words, r)),
     read: (r) => {
       const { facts, passages } = readingExercise(source, options, r);
       return readDrill(facts, passages, { contextWeight, recapWeight });
@@ -318,27 +320,34 @@ function rowMakers(source: WarmUpSource, options: WarmUpOptions): Record<Kind, (
   };
 }
 
-/** A function that draws the rows of a step; the same step of the same seed gives the same rows. */
+const MOST_TRIES = 20;
+
+/**
+ * A function that draws the rows of a step; the same step of the same seed gives the same rows.
+ * @param maxTokens rows that are longer are drawn again
+ */
 export function createWarmUpSampler(
   data: WarmUpData,
   random: Random,
+  maxTokens: number,
 ): (step: number, options: WarmUpOptions) => Sequence[] {
-  const entities = data.questions.flatMap((q) => (q.metadata.graph ?? []).map((node) => node.entity));
-  const nameWords = [...new Set(entities.flatMap((name) => name.split(' ')))].filter((word) =>
-    /^[A-Z]/.test(word),
-  );
+  const parts = nameParts(data.questions, data.passages, data.tokenizer);
   const source = {
     ...data,
     factPassages: factPassages(data.questions, data.retriever.passages),
     groups: groupQuestions(data.questions),
-    nameWords,
     words: [...new Set(data.passages.flatMap(({ contents }) => contents.match(/\p{L}+/gu) ?? []))],
   };
   return (step, options) => {
     const stepRandom = random.fork(`step ${step}`);
-    const makers = rowMakers(source, options);
-    return Array.from({ length: options.rowsPerStep }, () =>
-      encodePieces(makers[drawKind(options.mix, stepRandom)](stepRandom), data.tokenizer),
-    );
+    const names = createNameMaker(parts, options.unusualShare ?? 0);
+    const makers = rowMakers({ ...source, names }, options);
+    const drawRow = (triesLeft = MOST_TRIES): Sequence => {
+      const row = encodePieces(makers[drawKind(options.mix, stepRandom)](stepRandom), data.tokenizer);
+      if (row.tokenIds.length <= maxTokens) return row;
+      if (triesLeft > 0) return drawRow(triesLeft - 1);
+      throw new Error(`Expected rows of at most ${maxTokens} tokens, but got one of ${row.tokenIds.length}.`);
+    };
+    return Array.from({ length: options.rowsPerStep }, () => drawRow());
   };
 }

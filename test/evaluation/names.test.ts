@@ -16,6 +16,7 @@ const LETTERS: Tokenizer = {
   encode: (text) => Array.from(text, (letter) => letter.codePointAt(0)!),
   decode: (ids) => String.fromCodePoint(...ids),
   tokenId: (token) => token.codePointAt(0),
+  vocabSize: 0x110000,
 };
 
 describe('NAME_GROUPS', () => {

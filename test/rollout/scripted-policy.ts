@@ -7,6 +7,7 @@ export const CHARACTERS: Tokenizer = {
   encode: (text) => Array.from(text, (c) => c.codePointAt(0)!),
   decode: (ids) => String.fromCodePoint(...ids),
   tokenId: (token) => (Array.from(token).length === 1 ? token.codePointAt(0) : undefined),
+  vocabSize: 0x110000,
 };
 
 export interface ScriptedPolicy extends Policy {

@@ -3,6 +3,7 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { checkFormat } from '../../lib/text/tags.js';
+import { TOKEN_BREAK } from '../../lib/training/names.js';
 import type { Sequence } from '../../lib/training/sequences.js';
 import { TAG_TOKENS, tokenizerLines } from '../../lib/training/tokenizer-text.js';
 import {
@@ -32,7 +33,7 @@ const optionsOf = (mix: Partial<WarmUpMix>, more: Partial<WarmUpOptions> = {}): 
   ...more,
 });
 const draw = (options: WarmUpOptions, { seed = 1, step = 0 } = {}): Sequence[] =>
-  createWarmUpSampler(data, createRandom(seed))(step, options);
+  createWarmUpSampler(data, createRandom(seed), 512)(step, options);
 const textOf = (row: Sequence): string => TOKENIZER.decode(row.tokenIds);
 const isDecomposed = (row: Sequence): boolean => /<search>[^<]*##/.test(textOf(row));
 
@@ -42,7 +43,7 @@ const EVERYTHING = Object.fromEntries(
 
 describe('createWarmUpSampler', () => {
   it('gives the same rows for the same seed and step, in whatever order steps are drawn', () => {
-    const sampler = createWarmUpSampler(data, createRandom(1));
+    const sampler = createWarmUpSampler(data, createRandom(1), 512);
     const options = optionsOf(EVERYTHING);
     const third = sampler(3, options);
     expect(sampler(0, options)).toEqual(draw(options));
@@ -106,6 +107,26 @@ describe('createWarmUpSampler', () => {
       const values = [...facts.matchAll(/= ([^.]+)\./g)].map(([, value]) => value);
       expect(values.length).toBeGreaterThan(0);
       for (const value of values) expect(passages).toContain(value);
+    }
+  });
+
+  it('draws rows anew that are longer than the model reads, and says so where all are', () => {
+    const sampler = (maxTokens: number) => createWarmUpSampler(data, createRandom(1), maxTokens);
+    const lengths = (maxTokens: number): number[] =>
+      sampler(maxTokens)(0, optionsOf(EVERYTHING)).map(({ tokenIds }) => tokenIds.length);
+    expect(Math.max(...lengths(512))).toBeGreaterThan(150);
+    expect(Math.max(...lengths(150))).toBeLessThanOrEqual(150);
+    expect(() => lengths(3)).toThrow('Expected rows of at most 3 tokens, but got one of');
+  });
+
+  it('has unusual names in the wanted share of practice, the same in question, search and passage', () => {
+    const rows = draw(optionsOf({ copy: 1 }, { renamedShare: 1, unusualShare: 1 }));
+    for (const text of rows.map(textOf)) {
+      const [question, search] = [/Question: (.*)\n/, /<search> (.*) <\/search>/].map(
+        (p) => p.exec(text)![1],
+      );
+      for (const name of search.split(' ## ')) expect(question).toContain(name);
+      expect(text).not.toContain(TOKEN_BREAK);
     }
   });
 
