@@ -171,7 +171,7 @@ export const RECIPES: Record<WarmUpName, Recipe> = {
     supervised: SUPERVISED,
     stages: [
       {
-        // Copying of names of all kinds, with the same habits as before.
+        // Copying of names of all kinds.
         steps: 1000,
         learningRate: 1.5e-3,
         finalLearningRate: 5e-5,
@@ -192,6 +192,31 @@ export const RECIPES: Record<WarmUpName, Recipe> = {
             parallelHabit: 0.04,
             direct: 0.01,
             ramble: 0.04,
+          },
+        },
+      },
+      {
+        // The habits of before: so much practice with the drill prompt has made decomposing likelier under the others.
+        steps: 200,
+        learningRate: 4e-4,
+        finalLearningRate: 2e-5,
+        warmupSteps: 0,
+        options: {
+          ...TRANSCRIPTS,
+          unusualShare: UNUSUAL_SHARE,
+          parallelShare: 0.15,
+          mix: {
+            ...EMPTY_MIX,
+            passages: 0.04,
+            words: 0.04,
+            read: 0.08,
+            copy: 0.12,
+            verdict: 0.06,
+            practice: 0.26,
+            sequentialHabit: 0.22,
+            parallelHabit: 0.12,
+            direct: 0.01,
+            ramble: 0.05,
           },
         },
       },
