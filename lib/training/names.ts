@@ -116,7 +116,8 @@ function inventedWord(random: Random): string {
 
 /**
  * Stands between two tokens that the tokenizer would have merged, and is nothing itself. Many tokens stand in no training text,
- * since they are always merged with their neighbours there; a held-out name may hold them.
+ * since they are always merged with their neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
+ * them by merging at random; here a name keeps its tokens throughout a row, so that they can be copied.
  */
 export const TOKEN_BREAK = '\u2060';
 
