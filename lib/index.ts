@@ -148,6 +148,7 @@ export {
   type LambdaAblation,
 } from './report/lambda-ablation.js';
 export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './report/lambda-charts.js';
+export { lambdaSpeedTable } from './report/lambda-speed.js';
 export {
   distributionChart,
   gainTable,

@@ -24,6 +24,7 @@ import {
 } from '../evaluation/table.js';
 import type { ReportResults } from './display.js';
 import { tableOf, type Table } from './frame.js';
+import { lambdaSpeedRows } from './lambda-speed.js';
 import { LAMBDA_METRICS, PARALLEL, type LambdaMetric } from './lambda-charts.js';
 import {
   benchmarkTitle,
@@ -72,7 +73,8 @@ export function loadLambdaAblation(
   });
   figures.rows = figures.rows.map(withPaper);
   figures.provenance.headlines = headlines(figures);
-  const rows = [...figures.rows, ...trainingRows(curves, DYNAMICS)].map(withLambdas);
+  const training = [...trainingRows(curves, DYNAMICS), ...lambdaSpeedRows({ curves, settings })];
+  const rows = [...figures.rows, ...training].map(withLambdas);
   const contrasts = figures.contrasts.map(withLambdas);
   const summary = `${questions.length.toLocaleString('en')} answers after training with ${settings.length} settings of the two weights.`;
   const tidy = { rows, contrasts, provenance: figures.provenance };
