@@ -54,7 +54,8 @@ async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: n
   say(
     `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
   );
-  if (maxSteps !== undefined) say(`At most ${maxSteps} steps of each stage and run now: the weights will be of no use.`);
+  if (maxSteps !== undefined)
+    say(`At most ${maxSteps} steps of each stage and run now: the weights will be of no use.`);
   await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
 }
 
