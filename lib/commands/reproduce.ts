@@ -50,9 +50,11 @@ const retrainingFolder = (maxSteps?: number): string =>
 
 /** Trains everything again, having said how long that takes. */
 async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: number): Promise<void> {
-  const estimate = describeDuration(await estimateRetraining());
+  const seconds = await estimateRetraining();
   say(
-    `Training everything again took ${estimate} on the native backend with 2 cores; wasm takes several times as long.`,
+    seconds > 0
+      ? `Training everything again took ${describeDuration(seconds)} on the native backend with 2 cores; wasm takes several times as long.`
+      : 'How long this takes is not known: data/checkpoints holds no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
     say(`At most ${maxSteps} steps of each stage and run now: the weights will be of no use.`);

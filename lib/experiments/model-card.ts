@@ -119,7 +119,8 @@ with words of all passages; *read*, passages and their facts one by one; *copy*,
 conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHabit* and
 *parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
 *ramble*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
-numbers. No question of the dev or test split and no entity of theirs occurs in any row.`;
+numbers. No row holds a question of the dev or test split, or
+a passage about an entity of theirs; passages about others mention some of them.`;
 
 /** A sentence on the adapters that are kept beside the last one; empty where there are none. */
 function keptSentence(run: PolicyRun, numSteps: number): string {
