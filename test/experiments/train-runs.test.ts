@@ -19,6 +19,14 @@ describe('trainArguments', () => {
   });
 });
 
+describe('trainArguments of a training that is cut short', () => {
+  it('ask for fewer steps, and keep only those that there are', () => {
+    expect(trainArguments(KEPT, 'out', 6).slice(-4)).toEqual(['--steps', '6', '--keep-steps', '3,6']);
+    expect(trainArguments(KEPT, 'out', 1).slice(-2)).toEqual(['--steps', '1']);
+    expect(trainArguments(KEPT, 'out', 10_000)).toContain('30');
+  });
+});
+
 describe('publishRun', () => {
   let root: string;
   beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'publish-'))));
