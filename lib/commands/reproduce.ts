@@ -57,7 +57,10 @@ async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: n
       : 'How long this takes is not known: data/checkpoints holds no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
-    say(`At most ${maxSteps} steps of each stage and run now: the weights will be of no use.`);
+    say(
+      `At most ${maxSteps} steps of each stage and run now: the weights will be of no use, and take the place of those in ` +
+        'data/checkpoints (git restore data/checkpoints brings them back).',
+    );
   await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
 }
 
@@ -140,7 +143,7 @@ export function reproduceCommand(): Command {
     .option('--retrain', 'train everything again first; says beforehand how long that takes')
     .option(
       '--max-steps <n>',
-      'with --retrain: at most so many steps of each stage and run, to try all of it in a copy of the project',
+      'with --retrain: at most so many steps of each stage and run, to try all of it; replaces data/checkpoints, so do it in a copy of the project',
       parseCount,
     )
     .option('--full', 'evaluate every run and run every experiment from the weights, however long it takes')

@@ -1,4 +1,4 @@
-/** Trains everything again: the encoder, both starts, then every run of the main comparison and of the ablation, two at a time. */
+/** Trains everything again: the encoder, the starts, then every run of the main comparison and of the ablation, two at a time. */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
