@@ -30,8 +30,14 @@ export function lambdaGrid(paper: PaperTables = loadPaperTables()): Lambdas[] {
 /** Neither reward: right answers and the format alone, under ParallelSearch's prompt. What the two do shows beside it. */
 export const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
 
-/** Every setting that is trained here: those of Table 4, and one that the paper does not have. */
-export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
+/** One reward alone, at a hundredth of a right answer: they show whether the size of a weight matters. */
+export const FAINT: readonly Lambdas[] = [
+  { lambdaD: 0, lambdaS: 0.01 },
+  { lambdaD: 0.01, lambdaS: 0 },
+];
+
+/** Every setting that is trained here: those of Table 4, and three that the paper does not have. */
+export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...FAINT];
 
 /** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
 export const lambdaMethod = ({ lambdaD, lambdaS }: Lambdas): string =>

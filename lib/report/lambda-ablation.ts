@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Lambdas } from '../config.js';
 import {
   CONTROL,
+  FAINT,
   identicalSettings,
   lambdaMethod,
   lambdaSettings,
@@ -81,15 +82,26 @@ export function loadLambdaAblation(
   return { kind: 'results', summary, figures, curves, settings, tidy };
 }
 
-/** The paper's setting beside every other, and the two whose rows in the paper are the same beside each other. */
+/** One of the two rewards, as strong as in the paper or hardly there, without the other. */
+function aloneSettings(): Lambdas[] {
+  const { lambdaD, lambdaS } = lambdasOfMethod(RECOMMENDED);
+  return [{ lambdaD: 0, lambdaS }, { lambdaD, lambdaS: 0 }, ...FAINT];
+}
+
+/**
+ * The paper's setting beside every other, the two whose rows in the paper are the same beside each other, and each reward alone
+ * beside none.
+ */
 function pairsOf(settings: readonly Lambdas[]): MethodPair[] {
   const names = settings.map(lambdaMethod);
   const others = names.filter((name) => name !== RECOMMENDED);
   const twins = identicalSettings().map(lambdaMethod);
-  return [
+  const pairs: MethodPair[] = [
     ...others.map((other): MethodPair => [RECOMMENDED, other]),
     ...twins.slice(1).map((twin): MethodPair => [twins[0], twin]),
+    ...aloneSettings().map((alone): MethodPair => [lambdaMethod(alone), lambdaMethod(CONTROL)]),
   ];
+  return pairs.filter((pair) => pair.every((name) => names.includes(name)));
 }
 
 const withPaper = (row: TidyRow): TidyRow => ({
@@ -103,16 +115,17 @@ function withLambdas<T extends { method: string }>(item: T): T & { lambda_d: num
 }
 
 function headlines(figures: TidyResults): Claim[] {
-  const { lambdaD } = lambdasOfMethod(RECOMMENDED);
-  const savedBy = (who: string, without: Lambdas): Claim[] => {
-    const sides = { method: RECOMMENDED, against: lambdaMethod(without) };
+  const { lambdaD, lambdaS } = lambdasOfMethod(RECOMMENDED);
+  const savedBy = (who: string, method: Lambdas, against: Lambdas): Claim[] => {
+    const sides = { method: lambdaMethod(method), against: lambdaMethod(against) };
     const calls = findContrast(figures, { ...PARALLEL, ...sides, metric: 'model_calls', kind: 'difference' });
     const claim = `${who} model calls on parallelizable questions`;
     return calls ? [{ claim, found: `${intervalText(calls, 2)} calls`, holds: calls.high < 0 }] : [];
   };
   return [
-    ...savedBy('The two rewards together save', CONTROL),
-    ...savedBy('The search-count reward beside the other saves', { lambdaD, lambdaS: 0 }),
+    ...savedBy('The two rewards together save', { lambdaD, lambdaS }, CONTROL),
+    ...savedBy('The search-count reward alone saves', { lambdaD: 0, lambdaS }, CONTROL),
+    ...savedBy('The search-count reward beside the other saves', { lambdaD, lambdaS }, { lambdaD, lambdaS: 0 }),
   ];
 }
 
@@ -170,8 +183,7 @@ export function lambdaContrastTable({ figures, settings }: LambdaAblation, subse
 
 /** What each of the two rewards does: neither, each alone, and both, by kind of question. */
 export function eachRewardTable({ figures }: LambdaAblation): Table {
-  const { lambdaD, lambdaS } = lambdasOfMethod(RECOMMENDED);
-  const shown = [CONTROL, { lambdaD: 0, lambdaS }, { lambdaD, lambdaS: 0 }, { lambdaD, lambdaS }];
+  const shown = [CONTROL, ...aloneSettings(), lambdasOfMethod(RECOMMENDED)];
   const records = SUBSETS.flatMap((subset) =>
     shown.map((setting) => {
       const record: Record<string, string> = {
@@ -185,6 +197,14 @@ export function eachRewardTable({ figures }: LambdaAblation): Table {
     }),
   );
   return tableOf('Small world. Neither of the two rewards, each alone, and both as in the paper.', records);
+}
+
+/** Each reward alone minus neither, as strong as in the paper and hardly there. */
+export function faintRewardTable({ figures }: LambdaAblation, subset = 'parallelizable'): Table {
+  const rows = aloneSettings().flatMap((alone) =>
+    differenceRows(figures, lambdaMethod(alone), [{ against: lambdaMethod(CONTROL), subset }]),
+  );
+  return tableOf('Small world. Each reward alone minus neither [95 %].', rows);
 }
 
 /** Two settings that the paper gives the same figures, trained by themselves here. */

@@ -9,9 +9,9 @@ import { recordedSeconds, stepsOf } from '../../lib/experiments/train-runs.js';
 import { runName } from '../../lib/experiments/world.js';
 
 describe('the runs of the ablation', () => {
-  it('are eight settings with three seeds; the paper’s own is that of the main comparison', () => {
+  it('are ten settings with three seeds; the paper’s own is that of the main comparison', () => {
     const names = lambdaRuns().map(runName);
-    expect(new Set(names).size).toBe(8 * 3);
+    expect(new Set(names).size).toBe(10 * 3);
     const main = new Set(mainRuns().map(runName));
     expect(names.filter((name) => main.has(name))).toEqual(
       [1, 2, 3].map((seed) => `instruct-parallelsearch-seed${seed}`),

@@ -51,21 +51,30 @@ describe('the weights of the rewards', () => {
 
   it('compare the paper’s setting with all others, and the twins with each other', () => {
     const { rows } = cellsOf(lambdas.lambdaContrastTable(ablation));
-    expect(rows).toHaveLength(7);
+    expect(rows).toHaveLength(9);
     const withoutSearchCount = rows.find((row) => row[2] === '(0.15, 0)')!;
     expect(withoutSearchCount.at(-1)).toBe('−2.00 [−2.00, −2.00]');
     const withoutDecomposition = rows.find((row) => row[2] === '(0, 0.35)')!;
     expect(withoutDecomposition[4]).toBe('+100.0 [+100.0, +100.0]');
     const twins = cellsOf(lambdas.identicalRowsTable(ablation)).rows;
     expect(twins.map((row) => row.slice(1, 3))).toEqual(Array(2).fill(['(0.5, 0.35)', '(0.15, 0.5)']));
-    expect(ablation.tidy.provenance.headlines).toMatchObject([{ holds: true }, { holds: true }]);
+    expect(ablation.tidy.provenance.headlines).toMatchObject(Array(3).fill({ holds: true }));
   });
 
   it('show neither reward, each alone, and both', () => {
     const { rows } = cellsOf(lambdas.eachRewardTable(ablation));
-    expect(rows.slice(0, 4).map((row) => row[1])).toEqual([
-      ...['(0, 0)', '(0, 0.35)', '(0.15, 0)', '(0.15, 0.35)'],
+    expect(rows.slice(0, 6).map((row) => row[1])).toEqual([
+      ...['(0, 0)', '(0, 0.35)', '(0.15, 0)', '(0, 0.01)', '(0.01, 0)', '(0.15, 0.35)'],
     ]);
+  });
+
+  it('compare each reward alone with neither, be it ever so faint', () => {
+    const { rows } = cellsOf(lambdas.faintRewardTable(ablation));
+    expect(rows.map((row) => row[1])).toEqual(['(0, 0.35)', '(0.15, 0)', '(0, 0.01)', '(0.01, 0)']);
+    expect(rows.map((row) => row[2])).toEqual(Array(4).fill('(0, 0)'));
+    // In the made-up results any lambda_s saves two calls, and any lambda_d decomposes all.
+    expect(rows[2].at(-1)).toBe('−2.00 [−2.00, −2.00]');
+    expect(rows[3][4]).toBe('+100.0 [+100.0, +100.0]');
   });
 
   it('need what the experiment wrote', () => {
