@@ -141,6 +141,7 @@ export {
 } from './report/latency-tables.js';
 export {
   eachRewardTable,
+  faintRewardTable,
   identicalRowsTable,
   lambdaContrastTable,
   lambdaTable,
