@@ -301,18 +301,20 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     },
     evidence: {
       ...{ report: 'lambda-ablation', cell: 'claims' },
-      rule: 'Difference in model calls on parallelizable questions to the setting without it below 0',
-      parts: ({ contrasts }) => {
-        const sides = { method: RECOMMENDED, against: lambdaMethod({ lambdaD: 0.15, lambdaS: 0 }) };
-        const cell = {
-          ...sides,
-          benchmark: 'all',
-          subset: 'parallelizable',
-          metric: 'model_calls',
-          kind: 'difference',
-        };
-        return partsWhere(contrasts, cell, { of: 'calls', unit: 'number', side: 'below', threshold: 0 });
-      },
+      rule: 'Difference in model calls on parallelizable questions to the setting without it, beside the other reward and alone, below 0',
+      parts: ({ contrasts }) =>
+        [
+          { of: 'beside the other', lambdaD: 0.15 },
+          { of: 'alone', lambdaD: 0 },
+        ].flatMap(({ of, lambdaD }) => {
+          const [method, against] = [0.35, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
+          const cell = { method, against, benchmark: 'all', subset: 'parallelizable' };
+          return partsWhere(
+            contrasts,
+            { ...cell, metric: 'model_calls', kind: 'difference' },
+            { of, unit: 'number', side: 'below', threshold: 0 },
+          );
+        }),
     },
   },
   {
