@@ -14,7 +14,7 @@ const WIDTH = 1200;
 const PATIENCE_MS = 200_000;
 const DELAY_MS = 1000;
 /** A test question that both methods answer without a mistake on the way. */
-const QUESTION = 'Which film was released first, 12 Angry Men, The Day After Tomorrow or Kindergarten Cop?';
+const QUESTION = 'Among Boogie Nights, Eagle Eye and The Exorcist, which film was released earliest?';
 
 /** Waits until the charts are drawn. Gives the height of the picture. */
 const CHARTS = `
