@@ -1,6 +1,13 @@
 /** Charts of the report on the rewards' weights. */
 import type { Lambdas } from '../config.js';
-import { lambdaMethod, lambdasOfMethod, lambdaTitle, RECOMMENDED } from '../evaluation/lambdas.js';
+import {
+  FAINT,
+  isSameSetting,
+  lambdaMethod,
+  lambdasOfMethod,
+  lambdaTitle,
+  RECOMMENDED,
+} from '../evaluation/lambdas.js';
 import type { TidyRow } from '../evaluation/table.js';
 import {
   chartOf,
@@ -104,6 +111,16 @@ export function lambdaMetricChart({ figures, settings }: LambdaAblation, metric:
 const settingTitle = (setting: Lambdas): string =>
   lambdaTitle(setting) + (lambdaMethod(setting) === RECOMMENDED ? ', the paper’s' : '');
 
+/** Which of the two rewards settings have: what tells their points apart. */
+const REWARD_KINDS = ['neither', 'one, hardly there', 'one', 'both', 'both, the paper’s'] as const;
+
+function rewardKind(setting: Lambdas): (typeof REWARD_KINDS)[number] {
+  if (lambdaMethod(setting) === RECOMMENDED) return 'both, the paper’s';
+  if (FAINT.some((faint) => isSameSetting(faint, setting))) return 'one, hardly there';
+  const count = [setting.lambdaD, setting.lambdaS].filter((weight) => weight > 0).length;
+  return (['neither', 'one', 'both'] as const)[count];
+}
+
 /** Exact match against model calls on parallelizable questions, a point for each setting. */
 export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
   const values = settings.map((setting) => {
@@ -112,15 +129,16 @@ export function tradeOffChart({ figures, settings }: LambdaAblation): Chart {
       findRow(figures, { ...cell, metric })!,
     );
     return {
-      ...{ setting: settingTitle(setting), em: em.value, emLow: em.low, emHigh: em.high },
+      ...{ setting: settingTitle(setting), rewards: rewardKind(setting) },
+      ...{ em: em.value, emLow: em.low, emHigh: em.high },
       ...{ calls: calls.value, callsLow: calls.low, callsHigh: calls.high },
     };
   });
   const [x, y] = (['model_calls', 'em'] as const).map((metric) => {
     return { type: 'quantitative', title: titled(...LAMBDA_METRICS[metric]), scale: { zero: false } };
   });
-  const domain = settings.map(settingTitle);
-  const channel = { field: 'setting', type: 'nominal', title: '(lambda_d, lambda_s)' };
+  const domain = REWARD_KINDS.filter((kind) => values.some(({ rewards }) => rewards === kind));
+  const channel = { field: 'rewards', type: 'nominal', title: 'Which of the two rewards' };
   const color = { ...channel, scale: { domain, range: SERIES_COLORS } };
   const shape = { ...channel, scale: { domain, range: SERIES_SHAPES } };
   const at = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' }, color };
