@@ -52,9 +52,9 @@ it('the claims that these reports decide are judged, and lead to cells that are 
   });
   expect(judged['lambda-best'].parts).toHaveLength(6);
   expect(judged['lambda-calls']).toMatchObject({
-      verdict: 'shown',
-      parts: ['beside the other', 'alone'].map((of) => ({ of, found: { value: -2 } })),
-    });
+    verdict: 'shown',
+    parts: ['beside the other', 'alone'].map((of) => ({ of, found: { value: -2 } })),
+  });
   expect(judged['top-k']).toMatchObject({ verdict: 'shown', link: 'top-k.html#cell-claims' });
   expect(judged['top-k'].parts).toHaveLength(1);
   for (const name of ['lambda-ablation', 'top-k'])
