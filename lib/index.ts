@@ -9,6 +9,7 @@ export { buildPrompt, PROMPT_NAMES, type PromptName } from './text/prompts.js';
 
 // data: questions with dependency graphs, passages
 export {
+  findQuestion,
   graphDepth,
   independentSubQuestions,
   passagesOf,

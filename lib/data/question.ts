@@ -73,6 +73,17 @@ export interface Question {
   metadata: QuestionMetadata;
 }
 
+/**
+ * The question of an id.
+ * @throws Error naming the id, and one that there is, when there is none
+ */
+export function findQuestion(questions: readonly Question[], id: string): Question {
+  const found = questions.find((question) => question.id === id);
+  if (found) return found;
+  const hint = questions.length > 0 ? ` Ids look like ${JSON.stringify(questions[0].id)}.` : '';
+  throw new Error(`None of ${questions.length} questions has the id ${JSON.stringify(id)}.${hint}`);
+}
+
 /** The sub-questions that can be asked at once, before anything is known. */
 export function independentSubQuestions(graph: QuestionGraph): SubQuestion[] {
   return graph.filter((node) => node.dependsOn.length === 0);

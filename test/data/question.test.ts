@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  findQuestion,
   graphDepth,
   independentSubQuestions,
   questionShape,
@@ -19,6 +20,21 @@ function graphOf(edges: Record<string, string[]>): QuestionGraph {
     evidence: [`passage-${id}`],
   }));
 }
+
+describe('findQuestion', () => {
+  const questions = ['nq-1', 'nq-2'].map((id) => ({ id, question: id, goldenAnswers: ['x'], metadata: {} }));
+
+  it('gives the question of an id', () => {
+    expect(findQuestion(questions, 'nq-2')).toBe(questions[1]);
+  });
+
+  it('names an id that is not there, and one that is', () => {
+    expect(() => findQuestion(questions, 'nq-3')).toThrow(
+      'None of 2 questions has the id "nq-3". Ids look like "nq-1".',
+    );
+    expect(() => findQuestion([], 'nq-1')).toThrow('None of 0 questions has the id "nq-1".');
+  });
+});
 
 describe('questionShape', () => {
   it('calls one sub-question single-hop', () => {

@@ -30,10 +30,20 @@ const KEPT = { train: 6, dev: 2, test: 1 } as const;
 /** Every so many passages of those that no kept question needs. */
 const ONE_OF = 20;
 
-/** A few questions of every benchmark, type and size. */
+/** The questions that notebooks name. */
+const NAMED = readdirSync(packagePath('notebooks')).flatMap((file) =>
+  file.endsWith('.ipynb')
+    ? [...readFileSync(packagePath('notebooks', file), 'utf8').matchAll(/let id = '([^']+)'/g)].map(
+        (m) => m[1],
+      )
+    : [],
+);
+
+/** A few questions of every benchmark, type and size, and those that notebooks name. */
 function someOfEach(questions: readonly Question[]): Question[] {
   const counts = new Map<string, number>();
-  return questions.filter(({ split, metadata: { benchmark, type, graph } }) => {
+  return questions.filter(({ id, split, metadata: { benchmark, type, graph } }) => {
+    if (NAMED.includes(id)) return true;
     const kind = [split, benchmark, type, graph?.length].join();
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     return counts.get(kind)! <= KEPT[split as keyof typeof KEPT];
