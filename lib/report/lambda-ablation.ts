@@ -125,7 +125,11 @@ function headlines(figures: TidyResults): Claim[] {
   return [
     ...savedBy('The two rewards together save', { lambdaD, lambdaS }, CONTROL),
     ...savedBy('The search-count reward alone saves', { lambdaD: 0, lambdaS }, CONTROL),
-    ...savedBy('The search-count reward beside the other saves', { lambdaD, lambdaS }, { lambdaD, lambdaS: 0 }),
+    ...savedBy(
+      'The search-count reward beside the other saves',
+      { lambdaD, lambdaS },
+      { lambdaD, lambdaS: 0 },
+    ),
   ];
 }
 
