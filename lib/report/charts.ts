@@ -199,27 +199,48 @@ export function curveTitle(metric: string): [title: string, unit: string] {
   return CURVE_TITLES[metric] ?? [metric, 'per step'];
 }
 
-/** One training metric over the steps, the mean over seeds in a band from the lowest seed to the highest. */
+/**
+ * One training metric over the steps, the mean over seeds in a band from the lowest seed to the highest. Empty where the metric
+ * is null at every step, such as precision when nothing was decomposed.
+ * @throws Error when no curve has the metric
+ */
 export function trainingChart({ curves }: Pick<Results, 'curves'>, metric: string): Chart {
   const [name, unit] = curveTitle(metric);
   const bands = aggregateCurves(curves, metric);
-  if (bands.length === 0) {
+  if (!curves.some((point) => metric in point)) {
     const known = [...new Set(curves.flatMap((point) => Object.keys(point)))].join(', ') || 'none';
     throw new Error(`Expected training curves with the metric ${metric}, but the metrics are: ${known}.`);
   }
+  const noValues = `None of ${new Set(curves.map(({ step }) => step)).size} steps has a value.`;
   const methods = [...new Set(bands.map((band) => band.method))].sort().reverse();
   const x = { field: 'step', type: 'quantitative', title: titled('Training', 'GRPO steps') };
   const y = { type: 'quantitative', title: titled(name, unit), scale: { zero: false } };
   return chartOf({
     subtitle: SMALL_WORLD,
     title: `${name} over training: mean and range of the seeds`,
-    alt: `${name} over training steps. ${curveEnds(bands)}`,
-    spec: {
-      data: { values: bandValues(bands) },
-      facet: { column: { field: 'start', sort: START_SORT } },
-      spec: { width: 300, height: 190, layer: bandLayers(methodSeries(methods), x, y) },
-    },
+    alt: `${name} over training steps. ${curveEnds(bands) || noValues}`,
+    spec:
+      bands.length > 0
+        ? {
+            data: { values: bandValues(bands) },
+            facet: { column: { field: 'start', sort: START_SORT } },
+            spec: { width: 300, height: 190, layer: bandLayers(methodSeries(methods), x, y) },
+          }
+        : emptyPanel(noValues, x, y),
   });
+}
+
+/** A panel that says that there is nothing to draw: scales need a domain. */
+function emptyPanel(text: string, x: object, y: object): VegaLiteSpec {
+  return {
+    data: { values: [{ step: 0.5, value: 0.5 }] },
+    ...{ width: 300, height: 190 },
+    mark: { type: 'text', text },
+    encoding: {
+      x: { ...x, scale: { domain: [0, 1] }, axis: { labels: false } },
+      y: { ...y, field: 'value', scale: { domain: [0, 1] }, axis: { labels: false } },
+    },
+  };
 }
 
 /** Bands as the values of a chart, with readable names. */

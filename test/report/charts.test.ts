@@ -15,6 +15,8 @@ const charts = [
   gapChart(results),
   trainingChart(results, 'reward'),
   trainingChart(results, 'kl'),
+  // Null at every step, as precision is where nothing was ever decomposed.
+  trainingChart({ curves: results.curves.map((point) => ({ ...point, precision: null })) }, 'precision'),
 ];
 
 describeCharts(charts);
