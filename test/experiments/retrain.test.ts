@@ -1,6 +1,6 @@
 /**
  * The whole chain from nothing to the reports, as `npm start -- --retrain` does it, in a copy of the package with a few dozen
- * questions and one step of each stage and run. It takes a quarter of an hour: `npm test -- --full retrain`.
+ * questions and one step of each stage and run. It takes less than half an hour: `npm test -- --full retrain`.
  */
 import { spawn } from 'node:child_process';
 import {
