@@ -53,11 +53,22 @@ function spawnBootstrap(args: string[]): ChildProcess {
   return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: project, env });
 }
 
-function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+interface Finished {
+  code: number | null;
+  /** All of stdout and stderr; in what order one comes after the other is chance. */
+  output: string;
+  stdout: string;
+}
+
+function finish(child: ChildProcess): Promise<Finished> {
   let output = '';
-  child.stdout!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  let stdout = '';
+  child.stdout!.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    stdout += chunk.toString();
+  });
   child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output, stdout })));
 }
 
 const bootstrap = (...args: string[]) => finish(spawnBootstrap(args));
@@ -161,13 +172,13 @@ describe('install', () => {
 describe('test', () => {
   it('runs every check, ends with the counts, and fails with the code of the first failed phase', async () => {
     write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
-    const { code, output } = await bootstrap('test');
+    const { code, output, stdout } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
     expect(names).toEqual(['tsc', 'eslint', 'prettier', 'tsc', 'vitest', 'full=']);
     expect(code).toBe(4);
     expect(output).toContain('failed: lint, tests\n');
     // one failed test and one file that could not be loaded; two skipped and one todo
-    expect(output.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
   });
   it('passes filters to vitest, without the checks, and --full as an environment variable', async () => {
     expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
