@@ -142,11 +142,11 @@ export {
 } from './report/latency-tables.js';
 export {
   eachRewardTable,
-  faintRewardTable,
   identicalRowsTable,
   lambdaContrastTable,
   lambdaTable,
   loadLambdaAblation,
+  rewardAloneTable,
   type LambdaAblation,
 } from './report/lambda-ablation.js';
 export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './report/lambda-charts.js';

@@ -4,6 +4,7 @@ import {
   identicalSettings,
   lambdaGrid,
   lambdaMethod,
+  lambdasOfMethod,
   lambdaTitle,
   paperLambdaFigure,
   RECOMMENDED,
@@ -302,19 +303,22 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     evidence: {
       ...{ report: 'lambda-ablation', cell: 'claims' },
       rule: 'Difference in model calls on parallelizable questions to the setting without it, beside the other reward and alone, below 0',
-      parts: ({ contrasts }) =>
-        [
-          { of: 'beside the other', lambdaD: 0.15 },
+      parts: ({ contrasts }) => {
+        const paper = lambdasOfMethod(RECOMMENDED);
+        const besides = [
+          { of: 'beside the other', lambdaD: paper.lambdaD },
           { of: 'alone', lambdaD: 0 },
-        ].flatMap(({ of, lambdaD }) => {
-          const [method, against] = [0.35, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
+        ];
+        return besides.flatMap(({ of, lambdaD }) => {
+          const [method, against] = [paper.lambdaS, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
           const cell = { method, against, benchmark: 'all', subset: 'parallelizable' };
           return partsWhere(
             contrasts,
             { ...cell, metric: 'model_calls', kind: 'difference' },
             { of, unit: 'number', side: 'below', threshold: 0 },
           );
-        }),
+        });
+      },
     },
   },
   {

@@ -204,7 +204,7 @@ export function eachRewardTable({ figures }: LambdaAblation): Table {
 }
 
 /** Each reward alone minus neither, as strong as in the paper and hardly there. */
-export function faintRewardTable({ figures }: LambdaAblation, subset = 'parallelizable'): Table {
+export function rewardAloneTable({ figures }: LambdaAblation, subset = 'parallelizable'): Table {
   const rows = aloneSettings().flatMap((alone) =>
     differenceRows(figures, lambdaMethod(alone), [{ against: lambdaMethod(CONTROL), subset }]),
   );

@@ -69,7 +69,7 @@ describe('the weights of the rewards', () => {
   });
 
   it('compare each reward alone with neither, be it ever so faint', () => {
-    const { rows } = cellsOf(lambdas.faintRewardTable(ablation));
+    const { rows } = cellsOf(lambdas.rewardAloneTable(ablation));
     expect(rows.map((row) => row[1])).toEqual(['(0, 0.35)', '(0.15, 0)', '(0, 0.01)', '(0.01, 0)']);
     expect(rows.map((row) => row[2])).toEqual(Array(4).fill('(0, 0)'));
     // In the made-up results any lambda_s saves two calls, and any lambda_d decomposes all.
