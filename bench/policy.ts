@@ -38,7 +38,7 @@ const prompts = world.questions
   .map(({ question }) => tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })));
 const text = world.passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
 
-const script = fileURLToPath(new URL('../bench/policy_peer.py', import.meta.url));
+const script = fileURLToPath(new URL('./policy_peer.py', import.meta.url));
 const peer = spawn(python, [script, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
 const replies = createInterface(peer.stdout)[Symbol.asyncIterator]();
 

@@ -15,7 +15,7 @@ import { createRemoteRetriever } from '../lib/retrieval/remote.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
 import { searchAll } from '../lib/retrieval/search.js';
 import { startRetrievalServer } from '../lib/retrieval/server.js';
-import { loadEncoder, queriesWithEvidence } from '../lib/retrieval/train-encoder.js';
+import { loadEncoder, queriesWithEvidence } from '../lib/mini-wiki/encoder/train-encoder.js';
 
 const [folder = 'data/mini-wiki', encoderFolder] = process.argv.slice(2);
 const passages = await readPassages(`${folder}/passages.jsonl`);

@@ -29,7 +29,7 @@ export { buildExactIndex } from './retrieval/exact.js';
 export { buildHnswIndex, loadHnswIndex, type HnswIndex } from './retrieval/hnsw.js';
 export { createDenseRetriever, encodePassages } from './retrieval/dense.js';
 export type { Encoder } from './retrieval/encoder.js';
-export { loadEncoder, trainEncoderFiles } from './retrieval/train-encoder.js';
+export { loadEncoder, trainEncoderFiles } from './mini-wiki/encoder/train-encoder.js';
 export { retrievalRecall } from './retrieval/recall.js';
 export { searchAll, type SearchOptions, type SearchOutcome } from './retrieval/search.js';
 export { createRemoteRetriever } from './retrieval/remote.js';
@@ -59,7 +59,7 @@ export { addReward, PAPER_REWARD, type Reward } from './rewards/reward.js';
 export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
 export { runGrpo, type GrpoRun } from './training/run-grpo.js';
 export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
-export { firstSearchProbabilities, type FirstSearch } from './training/first-search.js';
+export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
 export {
   configHash,
@@ -76,9 +76,9 @@ export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments
 export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
 export { loadResults, type CurvePoint, type Results } from './evaluation/load.js';
-export { loadLatency, type LatencyResults } from './evaluation/latency.js';
-export { loadTopK, type TopKResults } from './evaluation/top-k.js';
-export { predictTime, questionMs, type Asking, type RequestCosts } from './evaluation/latency-model.js';
+export { loadLatency, type LatencyResults } from './experiments/latency/measures.js';
+export { loadTopK, type TopKResults } from './experiments/top-k/measures.js';
+export { predictTime, questionMs, type Asking, type RequestCosts } from './experiments/latency/model.js';
 export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
 export {
   summariseResults,
@@ -100,9 +100,9 @@ export {
   startGapTable,
   startTable,
   type BaseVsInstruct,
-} from './report/base-vs-instruct.js';
+} from './experiments/base-vs-instruct/figures.js';
 export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js';
-export { PAPER_CLAIMS } from './report/claims.js';
+export { PAPER_CLAIMS } from './experiments/claims.js';
 export {
   benchmarkF1Table,
   decomposedChart,
@@ -116,7 +116,7 @@ export {
   rightWrongTable,
   wrongTable,
   type Decomposition,
-} from './report/decomposition.js';
+} from './experiments/decomposition/figures.js';
 export { display, type Displayable } from './report/display.js';
 export {
   beforeAfterTable,
@@ -124,22 +124,22 @@ export {
   lambdaChart,
   rewardTable,
   type Rollouts,
-} from './report/first-steps.js';
-export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './report/export.js';
+} from './experiments/first-steps/figures.js';
+export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './experiments/export.js';
 export { tableOf, type Table } from './report/frame.js';
 export {
   concurrencyChart,
   questionTimeChart,
   timePartsChart,
   wallClockChart,
-} from './report/latency-charts.js';
+} from './experiments/latency/charts.js';
 export {
   concurrencyTable,
   modelFitTable,
   questionTimeTable,
   requestCostTable,
   wallClockTable,
-} from './report/latency-tables.js';
+} from './experiments/latency/tables.js';
 export {
   eachRewardTable,
   identicalRowsTable,
@@ -148,9 +148,9 @@ export {
   loadLambdaAblation,
   rewardAloneTable,
   type LambdaAblation,
-} from './report/lambda-ablation.js';
-export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './report/lambda-charts.js';
-export { lambdaSpeedTable } from './report/lambda-speed.js';
+} from './experiments/lambda-ablation/figures.js';
+export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './experiments/lambda-ablation/charts.js';
+export { lambdaSpeedTable } from './experiments/lambda-ablation/speed.js';
 export {
   distributionChart,
   gainTable,
@@ -161,7 +161,7 @@ export {
   paperCostTable,
   sizesTable,
   type ParallelVsSequential,
-} from './report/parallel-vs-sequential.js';
+} from './experiments/parallel-vs-sequential/figures.js';
 export { readArtefacts, writeArtefact, type Artefact, type ExportFormat } from './report/publication.js';
 export { renderSvg } from './report/render.js';
 export {
@@ -173,7 +173,7 @@ export {
   mainTable,
   subsetTable,
   type Claim,
-} from './report/tables.js';
+} from './experiments/main-results/tables.js';
 export {
   recallChart,
   recallTable,
@@ -182,12 +182,12 @@ export {
   topKGainTable,
   topKMethodTable,
   topKTable,
-} from './report/top-k.js';
+} from './experiments/top-k/figures.js';
 export {
   judgeClaims,
   verdictOn,
   type JudgedClaim,
   type PaperClaim,
   type Verdict,
-} from './report/verdicts.js';
-export { transcriptOf, type Transcript } from './viewer/transcript.js';
+} from './experiments/verdicts.js';
+export { transcriptOf, type Transcript } from './html/transcript.js';

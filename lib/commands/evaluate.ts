@@ -17,7 +17,7 @@ import type { Measurement } from '../evaluation/result.js';
 import { CHECKPOINTS, loadPolicy, loadPolicyFiles, loadWorld, startFolder } from '../experiments/world.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { readJson, writeFileSafely } from '../policy/model-folder.js';
-import { startProgress } from '../progress.js';
+import { startProgress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';

@@ -7,7 +7,7 @@ import {
   type ExperimentState,
 } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/experiments.js';
-import { startProgress, type Progress } from '../progress.js';
+import { startProgress, type Progress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { backendOption, interruptSignal } from './options.js';
 

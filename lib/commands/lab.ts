@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { parsePort } from './options.js';
 
 export interface LabSettings {

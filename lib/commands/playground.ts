@@ -1,7 +1,7 @@
 /** `parallelsearch playground`: both trained policies and the mini-wiki as one HTML file to try them in. */
 import { Command } from 'commander';
-import { exportPlayground } from '../playground/html.js';
-import { packagePath } from '../paths.js';
+import { exportPlayground } from '../pages/playground/html.js';
+import { packagePath } from '../io/paths.js';
 
 /** The `playground` command. */
 export function playgroundCommand(): Command {

@@ -1,7 +1,7 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
 import type { Readable, Writable } from 'node:stream';
 import { Command, Option } from 'commander';
-import { streamJsonLines } from '../data/json-lines.js';
+import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { formatScoreTable } from '../rewards/score-table.js';
 import { parseTranscript, scoreTranscript, type TranscriptScore } from '../rewards/score.js';

@@ -10,17 +10,17 @@ import {
   type StartName,
   type TrainConfig,
 } from '../config.js';
-import { commitOf } from '../experiments/provenance.js';
+import { commitOf } from '../io/provenance.js';
 import { contentHash, loadWorld, MINI_WIKI, startFolder } from '../experiments/world.js';
 import { loadModel, readJson } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { startProgress, type Progress } from '../progress.js';
+import { startProgress, type Progress } from '../io/progress.js';
 import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
 import { runGrpo } from '../training/run-grpo.js';
-import type { RunDescription } from '../watch/html.js';
-import { POLL_MS } from '../watch/live-script.js';
-import { startWatching } from '../watch/process.js';
-import { writeRunReport } from '../watch/report.js';
+import type { RunDescription } from '../pages/run/html.js';
+import { POLL_MS } from '../pages/run/live-script.js';
+import { startWatching } from '../pages/run/process.js';
+import { writeRunReport } from '../pages/run/report.js';
 import {
   announceBackend,
   backendOption,

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
-import { readViewerLines, viewerDataOf, writeViewer, type ViewSource } from '../viewer/files.js';
+import { readViewerLines, viewerDataOf, writeViewer, type ViewSource } from '../pages/viewer/files.js';
 
 export interface ViewSettings {
   out: string;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { WARM_UP_NAMES, type WarmUpName } from '../config.js';
-import { trainStart } from '../experiments/starts.js';
+import { trainStart } from '../mini-wiki/warm-up/starts.js';
 import { CHECKPOINTS, loadWorld } from '../experiments/world.js';
-import { startProgress, type Progress } from '../progress.js';
+import { startProgress, type Progress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 

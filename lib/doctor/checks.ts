@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import {
   findJupyterLab,
   findProgram,

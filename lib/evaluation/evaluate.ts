@@ -9,7 +9,7 @@ import { rewardInputFromTrajectory } from '../rewards/input.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
-import { coverage } from './coverage.js';
+import { coverage } from '../rewards/coverage.js';
 import type { Measurement } from './result.js';
 
 export interface EvaluateOptions {

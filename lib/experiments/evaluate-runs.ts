@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import { configHash } from '../config.js';
 import type { CurvePoint } from '../evaluation/load.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { writeFileSafely } from '../policy/model-folder.js';
-import { startProgress, type Progress } from '../progress.js';
+import { startProgress, type Progress } from '../io/progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
 import {
   evaluationHash,
@@ -20,7 +20,7 @@ import {
   writeRecord,
 } from './evaluation-run.js';
 import { startEvaluationWorker } from './evaluation-worker.js';
-import { commitOf } from './provenance.js';
+import { commitOf } from '../io/provenance.js';
 import { addUp, workSideBySide } from './renewed-worker.js';
 import { adapterFolder, runName, type PolicyRun } from './world.js';
 

@@ -8,10 +8,10 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { configHash } from '../config.js';
 import type { Provenance } from '../evaluation/table.js';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { readJson, writeFileSafely } from '../policy/model-folder.js';
 import { describeHardware, type BackendName } from '../tensor/backend.js';
-import { commitOf } from './provenance.js';
+import { commitOf } from '../io/provenance.js';
 
 /** Where notebooks find the results: `NAME/results.json`. */
 export const EXPERIMENTS_FOLDER = packagePath('runs', 'experiments');

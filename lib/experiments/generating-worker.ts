@@ -1,6 +1,6 @@
 /** Processes that generate side by side: tfjs uses one core for a small policy, so each has its own. */
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { serve, startWorker, type Worker } from '../worker.js';
+import { serve, startWorker, type Worker } from '../io/worker.js';
 import type { WorkerMemory } from './renewed-worker.js';
 import { loadWorld, type World } from './world.js';
 

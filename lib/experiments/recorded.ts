@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { writeFileSafely } from '../policy/model-folder.js';
 import { EXPERIMENTS_FOLDER, experimentState, hashOfResults, type Experiment } from './experiment.js';
 

@@ -1,5 +1,5 @@
 /** A worker that is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. */
-import type { Worker } from '../worker.js';
+import type { Worker } from '../io/worker.js';
 
 /** What every job says of the process that did it. */
 export interface WorkerMemory {

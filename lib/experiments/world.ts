@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { METHODS, type Lambdas, type MethodName, type StartName, type WarmUpName } from '../config.js';
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { mergePeftArrays, parsePeftConfig } from '../policy/lora.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { loadModel, readJson, readSafetensors } from '../policy/model-folder.js';

@@ -7,7 +7,7 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, sta
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { codeCells, textOf, writeAtomically, type CodeCell, type Notebook } from './nbformat.js';
 
 const recordSchema = z.object({

@@ -5,7 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { packagePath } from '../paths.js';
+import { packagePath } from '../io/paths.js';
 import { tslabScript } from './process.js';
 
 const PROBE_TIMEOUT_MS = 60_000;

@@ -1,5 +1,5 @@
 /** The data behind a chart, as a table. */
-import type { TableCells } from './cells.js';
+import type { TableCells } from '../html/cells.js';
 import type { VegaLiteSpec } from './chart.js';
 
 type Datum = Record<string, unknown>;

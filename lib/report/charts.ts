@@ -16,7 +16,7 @@ import {
   SUBSET_TITLES,
 } from './select.js';
 import { bandLayers, intervalLayers, methodSeries, START_SORT, startHeader } from './series.js';
-import { paperGap } from './tables.js';
+import { paperGap } from '../experiments/main-results/tables.js';
 
 /** Rows as the values of a chart, with readable names. */
 export function valuesOf(rows: readonly TidyRow[]): Record<string, string | number>[] {

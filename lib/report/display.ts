@@ -4,11 +4,11 @@ import { DataFrame } from 'danfojs-node';
 import type { Results } from '../evaluation/load.js';
 import type { TidyResults, TidyTable } from '../evaluation/table.js';
 import type { Chart } from './chart.js';
-import { tableHtml, tableText, type TableCells } from './cells.js';
+import { tableHtml, tableText, type TableCells } from '../html/cells.js';
 import { cellsOf, type Table } from './frame.js';
 import { renderSvg } from './render.js';
-import type { Transcript } from '../viewer/transcript.js';
-import { claimsOf } from './tables.js';
+import type { Transcript } from '../html/transcript.js';
+import { claimsOf } from '../experiments/main-results/tables.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
 export type MimeBundle = Record<string, unknown>;

@@ -1,8 +1,8 @@
 /** Charts and tables in a page: what one sees, the data behind it, files to take along. */
-import { escapeHtml, tableHtml, type TableCells } from './cells.js';
+import { escapeHtml, tableHtml, type TableCells } from '../html/cells.js';
 import { chartData } from './chart-data.js';
 import type { VegaLiteSpec } from './chart.js';
-import { inlineJson } from './page.js';
+import { inlineJson } from '../html/page.js';
 import { TABLE_FORMATS, type TableFormat } from './table-formats.js';
 
 /** What a page's chart is made of. */

@@ -1,6 +1,6 @@
 /** Data frames as tables. */
 import { DataFrame } from 'danfojs-node';
-import type { TableCells } from './cells.js';
+import type { TableCells } from '../html/cells.js';
 
 /** A data frame with the sentence that says what it shows. */
 export interface Table {

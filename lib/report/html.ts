@@ -1,15 +1,15 @@
 /** A notebook with outputs as one self-contained HTML file. */
 import { stripVTControlCharacters } from 'node:util';
 import { textOf, type Cell, type CellOutput, type CodeCell, type Notebook } from '../notebook/nbformat.js';
-import { escapeHtml, type TableCells } from './cells.js';
+import { escapeHtml, type TableCells } from '../html/cells.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
 import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
-import { chartScripts, COPY_TEXT, pageHtml } from './page.js';
+import { chartScripts, COPY_TEXT, pageHtml } from '../html/page.js';
 import type { Provenance, TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
-import { cellAnchor } from './verdicts.js';
+import { cellAnchor } from '../experiments/verdicts.js';
 
 export interface Report {
   html: string;

@@ -1,6 +1,6 @@
 /** Markdown of notebooks as HTML, with headings that can be linked to and nothing that could run. */
 import { Marked, type Tokens } from 'marked';
-import { escapeHtml } from './cells.js';
+import { escapeHtml } from '../html/cells.js';
 
 export interface Heading {
   level: number;

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomically } from '../notebook/nbformat.js';
 import { writePicture } from './browser.js';
-import type { TableCells } from './cells.js';
+import type { TableCells } from '../html/cells.js';
 import { chartData } from './chart-data.js';
 import type { VegaLiteSpec } from './chart.js';
 import { renderSvg } from './render.js';

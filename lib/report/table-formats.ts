@@ -1,5 +1,5 @@
 /** Tables as authors of papers want them: CSV, Markdown, LaTeX. */
-import { columnRuns, figureColumns, type TableCells } from './cells.js';
+import { columnRuns, figureColumns, type TableCells } from '../html/cells.js';
 
 export type TableFormat = 'csv' | 'tex' | 'md';
 

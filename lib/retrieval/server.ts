@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { closeServer, listenLocally } from '../local-server.js';
+import { closeServer, listenLocally } from '../io/local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';

@@ -7,7 +7,7 @@ import type { ModelConfig } from '../policy/model-config.js';
 import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { serve, startWorker } from '../worker.js';
+import { serve, startWorker } from '../io/worker.js';
 import type { Sequence } from './sequences.js';
 import { supervisedGradients, type GradientOptions } from './supervised.js';
 

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { questionShape, type Question } from '../data/question.js';
-import { coverage } from '../evaluation/coverage.js';
+import { coverage } from '../rewards/coverage.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { disposeMerged, mergeAdapter, type LoraOptions } from '../policy/lora.js';
 import type { ModelConfig } from '../policy/model-config.js';

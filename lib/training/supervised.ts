@@ -5,9 +5,9 @@ import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { type Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { AdamW } from './adamw.js';
-import type { Piece } from './demonstrations.js';
+import type { Piece } from '../mini-wiki/warm-up/demonstrations.js';
 import type { GradientWorker } from './gradient-worker.js';
-import { TOKEN_BREAK } from './names.js';
+import { TOKEN_BREAK } from '../mini-wiki/warm-up/names.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
 import { batchLogProbs, groupByLength, packSequences, type Sequence } from './sequences.js';
 

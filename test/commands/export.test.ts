@@ -15,7 +15,7 @@ import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/browser.js';
 import { emChart } from '../../lib/report/charts.js';
 import { reportHtml } from '../../lib/report/html.js';
-import { pageHtml } from '../../lib/report/page.js';
+import { pageHtml } from '../../lib/html/page.js';
 import { readArtefacts } from '../../lib/report/publication.js';
 import { tableOf } from '../../lib/report/frame.js';
 import { notebookOf } from '../notebook/notebooks.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { labArguments, labCommand, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
-import { packagePath } from '../../lib/paths.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { writeFakePython } from '../notebook/fake-python.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'lab-'));

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseSource, runView } from '../../lib/commands/view.js';
-import type { ViewerData } from '../../lib/viewer/data.js';
-import { scriptOfSources, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
+import type { ViewerData } from '../../lib/pages/viewer/data.js';
+import { scriptOfSources, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'view-'));
 afterAll(() => rmSync(folder, { recursive: true }));

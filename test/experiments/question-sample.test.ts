@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { questionShape } from '../../lib/data/question.js';
 import { stratifiedSample } from '../../lib/experiments/question-sample.js';
-import { TRAJECTORIES_CONFIG } from '../../lib/experiments/trajectories.js';
+import { TRAJECTORIES_CONFIG } from '../../lib/experiments/trajectories/run.js';
 import { loadWorld } from '../../lib/experiments/world.js';
-import { syntheticQuestion } from '../viewer/synthetic.js';
+import { syntheticQuestion } from '../pages/viewer/synthetic.js';
 
 describe('stratifiedSample', () => {
   const questions = Array.from({ length: 80 }, (_, i) => ({ ...syntheticQuestion(i), split: 'test' }));

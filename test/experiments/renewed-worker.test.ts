@@ -5,7 +5,7 @@ import {
   workSideBySide,
   type WorkerMemory,
 } from '../../lib/experiments/renewed-worker.js';
-import type { Worker } from '../../lib/worker.js';
+import type { Worker } from '../../lib/io/worker.js';
 
 interface Fake extends Worker<number, WorkerMemory & { answer: number }, number> {
   isStopped: boolean;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
-import { packagePath } from '../../lib/paths.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
 import { waitFor } from '../browser/page-checks.js';
 import { startLab, type LabServer } from './lab-server.js';

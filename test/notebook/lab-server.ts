@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
-import { packagePath } from '../../lib/paths.js';
+import { packagePath } from '../../lib/io/paths.js';
 
 /** Milliseconds; a free machine needs a few seconds. */
 const START_MS = 180_000;

@@ -5,7 +5,7 @@ import { callsChart, emChart, gapChart, trainingChart } from '../../lib/report/c
 import { aggregateCurves } from '../../lib/report/curves.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { syntheticSummary } from './fixtures.js';
-import { describeCharts } from './describe-charts.js';
+import { describeCharts } from '../experiments/describe-charts.js';
 
 const results = syntheticSummary();
 const charts = [

@@ -4,8 +4,8 @@ import { emChart } from '../../lib/report/charts.js';
 import { mimeBundle, type Displayable } from '../../lib/report/display.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { createMarkdown } from '../../lib/report/markdown.js';
-import { inlineJson, inlineScript } from '../../lib/report/page.js';
-import { claimsTable } from '../../lib/report/tables.js';
+import { inlineJson, inlineScript } from '../../lib/html/page.js';
+import { claimsTable } from '../../lib/experiments/main-results/tables.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { syntheticSummary } from './fixtures.js';
 

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
-import { trainEncoder } from '../../lib/retrieval/contrastive.js';
+import { trainEncoder } from '../../lib/mini-wiki/encoder/contrastive.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import { createHashedEncoder, randomWeights, type HashedWeights } from '../../lib/retrieval/encoder.js';
 import { encoderFromBytes, encoderToBytes } from '../../lib/retrieval/encoder-file.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import { hashFeatures } from '../../lib/retrieval/features.js';
 import { retrievalRecall } from '../../lib/retrieval/recall.js';
-import { loadEncoder, trainEncoderFiles } from '../../lib/retrieval/train-encoder.js';
+import { loadEncoder, trainEncoderFiles } from '../../lib/mini-wiki/encoder/train-encoder.js';
 import { FILMS, makePassages } from './passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };

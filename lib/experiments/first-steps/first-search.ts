@@ -1,0 +1,61 @@
+/** How likely a policy is to ask for everything at once: exactly, without sampling. */
+import { independentSubQuestions, type Question } from '../../data/question.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
+import { buildPrompt, type PromptName } from '../../text/prompts.js';
+import { printBlock, printSearch } from '../../text/tags.js';
+import { planOf } from '../../mini-wiki/warm-up/demonstrations.js';
+import type { Sequence } from '../../training/sequences.js';
+import type { GrpoTrainer } from '../../training/trainer.js';
+
+/** Probabilities of two ways to begin a response, in the words of the demonstrations; other beginnings have the rest. */
+export interface FirstSearch {
+  questionId: string;
+  /** Thinking "all at once" and searching for all independent sub-questions. */
+  parallel: number;
+  /** Thinking "one by one" and searching for the first. */
+  sequential: number;
+}
+
+const MODES = ['parallel', 'sequential'] as const;
+
+/** The prompt and a first turn, whose tokens alone are masked in. */
+function beginning(
+  { question, metadata }: Question,
+  mode: (typeof MODES)[number],
+  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: PromptName },
+): Sequence {
+  const graph = metadata.graph ?? [];
+  const queries = independentSubQuestions(graph).map(({ query }) => query);
+  const search = printSearch(mode === 'parallel' ? queries : queries.slice(0, 1));
+  const asked = tokenizer.encode(buildPrompt(prompt, question, { form: 'short' }));
+  const written = tokenizer.encode(printBlock('think', planOf(graph, mode)) + search);
+  return {
+    tokenIds: [...asked, ...written],
+    lossMask: [...asked.map(() => 0), ...written.map(() => 1)],
+  };
+}
+
+/**
+ * The probabilities under the trainer's policy as it is.
+ * @throws Error when a question is not parallelizable: there is only one way to begin
+ */
+export async function firstSearchProbabilities(
+  trainer: GrpoTrainer,
+  questions: readonly Question[],
+  prompt: PromptName = 'parallel',
+): Promise<FirstSearch[]> {
+  const single = questions.find(({ metadata }) => independentSubQuestions(metadata.graph ?? []).length < 2);
+  if (single)
+    throw new Error(`Expected questions with independent sub-questions, but got ${single.id} with fewer.`);
+  const { tokenizer } = trainer.policy;
+  const sequences = questions.flatMap((question) =>
+    MODES.map((mode) => beginning(question, mode, { tokenizer, prompt })),
+  );
+  const logProbs = await trainer.logProbs(sequences);
+  const probabilities = logProbs.map((values) => Math.exp(values.reduce((a, b) => a + b, 0)));
+  return questions.map(({ id }, i) => ({
+    questionId: id,
+    parallel: probabilities[2 * i],
+    sequential: probabilities[2 * i + 1],
+  }));
+}

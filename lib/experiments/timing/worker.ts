@@ -1,0 +1,38 @@
+/** Processes that time answers, under the same conditions as those that evaluate. */
+import type { MethodName, StartName } from '../../config.js';
+import type { TimedAnswer } from './measures.js';
+import type { BackendName } from '../../tensor/backend.js';
+import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
+import { timeAnswers, timedQuestions } from './answers.js';
+import { loadPolicy } from '../world.js';
+
+/** Methods of one start and seed, to be timed against each other. */
+export interface TimingJob {
+  methods: readonly MethodName[];
+  start: StartName;
+  seed: number;
+  oneOf: number;
+  backend: BackendName;
+}
+interface Timed {
+  answers: TimedAnswer[];
+}
+
+export const startTimingWorker = (): GeneratingWorker<TimingJob, Timed> =>
+  startGeneratingWorker(import.meta.url);
+
+serveGenerating<TimingJob, Timed>(import.meta.url, async (job, world, onFraction) => {
+  const { methods, start, seed, oneOf } = job;
+  const questions = timedQuestions(world.questions, oneOf);
+  const contestants = [];
+  for (const method of methods) {
+    const run = { method, start, seed };
+    contestants.push({ run, policy: await loadPolicy(run) });
+  }
+  const total = questions.length * methods.length;
+  const answers = await timeAnswers(contestants, world.retriever, questions, {
+    onAnswer: (done) => onFraction(done / total),
+  });
+  contestants.forEach(({ policy }) => policy.dispose());
+  return { answers };
+});

@@ -1,0 +1,76 @@
+/** Greedy answers of a policy as complete trajectories with their scores, in the layout of training's `trajectories.jsonl`. */
+import { rolloutConfigOf } from '../../config.js';
+import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
+import { coverage } from '../../rewards/coverage.js';
+import { evaluatePolicy } from '../../evaluation/evaluate.js';
+import { METHOD_TITLES } from '../../evaluation/metrics.js';
+import type { Policy } from '../../policy/policy.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import { rewardInputFromTrajectory } from '../../rewards/input.js';
+import type { RewardOptions } from '../../rewards/options.js';
+import { totalReward, type RewardComponents } from '../../rewards/total.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
+import { executedSearches } from '../../text/turns.js';
+import type { PolicyRun } from '../world.js';
+
+/** A line of `trajectories.jsonl`. There is no advantage: a policy answers each question once, so that nothing is a group. */
+export interface TrajectoryLine extends Trajectory {
+  /** Who answered, as the viewer shows it: the method with the start. */
+  method: string;
+  run: PolicyRun;
+  shape: QuestionShape;
+  coverage: number;
+  rewards: RewardComponents;
+}
+
+/** A run's name for readers, such as `ParallelSearch (instruct)`. */
+export const policyTitle = ({ method, start }: PolicyRun): string => `${METHOD_TITLES[method]} (${start})`;
+
+/** Adds to a trajectory who answered and what it is worth. */
+export function scoredLine(
+  trajectory: Trajectory,
+  question: Question,
+  { run, rewards }: { run: PolicyRun; rewards: RewardOptions },
+): TrajectoryLine {
+  const { goldenAnswers, metadata } = question;
+  const shape = questionShape(metadata.graph ?? []);
+  const input = rewardInputFromTrajectory(trajectory, { goldenAnswers, shape });
+  return {
+    ...{ method: policyTitle(run), run },
+    ...trajectory,
+    shape,
+    coverage: coverage(question, executedSearches(trajectory.segments)),
+    rewards: totalReward(input, rewards),
+  };
+}
+
+export interface RecordOptions {
+  run: PolicyRun;
+  rewards: RewardOptions;
+  /** Questions answered side by side. */
+  batchSize: number;
+  /** Empties the policy's caches between batches. */
+  clearCache?: () => void;
+  /** @param done questions answered so far */
+  onBatch?: (done: number) => void;
+}
+
+/** Lines in the order of the questions, which must have ids of their own and graphs. */
+export async function recordTrajectories(
+  policy: Policy,
+  retriever: Retriever,
+  questions: readonly Question[],
+  { run, rewards, batchSize, clearCache, onBatch }: RecordOptions,
+): Promise<TrajectoryLine[]> {
+  const found = new Map<string, Trajectory>();
+  await evaluatePolicy(policy, retriever, questions, {
+    rollout: rolloutConfigOf(run.method),
+    batchSize,
+    clearCache,
+    onBatch: (done, trajectories) => {
+      for (const trajectory of trajectories) found.set(trajectory.questionId, trajectory);
+      onBatch?.(done);
+    },
+  });
+  return questions.map((question) => scoredLine(found.get(question.id)!, question, { run, rewards }));
+}

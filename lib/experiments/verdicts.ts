@@ -1,0 +1,126 @@
+/** Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside them. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Interval } from '../evaluation/bootstrap.js';
+import { loadPaperTables, type PaperTables } from '../evaluation/paper.js';
+import { intervalText, pointsIntervalText } from '../report/select.js';
+
+/** One figure that a claim rests on, and where its interval must lie. */
+export interface Part {
+  /** Which figure of several: a start, a benchmark. */
+  of: string;
+  found: Interval;
+  /** How the figure is written: a difference in points, or a plain number. */
+  unit: 'points' | 'number';
+  side: 'above' | 'below';
+  threshold: number;
+}
+
+const figureSchema = z.looseObject({ value: z.number(), low: z.number(), high: z.number() });
+const numbersSchema = z.object({ rows: z.array(figureSchema), contrasts: z.array(figureSchema) });
+/** The rows and contrasts of a report's JSON file. */
+export type Numbers = z.infer<typeof numbersSchema>;
+
+/** Where the evidence for a claim is, and what it says. */
+export interface Evidence {
+  /** The report's name, such as `main-results`. */
+  report: string;
+  /** Id of the notebook's cell that shows it. */
+  cell: string;
+  /** What must hold, in words. */
+  rule: string;
+  /** None where the report does not hold the figures. */
+  parts: (numbers: Numbers, paper: PaperTables) => Part[];
+}
+
+/** Something that the paper says of its method. */
+export interface PaperClaim {
+  id: string;
+  claim: string;
+  /** The figure as the paper states it. */
+  paper: string;
+  /** The same from the paper's own tables, recomputed. */
+  tables: (paper: PaperTables) => string;
+  /** Or the reason why this project cannot tell. */
+  evidence: Evidence | { untestable: string };
+}
+
+export type Verdict =
+  'shown' | 'not shown' | 'contradicted' | 'not testable at this scale' | 'not computed yet';
+
+/** A claim with everything that the claims page says of it. */
+export interface JudgedClaim {
+  id: string;
+  claim: string;
+  paper: string;
+  tables: string;
+  rule: string;
+  found: string;
+  parts: Part[];
+  verdict: Verdict;
+  /** The cell that computes it, from the folder of the reports; null where there is none. */
+  link: string | null;
+}
+
+/** The rule, for readers. */
+export const VERDICT_RULE =
+  'Shown: the whole 95 % interval lies where the claim puts it. Contradicted: the whole interval lies on the other side. Not shown: the interval holds the limit, so that questions and seeds at hand do not decide. A claim with several figures is shown when all of them are, and contradicted when one of them is. Of differences only the direction is judged, because levels of a small world cannot be compared with the paper’s.';
+
+/** The verdict on a claim's figures; none are not enough to compute it. */
+export function verdictOn(parts: readonly Part[]): Verdict {
+  if (parts.length === 0) return 'not computed yet';
+  const isBeyond = ({ found, side, threshold }: Part): boolean =>
+    side === 'above' ? found.low > threshold : found.high < threshold;
+  const isOpposite = ({ side, ...part }: Part): boolean =>
+    isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
+  if (parts.some(isOpposite)) return 'contradicted';
+  return parts.every(isBeyond) ? 'shown' : 'not shown';
+}
+
+/** Judges claims by the JSON files of the reports in `folder`. */
+export function judgeClaims(
+  claims: readonly PaperClaim[],
+  folder: string,
+  paper: PaperTables = loadPaperTables(),
+): JudgedClaim[] {
+  const known = new Map<string, Numbers | null>();
+  const numbersOf = (report: string): Numbers | null => {
+    if (!known.has(report)) known.set(report, readNumbers(path.join(folder, `${report}.json`)));
+    return known.get(report)!;
+  };
+  return claims.map((claim) => judge(claim, paper, numbersOf));
+}
+
+function judge(
+  { id, claim, paper: figure, tables, evidence }: PaperClaim,
+  paper: PaperTables,
+  numbersOf: (report: string) => Numbers | null,
+): JudgedClaim {
+  const said = { id, claim, paper: figure, tables: tables(paper) };
+  if ('untestable' in evidence) {
+    const { untestable: rule } = evidence;
+    return { ...said, rule, found: '–', parts: [], verdict: 'not testable at this scale', link: null };
+  }
+  const { report, cell, rule } = evidence;
+  const numbers = numbersOf(report);
+  const parts = numbers ? evidence.parts(numbers, paper) : [];
+  const found = parts.map(partText).join('; ') || '–';
+  const link = numbers ? `${report}.html#${cellAnchor(cell)}` : null;
+  return { ...said, rule, found, parts, verdict: verdictOn(parts), link };
+}
+
+/** The anchor of a notebook's cell in its page. */
+export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
+
+function partText({ of, found, unit }: Part): string {
+  const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);
+  return of ? `${of}: ${text}` : text;
+}
+
+function readNumbers(file: string): Numbers | null {
+  if (!existsSync(file)) return null;
+  const parsed = numbersSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  if (parsed.success) return parsed.data;
+  throw new Error(`Expected ${file} to hold rows and contrasts, but it does not. Export the report again.`);
+}

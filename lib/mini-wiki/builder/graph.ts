@@ -1,0 +1,106 @@
+/** Writes sub-questions of entities: the nodes of dependency graphs. */
+import type { Random } from '../../random.js';
+import type { Operation, SubQuestion } from '../../data/question.js';
+import type { Entity, EntityMap, Fact, Split } from './entities.js';
+import { phrasesOf, normaliseName } from './names.js';
+import { FILM_OF_YEAR, OTHER_SUB_QUESTIONS, RELATIONS } from './templates.js';
+
+/** What the question writers share. */
+export interface Wiki {
+  entities: EntityMap;
+  passageIds: ReadonlyMap<string, string>;
+  /** Texts of the questions so far; none is written twice. */
+  written: Set<string>;
+}
+
+/** A question before it has an id. */
+export interface Draft {
+  benchmark: string;
+  type: string;
+  template: string;
+  split: Split;
+  question: string;
+  goldenAnswers: string[];
+  graph: SubQuestion[];
+  operation: Operation | null;
+  /** Entities that the text of the question names. */
+  named: string[];
+}
+
+/** One step of a chain: an entity and the key of the fact that is read. */
+export interface Step {
+  entity: Entity;
+  attribute: string;
+}
+
+const SUB_QUESTIONS = new Map(RELATIONS.map(({ type, attribute, sub }) => [`${type}.${attribute}`, sub]));
+for (const [relation, sub] of Object.entries(OTHER_SUB_QUESTIONS)) SUB_QUESTIONS.set(relation, sub);
+
+/** All forms of a fact that count as right. */
+export function answersOf(fact: Fact): string[] {
+  return [fact.value, ...(fact.aliases ?? [])];
+}
+
+/** The sub-question that reads one fact of an entity. */
+export function subQuestion(
+  wiki: Wiki,
+  { entity, attribute }: Step,
+  id: string,
+  dependsOn: string[] = [],
+): SubQuestion {
+  const [kind, year] = attribute.split(' ');
+  const wording = year ? FILM_OF_YEAR : SUB_QUESTIONS.get(`${entity.type}.${attribute}`);
+  const passage = wiki.passageIds.get(entity.title);
+  if (!wording || !passage)
+    throw new Error(`Expected ${entity.title} to have a ${attribute} that can be asked for.`);
+  return {
+    id,
+    question: wording.replace('{e}', entity.title).replace('{y}', year ?? ''),
+    entity: entity.title,
+    attribute: kind,
+    query: entity.title,
+    dependsOn,
+    answers: answersOf(entity.facts[attribute]),
+    evidence: [passage],
+  };
+}
+
+/** A chain of sub-questions, each depending on the one before; ids go on from `firstId`. */
+export function chainGraph(wiki: Wiki, steps: readonly Step[], firstId = 1): SubQuestion[] {
+  return steps.map((step, index) =>
+    subQuestion(wiki, step, `q${firstId + index}`, index === 0 ? [] : [`q${firstId + index - 1}`]),
+  );
+}
+
+/** Follows a path of attributes from an entity within its split; null where a fact or a link is missing. */
+export function walk(
+  wiki: Wiki,
+  start: Entity,
+  { path, random }: { path: readonly string[]; random: Random },
+): Step[] | null {
+  const steps: Step[] = [];
+  let entity = start;
+  for (const [index, name] of path.entries()) {
+    const attribute = name === 'film' ? filmKey(entity, start, random) : name;
+    const fact = entity.facts[attribute];
+    if (!fact) return null;
+    steps.push({ entity, attribute });
+    if (index === path.length - 1) break;
+    const next = fact.linked ? wiki.entities.get(fact.value) : undefined;
+    if (!next?.asked || next.split !== start.split) return null;
+    entity = next;
+  }
+  return steps;
+}
+
+/** The key of one of the director's films other than the film that the question names. */
+function filmKey(director: Entity, named: Entity, random: Random): string {
+  const keys = Object.keys(director.facts).filter((key) => director.facts[key].value !== named.title);
+  return keys.length > 0 ? random.choice(keys) : '';
+}
+
+/** True when the text gives an answer away. */
+export function containsAnswer(question: string, answers: readonly string[]): boolean {
+  const phrases = phrasesOf(question, 8);
+  return answers.some((answer) => phrases.has(normaliseName(answer)));
+}

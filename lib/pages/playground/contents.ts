@@ -1,0 +1,130 @@
+/** What goes into the playground: the trained policies, the mini-wiki, the tensor library. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, posix } from 'node:path';
+import {
+  parseTrainConfig,
+  rolloutConfigOf,
+  START_NAMES,
+  type MethodName,
+  type StartName,
+} from '../../config.js';
+import { formatQuestions, readQuestions } from '../../data/flashrag.js';
+import { METHOD_TITLES } from '../../evaluation/metrics.js';
+import { commitOf } from '../../io/provenance.js';
+import {
+  adapterFolder,
+  CHECKPOINTS,
+  keptSteps,
+  MINI_WIKI,
+  requireFolders,
+  runName,
+  startFolder,
+  stepFolder,
+  type PolicyRun,
+} from '../../experiments/world.js';
+import { readJson } from '../../policy/model-folder.js';
+import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
+import {
+  PASSAGES_FILE,
+  QUESTIONS_FILE,
+  SETUP_FILE,
+  WASM_FILE,
+  type PlaygroundCheckpoint,
+  type PlaygroundSetup,
+} from './setup.js';
+
+/** The methods that stand side by side. */
+const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const satisfies readonly MethodName[];
+const SEED = 1;
+const runsOf = (start: StartName): PolicyRun[] =>
+  PLAYGROUND_METHODS.map((method) => ({ method, start, seed: SEED }));
+
+/** A file's name in the page and its content. */
+export type PlaygroundFiles = Map<string, string | Uint8Array>;
+
+async function addFolder(
+  files: PlaygroundFiles,
+  folder: string,
+  name: string,
+  parts: readonly string[],
+): Promise<void> {
+  requireFolders([folder]);
+  for (const part of parts) files.set(`${name}/${part}`, await readFile(join(folder, part)));
+}
+
+/** Puts the adapters of one point of the training into `files`, each out of the run's folder or a part of it. */
+async function addAdapters(
+  files: PlaygroundFiles,
+  { start, numSteps, root }: { start: StartName; numSteps: number; root: string },
+  part = '',
+): Promise<PlaygroundCheckpoint> {
+  const adapters: Record<string, string> = {};
+  for (const run of runsOf(start)) {
+    const name = posix.join(runName(run), part);
+    await addFolder(files, join(root, name), name, ['adapter_config.json', 'adapter_model.safetensors']);
+    adapters[run.method] = name;
+  }
+  const title = `${start}, after ${numSteps} steps of GRPO (seed ${SEED})`;
+  return { id: `${start}-step-${numSteps}`, title, start, adapters };
+}
+
+/** Puts a start and its methods' adapters into `files`. Returns its checkpoints in the order of training. */
+async function addStart(
+  files: PlaygroundFiles,
+  start: StartName,
+  root: string,
+): Promise<PlaygroundCheckpoint[]> {
+  await addFolder(files, startFolder(start, root), start, [
+    'config.json',
+    'tokenizer.json',
+    'model.safetensors',
+  ]);
+  const checkpoints: PlaygroundCheckpoint[] = [
+    { id: start, title: `${start}, before GRPO`, start, adapters: {} },
+  ];
+  const folders = runsOf(start).map((run) => adapterFolder(run, root));
+  for (const numSteps of keptSteps(runsOf(start)[0])) {
+    const part = stepFolder(numSteps);
+    if (folders.every((folder) => existsSync(join(folder, part))))
+      checkpoints.push(await addAdapters(files, { start, numSteps, root }, part));
+  }
+  requireFolders(folders);
+  const { grpo } = parseTrainConfig(await readJson(join(folders[0], TRAIN_CONFIG_FILE)));
+  return [...checkpoints, await addAdapters(files, { start, numSteps: grpo.steps, root })];
+}
+
+/** Instruct before base: it is the one that answers better. */
+const STARTS = [...START_NAMES].reverse();
+
+/**
+ * Reads everything that the page carries: each start with the adapters of both methods at the end of training and at the
+ * steps that were kept, all passages, the test questions, and the WebAssembly of the tensor library.
+ * @param root the folder of the checkpoints
+ * @throws Error naming weights that are missing
+ */
+export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFiles> {
+  const files: PlaygroundFiles = new Map();
+  const checkpoints: PlaygroundCheckpoint[] = [];
+  for (const start of STARTS) checkpoints.push(...(await addStart(files, start, root)));
+  const trained = checkpoints.findLast(({ start }) => start === STARTS[0])!;
+  const config = await readJson(join(root, trained.adapters.parallelsearch, TRAIN_CONFIG_FILE));
+  const setup: PlaygroundSetup = {
+    methods: PLAYGROUND_METHODS.map((name) => ({
+      name,
+      title: METHOD_TITLES[name],
+      rollout: rolloutConfigOf(name),
+    })),
+    checkpoints,
+    firstCheckpoint: trained.id,
+    titleWeight: parseTrainConfig(config).titleWeight,
+    commit: commitOf(),
+  };
+  const questions = await readQuestions(join(MINI_WIKI, 'questions.jsonl'));
+  files.set(QUESTIONS_FILE, formatQuestions(questions.filter(({ split }) => split === 'test')));
+  files.set(PASSAGES_FILE, await readFile(join(MINI_WIKI, 'passages.jsonl')));
+  const wasm = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
+  files.set(WASM_FILE, await readFile(join(dirname(wasm), WASM_FILE)));
+  return files.set(SETUP_FILE, JSON.stringify(setup));
+}

@@ -1,0 +1,77 @@
+/** The playground as one self-contained page: policies, mini-wiki and rollout in the browser. */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { writeFileSafely } from '../../policy/model-folder.js';
+import { citationHtml } from '../../report/citation.js';
+import { packedElement, pageHtml } from '../../html/page.js';
+import { bundleScript } from './bundle.js';
+import { readPlayground, type PlaygroundFiles } from './contents.js';
+import { WORKER_FILE } from './setup.js';
+import { PLAYGROUND_STYLE } from './styles.js';
+
+const TITLE = 'Playground: ask both methods';
+const DESCRIPTION =
+  'The trained small policies and the mini-wiki in the browser: ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token.';
+
+/** Workers and WebAssembly, both out of the page itself. */
+const POLICY = { 'script-src': "'unsafe-inline' 'wasm-unsafe-eval'", 'worker-src': 'blob:' };
+
+const INTRODUCTION = `
+<p>Two small policies answer the same question in this page, each by itself: <strong>ParallelSearch</strong> may send several sub-queries in one turn, <strong>Search-R1</strong> sends one. The sub-queries of a turn wait for the retriever together: the slower it is, the more searching in parallel gains.</p>`;
+
+const NO_SCRIPT =
+  '<noscript><p>The playground needs JavaScript, WebAssembly and a browser that knows <code>DecompressionStream</code> (any since 2023). The other reports work without.</p></noscript>';
+
+const ABOUT = `
+<h2>How to read this</h2>
+<p>Pick a question or type one about what the mini-wiki knows: the policies have learnt nothing else, and to questions of other forms they write nonsense. Point at a token, or go through a turn’s tokens by arrow keys, for the probability that the policy gave it; a wavy line marks those below 90&nbsp;%. Other weights answer the question anew: those before GRPO, after a few of its steps and at its end show what training by reinforcement has changed, and when.</p>
+<h2>What runs here</h2>
+<p>Transformers of about a million parameters with BM25 over the mini-wiki; nothing is loaded from a network. The rollout, the transformer, the tokenizer, BM25 and the parser of actions are the modules that the training and the tables of this project use, not copies; on WebAssembly they write the same tokens here as in Node. Answers are greedy. The delay of the retriever is artificial, and so is the pace of the models unless they write as fast as this computer; all other times are measured. Questions to pick are the test questions, which no policy was trained on. As everywhere here, the figures are of a small world.</p>
+<p>The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).</p>`;
+
+/** The whole page. */
+export async function playgroundHtml(files: PlaygroundFiles): Promise<string> {
+  const carried = new Map(files).set(WORKER_FILE, await bundleScript('worker'));
+  const body = [
+    '<a class="skip" href="#content">Skip to the content</a>',
+    `<div class="layout"><main id="content"><h1>${TITLE}</h1>`,
+    INTRODUCTION,
+    NO_SCRIPT,
+    '<div id="playground" hidden><p role="status">Unpacking policies and passages …</p></div>',
+    ABOUT,
+    `${citationHtml(TITLE)}</main></div>`,
+    ...[...carried].map(([name, content]) => packedElement(name, content)),
+  ].join('\n');
+  return pageHtml({
+    title: TITLE,
+    description: DESCRIPTION,
+    body,
+    styles: PLAYGROUND_STYLE,
+    scripts: [await bundleScript('main')],
+    policy: POLICY,
+  });
+}
+
+export interface ExportPlaygroundOptions {
+  outDir: string;
+  /** The folder of the checkpoints. */
+  checkpoints?: string;
+  /** Lines for people; default none. */
+  log?: (line: string) => void;
+}
+
+/**
+ * Writes `playground.html` into `outDir` and returns its name.
+ * @throws Error naming weights that are missing
+ */
+export async function exportPlayground({
+  outDir,
+  checkpoints,
+  log,
+}: ExportPlaygroundOptions): Promise<string> {
+  log?.('playground: packing policies, passages and scripts');
+  const file = path.join(outDir, 'playground.html');
+  await writeFileSafely(file, await playgroundHtml(await readPlayground(checkpoints)));
+  log?.(`playground: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
+  return file;
+}

@@ -1,0 +1,159 @@
+/** The page of a training run: its curves, its guards, its newest rollouts. Live, or as the run's report. */
+import type { TrainConfig } from '../../config.js';
+import type { Provenance } from '../../evaluation/table.js';
+import { escapeHtml, type TableCells } from '../../html/cells.js';
+import { citationHtml } from '../../report/citation.js';
+import { chartHtml, tableFigureHtml } from '../../report/figures.js';
+import { contentsHtml, provenanceHtml } from '../../report/html.js';
+import { chartScripts, COPY_TEXT, pageHtml } from '../../html/page.js';
+import { renderSvg } from '../../report/render.js';
+import { runCharts, type StepMetrics } from './charts.js';
+import { figureText } from '../../report/select.js';
+import type { RecordedRun } from '../../rollout/recorded.js';
+import { GUARDS, isAlarming, type Guard } from '../../training/guards.js';
+import { segmentsHtml } from '../../html/transcript.js';
+import { LIVE_SCRIPT } from './live-script.js';
+import type { RunState } from './run-folder.js';
+import { RUN_STYLE } from './styles.js';
+
+/** What is known of a run before it begins. */
+export interface RunDescription {
+  config: TrainConfig;
+  /** What goes under "Where the numbers come from". */
+  provenance: Provenance;
+}
+
+/** Groups of rollouts that are shown. */
+const MOST_GROUPS = 8;
+
+export const runTitle = ({ method, start, seed }: TrainConfig): string =>
+  `Training: ${method} from ${start}, seed ${seed}`;
+
+const SECTIONS = [
+  { id: 'guards', text: 'Guards' },
+  { id: 'curves', text: 'Curves' },
+  { id: 'rollouts', text: 'Newest rollouts' },
+] as const;
+
+/** The whole page; the live one asks its server for news. */
+export async function runPageHtml(
+  run: RunDescription,
+  state: RunState,
+  { isLive = false }: { isLive?: boolean } = {},
+): Promise<string> {
+  const title = runTitle(run.config);
+  const headings = [
+    ...SECTIONS,
+    { id: 'provenance', text: 'Where the numbers come from' },
+    { id: 'cite', text: 'To cite' },
+  ].map((heading) => ({ ...heading, level: 2 }));
+  const { commit } = run.provenance;
+  const body = [
+    '<a class="skip" href="#content">Skip to the content</a>',
+    `<div class="layout">${contentsHtml(headings)}<main id="content"><h1>${escapeHtml(title)}</h1>`,
+    isLive ? LIVE_CONTROLS : '',
+    await runContentHtml(run, state),
+    provenanceHtml(run.provenance),
+    `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
+  ].join('\n');
+  return pageHtml({
+    ...{ title, body, styles: RUN_STYLE },
+    description: 'The curves, the guards and the newest rollouts of a training run.',
+    scripts: [COPY_TEXT, ...chartScripts(), ...(isLive ? [LIVE_SCRIPT] : [])],
+    // The live page may ask the server that it comes from, and nobody else.
+    policy: isLive ? { 'connect-src': "'self'" } : {},
+  });
+}
+
+const LIVE_CONTROLS =
+  '<p class="live"><label><input type="checkbox" id="live" checked> Update while the run goes on</label> <span role="status" id="live-status"></span></p>';
+
+/** The part of the page that changes. */
+export async function runContentHtml({ config }: RunDescription, state: RunState): Promise<string> {
+  const [guards, curves, rollouts] = SECTIONS;
+  return [
+    `<div id="run" data-version="${escapeHtml(state.version)}">`,
+    `<p id="progress">${escapeHtml(progressText(config, state.steps))}</p>`,
+    `<h2 id="${guards.id}">${guards.text}</h2>${guardsHtml(state.steps)}`,
+    `<h2 id="${curves.id}">${curves.text}</h2>${await curvesHtml(state.steps)}`,
+    `<h2 id="${rollouts.id}">${rollouts.text}</h2>${rolloutsHtml(state.rollouts)}`,
+    '</div>',
+  ].join('\n');
+}
+
+const NO_STEP = '<p>No step is done yet.</p>';
+
+/** `Step 12 of 30 is done; 14 s a step.` */
+function progressText({ grpo }: TrainConfig, steps: readonly StepMetrics[]): string {
+  if (steps.length === 0) return `The first of ${grpo.steps} steps is under way.`;
+  const seconds = steps.map(({ metrics }) => (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0));
+  const mean = seconds.reduce((a, b) => a + b, 0) / steps.length;
+  return `${steps.length} of ${grpo.steps} steps are done; a step takes ${mean.toFixed(1)} seconds.`;
+}
+
+/** Every guard with the newest value, and how often its limit was passed. */
+function guardsHtml(steps: readonly StepMetrics[]): string {
+  const newest = steps.at(-1);
+  if (!newest) return NO_STEP;
+  const alarms = (guard: Guard): number[] =>
+    steps.flatMap(({ step, metrics }) =>
+      guard.metric in metrics && isAlarming(guard, metrics[guard.metric]) ? [step] : [],
+    );
+  const guards = GUARDS.filter(({ metric }) => metric in newest.metrics);
+  const ringing = guards.filter((guard) => alarms(guard).at(-1) === newest.step);
+  const cells: TableCells = {
+    caption: `Signs of a run that goes wrong, at step ${newest.step}.`,
+    columns: ['Metric', 'Now', 'Value', 'Alarming', 'Steps with an alarm', 'What it would mean'],
+    rows: guards.map((guard) => [
+      guard.metric,
+      ringing.includes(guard) ? 'ALARM' : 'ok',
+      figureText(newest.metrics[guard.metric]),
+      `${guard.bad} ${guard.limit}`,
+      String(alarms(guard).length),
+      guard.meaning,
+    ]),
+  };
+  const verdict =
+    ringing.length === 0
+      ? '<p class="calm">All guards are quiet.</p>'
+      : `<p class="alarm">Alarm: ${escapeHtml(ringing.map(({ meaning }) => meaning).join('; '))}.</p>`;
+  return verdict + tableFigureHtml(cells, 'guards');
+}
+
+async function curvesHtml(steps: readonly StepMetrics[]): Promise<string> {
+  if (steps.length === 0) return NO_STEP;
+  const figures = runCharts(steps).map(async ({ id, chart }) =>
+    chartHtml({ id: `curve-${id}`, name: id, spec: chart.spec, svg: await renderSvg(chart) }),
+  );
+  return `<div class="curves">${(await Promise.all(figures)).join('\n')}</div>`;
+}
+
+/** Rollouts by question, each folded behind a line that says how it went. */
+function rolloutsHtml(rollouts: readonly RecordedRun[]): string {
+  if (rollouts.length === 0) return NO_STEP;
+  const groups = new Map<string, RecordedRun[]>();
+  for (const rollout of rollouts) groups.set(rollout.id, [...(groups.get(rollout.id) ?? []), rollout]);
+  const shown = [...groups.values()].slice(0, MOST_GROUPS);
+  const some = shown.length < groups.size ? `, the first ${shown.length} of them shown` : '';
+  const intro = `<p>Step ${rollouts[0].step}: ${rollouts.length} rollouts of ${groups.size} questions${some}. Within a group, training makes those with a positive advantage more likely.</p>`;
+  return intro + shown.map(groupHtml).join('\n');
+}
+
+function groupHtml(group: readonly RecordedRun[]): string {
+  const [{ question, id, goldenAnswers }] = group;
+  const gold = `<p class="gold">Right would be: ${escapeHtml(goldenAnswers.join(' / '))}</p>`;
+  return `<h3>${escapeHtml(question ?? id)}</h3>${gold}${group.map(rolloutHtml).join('\n')}`;
+}
+
+function rolloutHtml({ segments, searchTurns, rewards, advantage }: RecordedRun, i: number): string {
+  const turns = searchTurns ?? [];
+  const facts = [
+    `Rollout ${i + 1}`,
+    ...(rewards ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
+    `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
+    ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
+    ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),
+  ];
+  const summary = `<summary>${escapeHtml(facts.join(' · '))}</summary>`;
+  return `<details class="rollout">${summary}${segmentsHtml(segments, turns)}</details>`;
+}

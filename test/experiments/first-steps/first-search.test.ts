@@ -1,0 +1,64 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseTrainConfig } from '../../../lib/config.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { firstSearchProbabilities } from '../../../lib/experiments/first-steps/first-search.js';
+import { sequenceLogProbs } from '../../../lib/training/sequences.js';
+import { GrpoTrainer } from '../../../lib/training/trainer.js';
+import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
+
+const config = parseTrainConfig({
+  ...{ method: 'parallelsearch', start: 'tiny', rewards: { preset: 'paper' }, grpo: { steps: 1 } },
+  rollout: { prompt: 'parallel', splitQueries: true },
+});
+
+beforeAll(async () => {
+  await useBackend('wasm');
+});
+
+describe('firstSearchProbabilities', () => {
+  it('multiplies the probabilities of the tokens of each beginning, to 3 decimals of its logarithm', async () => {
+    const start = tinyModel();
+    const before = tf.memory().numTensors;
+    const trainer = new GrpoTrainer({
+      ...{ config, start, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+    });
+    const [found] = await firstSearchProbabilities(trainer, [COMPARISON]);
+    const prompt = TOKENIZER.encode(
+      'Answer with search, split parts with ##. Question: Who was born first, Ada Stone, Bo Reed or Cy Hill?\n',
+    );
+    for (const [mode, text] of [
+      [
+        'parallel',
+        '<think> Need born of each, all at once. </think><search> Ada Stone ## Bo Reed ## Cy Hill </search>',
+      ],
+      ['sequential', '<think> Need born of each, one by one. </think><search> Ada Stone </search>'],
+    ] as const) {
+      const written = TOKENIZER.encode(text);
+      const sequence = {
+        tokenIds: [...prompt, ...written],
+        lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
+      };
+      const [logProbs] = await sequenceLogProbs(start.weights, [sequence], start.config);
+      expect(Math.log(found[mode])).toBeCloseTo(
+        logProbs.reduce((a, b) => a + b, 0),
+        3,
+      );
+    }
+    trainer.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+    tf.dispose(Object.values(start.weights));
+  });
+
+  it('refuses a question with one way to begin', async () => {
+    const start = tinyModel();
+    const trainer = new GrpoTrainer({
+      ...{ config, start, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+    });
+    await expect(firstSearchProbabilities(trainer, [SEQUENTIAL])).rejects.toThrow(
+      'Expected questions with independent sub-questions, but got sequential with fewer.',
+    );
+    trainer.dispose();
+  });
+});

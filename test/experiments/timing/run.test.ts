@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { Question } from '../../../lib/data/question.js';
+import { timeAnswers, timedQuestions, type Contestant } from '../../../lib/experiments/timing/answers.js';
+import { loadPolicy, loadWorld } from '../../../lib/experiments/world.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+
+describe('the questions', () => {
+  it('are of both kinds and of the two data sets that the paper times', async () => {
+    const questions = timedQuestions((await loadWorld()).questions, 20);
+    expect(new Set(questions.map(({ split }) => split))).toEqual(new Set(['test']));
+    expect(new Set(questions.map(({ metadata }) => metadata.benchmark))).toEqual(
+      new Set(['hotpotqa', '2wikimultihopqa']),
+    );
+    expect(questions.length).toBeGreaterThan(40);
+    expect(questions.length).toBeLessThan(100);
+  });
+});
+
+describe('timeAnswers', () => {
+  it('lets every policy answer every question by itself, in turn, and times each answer', async () => {
+    await useBackend('auto');
+    const { questions, retriever } = await loadWorld();
+    const sample: Question[] = timedQuestions(questions, 100).slice(0, 2);
+    const policy = await loadPolicy({ method: 'r1', start: 'instruct', seed: 1 });
+    const asked: string[] = [];
+    const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
+      run: { method, start: 'instruct', seed: 1 },
+      policy: {
+        ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
+        clearCache: () => policy.clearCache(),
+        generate: async (prompts, options) => {
+          expect(prompts).toHaveLength(1);
+          asked.push(method);
+          return policy.generate(prompts, options);
+        },
+      },
+    });
+    let clock = 0;
+    const done: number[] = [];
+    const answers = await timeAnswers([contestant('r1'), contestant('search-r1')], retriever, sample, {
+      now: () => (clock += 250),
+      onAnswer: (count) => done.push(count),
+    });
+    policy.dispose();
+    expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
+    expect(answers.map(({ questionId }) => questionId)).toEqual([0, 0, 1, 1].map((i) => sample[i].id));
+    expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
+    // The first question is answered once more, to warm up.
+    const calls = [...answers.slice(0, 2), ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    expect(asked).toHaveLength(calls);
+    expect(done).toEqual([1, 2, 3, 4]);
+  });
+});

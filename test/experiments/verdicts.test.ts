@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { PAPER_CLAIMS } from '../../lib/experiments/claims.js';
+import { claimsHtml } from '../../lib/experiments/claims-page.js';
+import { tidyJson, writeIndex } from '../../lib/experiments/export.js';
+import { judgeClaims, verdictOn, type Part } from '../../lib/experiments/verdicts.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'claims-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const part = (low: number, high: number, side: Part['side'] = 'above'): Part => {
+  return { of: '', found: { value: (low + high) / 2, low, high }, unit: 'points', side, threshold: 0 };
+};
+
+describe('the rule', () => {
+  it('goes by the whole interval', () => {
+    expect(verdictOn([part(0.01, 0.02)])).toBe('shown');
+    expect(verdictOn([part(-0.01, 0.02)])).toBe('not shown');
+    expect(verdictOn([part(0, 0.02)])).toBe('not shown');
+    expect(verdictOn([part(-0.02, -0.01)])).toBe('contradicted');
+    expect(verdictOn([part(-0.02, -0.01, 'below')])).toBe('shown');
+    expect(verdictOn([part(0.01, 0.02, 'below')])).toBe('contradicted');
+  });
+
+  it('wants all figures of a claim, and is contradicted by one', () => {
+    expect(verdictOn([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
+    expect(verdictOn([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
+    expect(verdictOn([])).toBe('not computed yet');
+  });
+});
+
+const gain = (start: string, value: number) => ({
+  ...{
+    method: 'parallelsearch',
+    against: 'search-r1',
+    start,
+    benchmark: 'average',
+    subset: 'all',
+    metric: 'em',
+  },
+  ...{ kind: 'difference', value, low: value - 0.01, high: value + 0.01 },
+});
+const writeNumbers = (...contrasts: object[]): void =>
+  writeFileSync(path.join(folder, 'main-results.json'), tidyJson({ rows: [], contrasts, provenance: {} }));
+const averageEm = () => judgeClaims(PAPER_CLAIMS, folder).find(({ id }) => id === 'average-em')!;
+
+describe('the claims', () => {
+  it('have ids of their own, and say what the paper’s tables give', () => {
+    expect(new Set(PAPER_CLAIMS.map(({ id }) => id)).size).toBe(PAPER_CLAIMS.length);
+    const tables = Object.fromEntries(
+      judgeClaims(PAPER_CLAIMS, folder).map(({ id, tables }) => [id, tables]),
+    );
+    expect(tables).toMatchObject({
+      'average-em': 'base +2.4, instruct +3.4, mean +2.9 points (printed averages of Table 2)',
+      'every-benchmark': 'ahead in 13 of 14 cells of Table 2',
+      'parallel-em': 'instruct +12.7, base +3.4, both +8.1 points (plain means of Table 3)',
+      calls: '69.7 % (means of Table 3)',
+      'base-over-instruct': '+3.3 points (printed averages of Table 2)',
+    });
+    expect(tables['lambda-best']).toContain('(0.15, 0.35)');
+    expect(tables['lambda-best']).toContain('the rows (0.5, 0.35) and (0.15, 0.5) are identical');
+    for (const text of Object.values(tables)) expect(text).not.toMatch(/NaN|undefined|null/);
+  });
+
+  it('are not computed where the report is not there, or lacks a start', () => {
+    expect(averageEm()).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
+    writeNumbers(gain('base', 0.05));
+    expect(averageEm()).toMatchObject({
+      verdict: 'not computed yet',
+      link: 'main-results.html#cell-gap-table',
+    });
+  });
+
+  it('are judged by the numbers beside the report', () => {
+    writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
+    expect(averageEm()).toMatchObject({
+      verdict: 'shown',
+      found: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
+    });
+    writeNumbers(gain('base', 0.05), gain('instruct', -0.02));
+    expect(averageEm().verdict).toBe('contradicted');
+  });
+
+  it('refuse a file without rows', () => {
+    writeFileSync(path.join(folder, 'main-results.json'), '{}');
+    expect(() => judgeClaims(PAPER_CLAIMS, folder)).toThrow('to hold rows and contrasts');
+  });
+
+  it('name cells that the notebooks have', () => {
+    const notebooks: Record<string, string> = {
+      'main-results': '01-main-results',
+      'base-vs-instruct': '03-base-vs-instruct',
+      'parallel-vs-sequential': '05-parallel-vs-sequential',
+      decomposition: '06-decomposition',
+    };
+    for (const { evidence } of PAPER_CLAIMS) {
+      if ('untestable' in evidence || !notebooks[evidence.report]) continue;
+      const file = new URL(`../../notebooks/${notebooks[evidence.report]}.ipynb`, import.meta.url);
+      const { cells } = JSON.parse(readFileSync(file, 'utf8')) as { cells: { id: string }[] };
+      expect(cells.map(({ id }) => id)).toContain(evidence.cell);
+    }
+  });
+});
+
+describe('the page of claims', () => {
+  it('shows every claim with its verdict, and the count of them; text is escaped', () => {
+    const [claim] = judgeClaims([{ ...PAPER_CLAIMS[0], claim: '<b>' }], path.join(folder, 'nowhere'));
+    const html = claimsHtml([claim]);
+    expect(html).toContain('1 claims: 1 not computed yet.');
+    expect(html).toContain('<th scope="row">&lt;b&gt;</th>');
+  });
+
+  it('stands above the list of reports, with its numbers beside it', () => {
+    writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
+    const html = readFileSync(writeIndex(folder), 'utf8');
+    expect(html.match(/<tr id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
+    expect(html).toContain('<a href="main-results.html#cell-gap-table">');
+    const { claims } = JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as {
+      claims: { id: string }[];
+    };
+    expect(claims.map(({ id }) => id)).toEqual(PAPER_CLAIMS.map(({ id }) => id));
+  });
+});

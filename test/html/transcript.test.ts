@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
+import { markup } from '../../lib/html/markup.js';
+import { markupHtml, transcriptOf } from '../../lib/html/transcript.js';
+import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
+
+describe('markupHtml', () => {
+  it('escapes texts and attributes, and leaves out what is null or false', () => {
+    const tree = markup('p', { title: '"<', hidden: false, id: null, inert: true }, 'a < b', null);
+    expect(markupHtml(markup('div', {}, tree))).toBe('<div><p title="&quot;&lt;" inert>a &lt; b</p></div>');
+  });
+});
+
+describe('transcriptOf', () => {
+  const question = { ...syntheticQuestion(0), question: `Which? ${INJECTION}` };
+  const line = trajectoryLine(question, [{ queries: ['Town0', INJECTION] }], 'Town0');
+  const { html, text } = transcriptOf(line as Trajectory);
+
+  it("shows every segment in order with the viewer's names, and the passages by sub-query", () => {
+    const kinds = [...html.matchAll(/class="segment (\w+)"/g)].map(([, kind]) => kind);
+    expect(kinds).toEqual(['prompt', 'think', 'search', 'information', 'think', 'answer']);
+    expect(html).toContain('information for 2 sub-queries');
+    expect(html).toContain('wiki-Town0 · score 7.250');
+    expect(text).toMatch(/^\[prompt\] Answer with search\.[^]*\[policy\] .*<answer> Town0 <\/answer>$/);
+  });
+
+  it('lets nothing that was written become markup', () => {
+    expect(html).not.toContain('<img');
+    expect(html).not.toContain('<script');
+    expect(html).toContain('&lt;img src=x');
+  });
+});

@@ -1,0 +1,40 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readRun, runVersion } from '../../../lib/pages/run/run-folder.js';
+import { writeStep } from './run.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'run-folder-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+describe('readRun', () => {
+  it('has nothing of a run that has not begun', async () => {
+    expect(await readRun(path.join(root, 'absent'))).toEqual({ version: '0-0', steps: [], rollouts: [] });
+  });
+
+  it('reads all steps and the rollouts of the newest, and its version changes with each', async () => {
+    const folder = path.join(root, 'two');
+    writeStep(folder, 0);
+    const before = await runVersion(folder);
+    writeStep(folder, 1);
+    const { version, steps, rollouts } = await readRun(folder);
+    expect(version).not.toBe(before);
+    expect(version).toBe(await runVersion(folder));
+    expect(steps.map(({ step, metrics }) => [step, metrics.reward])).toEqual([
+      [0, 0.5],
+      [1, 0.6],
+    ]);
+    expect(steps[0].metrics).not.toHaveProperty('alarms');
+    expect(rollouts.map(({ step }) => step)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('leaves out a line that is still being written', async () => {
+    const folder = path.join(root, 'writing');
+    writeStep(folder, 0);
+    for (const name of ['metrics.jsonl', 'trajectories.jsonl'])
+      appendFileSync(path.join(folder, name), '{"step":1,"rew');
+    const { steps, rollouts } = await readRun(folder);
+    expect([steps.length, rollouts.length]).toEqual([1, 4]);
+  });
+});

@@ -1,0 +1,130 @@
+/** The live page: who gets it, who does not, and that it shows a step that comes later. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWatchServer, type WatchServer } from '../../../lib/pages/run/server.js';
+import { chromiumPath, startChromium } from '../../browser/chromium.js';
+import { accessibilityComplaints } from '../../browser/page-checks.js';
+import { RUN, writeStep } from './run.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'watch-'));
+let server: WatchServer;
+beforeAll(async () => {
+  writeStep(folder, 0);
+  server = await startWatchServer({ ...RUN, folder });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Reply {
+  status: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+/** Not fetch, which sets the Host header itself. */
+function ask(target: string, options: { method?: string; headers?: Record<string, string> } = {}) {
+  return new Promise<Reply>((resolve, reject) => {
+    const sent = request(new URL(target, server.url), options, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (body += chunk));
+      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+describe('the server of the live page', () => {
+  it('listens on this machine only', () => {
+    expect(new URL(server.url).hostname).toBe('127.0.0.1');
+  });
+
+  it('gives the page, which may ask its own server and nobody else', async () => {
+    const { status, headers, body } = await ask('/');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-frame-options': 'DENY',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(body).toContain('1 of 30 steps are done');
+    expect(body).toContain("connect-src 'self'");
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
+  });
+
+  it('gives what has changed, or nothing', async () => {
+    const { body } = await ask('/content');
+    expect(body).toMatch(/^<div id="run" data-version="/);
+    const [, version] = /data-version="([^"]+)"/.exec(body)!;
+    expect((await ask(`/content?version=${version}`)).status).toBe(204);
+    expect((await ask('/content?version=older')).status).toBe(200);
+  });
+
+  it.each(['evil.example', 'evil.example:80', '127.0.0.1', 'localhost:1'])(
+    'refuses the host "%s", also against DNS rebinding',
+    async (host) => {
+      const { status, body } = await ask('/', { headers: { host } });
+      expect(status).toBe(403);
+      expect(body).not.toContain('steps');
+    },
+  );
+
+  it('answers under the name localhost', async () => {
+    const { port } = new URL(server.url);
+    expect((await ask('/', { headers: { host: `localhost:${port}` } })).status).toBe(200);
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'])('refuses the method %s', async (method) => {
+    const { status, headers } = await ask('/', { method });
+    expect(status).toBe(405);
+    expect(headers.allow).toBe('GET');
+  });
+
+  it.each(['/metrics.jsonl', '/../package.json', '/content/x', '//x'])('has no %s', async (target) => {
+    expect((await ask(`${server.url.slice(0, -1)}${target}`)).status).toBe(404);
+  });
+
+  it('refuses a port that is taken', async () => {
+    const port = Number(new URL(server.url).port);
+    await expect(startWatchServer({ ...RUN, folder, port })).rejects.toThrow('EADDRINUSE');
+  });
+
+  it.skipIf(!chromiumPath)(
+    'shows a step that comes later, and leaves unfolded what was',
+    async () => {
+      const browser = await startChromium();
+      const page = await browser.newPage();
+      await page.send('Page.navigate', { url: server.url });
+      await page.evaluate(until(`document.querySelectorAll('.vega-embed svg').length === 9`));
+      await page.evaluate(`document.querySelector('details.rollout').open = true`);
+      writeStep(folder, 1);
+      await page.evaluate(until(`document.getElementById('live-status').textContent.startsWith('2 of 30')`));
+      expect(await page.evaluate(`document.querySelector('details.rollout').open`)).toBe(true);
+      expect(await page.evaluate(`document.querySelectorAll('.vega-embed svg').length`)).toBe(9);
+      expect(await page.evaluate(`document.querySelector('#rollouts ~ h3').textContent`)).toContain(
+        'Step 1: 0',
+      );
+      expect(page.complaints).toEqual([]);
+      expect(page.requests.every((url) => url.startsWith(server.url))).toBe(true);
+      expect(await accessibilityComplaints(page)).toEqual([]);
+      await browser.close();
+    },
+    300_000,
+  );
+});
+
+/** Waits in the page until a condition holds. */
+const until = (condition: string): string => `new Promise((resolve, reject) => {
+  const start = performance.now();
+  (function look() {
+    if (${condition}) resolve(true);
+    else if (performance.now() - start > 30000) reject(new Error('not so after 30 s'));
+    else setTimeout(look, 50);
+  })();
+})`;

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { rewardOptions } from '../../../lib/rewards/presets.js';
+import { parseTranscript } from '../../../lib/rollout/recorded.js';
+import { turnsOfSegments, viewerData, type ViewerTrajectory } from '../../../lib/pages/viewer/data.js';
+import { failureSigns, type SignInput } from '../../../lib/pages/viewer/signs.js';
+import { splitTranscript } from '../../../lib/text/format.js';
+import {
+  syntheticData,
+  syntheticLines,
+  syntheticQuestion,
+  trajectoryLine,
+  type TurnSpec,
+} from './synthetic.js';
+
+function prepared(i: number, turns: TurnSpec[], answer: string | null, extra = {}): ViewerTrajectory {
+  const line = trajectoryLine(syntheticQuestion(i), turns, answer, extra);
+  return syntheticData([{ run: parseTranscript(line), method: 'm' }], i + 1).trajectories[0];
+}
+
+describe('viewerData', () => {
+  it('keeps repeated texts and turns once, and no token ids', () => {
+    const data = syntheticData(syntheticLines(100), 10);
+    expect(data.trajectories).toHaveLength(100);
+    expect(data.questions).toHaveLength(10);
+    expect(new Set(data.texts).size).toBe(data.texts.length);
+    expect(data.turns.length).toBeLessThan(50);
+    expect(JSON.stringify(data)).not.toMatch(/tokenIds|logProbs/);
+  });
+
+  it('takes rewards, advantage and step as recorded, and computes rewards where there are none', () => {
+    const rewards = { outcome: 1, decomposition: 9, searchCount: 0, format: 0, total: 10 };
+    const turns = [{ queries: ['Town0', 'River0'] }];
+    expect(prepared(0, turns, 'Town0', { rewards, advantage: 1.5, step: 7 })).toMatchObject({
+      rewards,
+      recorded: true,
+      advantage: 1.5,
+      step: 7,
+    });
+    const computed = prepared(0, turns, 'Town0');
+    expect(computed).toMatchObject({
+      recorded: false,
+      advantage: null,
+      step: null,
+      exactMatch: 1,
+      coverage: 1,
+    });
+    expect(computed.rewards.total).toBeCloseTo(1.45, 12);
+  });
+
+  it('finds type, shape and graph of a known question, by id or by text, but not where the text differs', () => {
+    const question = syntheticQuestion(0);
+    const options = { preset: 'paper', rewards: rewardOptions('paper'), questions: [question] };
+    const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
+    const questionOf = (extra: object) =>
+      viewerData([{ run: parseTranscript({ ...transcript, ...extra }), method: 'm' }], options).questions[0];
+    for (const extra of [{}, { question: question.question }, { id: 'other', question: question.question }]) {
+      expect(questionOf(extra)).toMatchObject({ type: 'comparison', shape: 'parallelizable' });
+      expect(questionOf(extra).graph).toHaveLength(2);
+    }
+    expect(questionOf({ question: 'Another?' })).toMatchObject({ type: 'unknown', shape: null, graph: null });
+  });
+
+  it('shows the method that a line names', () => {
+    const run = parseTranscript({ ...trajectoryLine(syntheticQuestion(0), [], 'x'), method: 'r1' });
+    expect(syntheticData([{ run, method: 'file' }]).trajectories[0].method).toBe('r1');
+  });
+
+  it('reads the turns of a plain transcript, one an information block', () => {
+    const found = '<information>Doc 1(Title: "A") a\nDoc 2(Title: "B") b</information>';
+    const failed = '<information>Retrieval failed: no network</information>';
+    const response = `<search> x ## y </search>${found}<search> z </search>${failed}<answer> a </answer>`;
+    expect(turnsOfSegments(splitTranscript(response))).toEqual([
+      { queries: ['x', 'y'], results: [{ status: 'unscored' }] },
+      { queries: ['z'], results: [{ status: 'failed', reason: 'no network' }] },
+    ]);
+  });
+});
+
+describe('failureSigns', () => {
+  const good: SignInput = {
+    formatOk: true,
+    answer: 'x',
+    finish: 'answer',
+    turns: [{ results: [{ status: 'ok', passages: [] }] }],
+    decomposed: true,
+    shape: 'parallelizable',
+    coverage: 1,
+  };
+
+  it.each([
+    [{}, []],
+    [{ formatOk: false }, ['badFormat']],
+    [{ answer: null, finish: 'length' }, ['noAnswer', 'budgetReached']],
+    [{ finish: 'budget' }, ['budgetReached']],
+    [{ finish: 'stop' }, []],
+    [{ turns: [{ results: [{ status: 'failed', reason: '' }] }] }, ['failedRetrieval']],
+    [{ shape: 'sequential', coverage: 0 }, ['decomposedSequential']],
+    [{ shape: 'sequential', decomposed: false }, []],
+    [{ coverage: 0.5 }, ['halfDecomposition']],
+    [{ coverage: 0.5, decomposed: false }, []],
+    [{ coverage: null }, []],
+  ] as [Partial<SignInput>, string[]][])('of %j are %j', (change, signs) => {
+    expect(failureSigns({ ...good, ...change })).toEqual(signs);
+  });
+
+  it('are found in whole trajectories', () => {
+    expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual(['halfDecomposition']);
+    expect(prepared(1, [{ queries: ['Town1', 'River1'], failed: true }], null).signs).toEqual([
+      'badFormat',
+      'noAnswer',
+      'budgetReached',
+      'failedRetrieval',
+      'decomposedSequential',
+    ]);
+  });
+});

@@ -1,0 +1,103 @@
+/** The report to look through: what is in the file, and several methods side by side in a real browser. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
+import { chromiumPath, startChromium, type Browser } from '../../browser/chromium.js';
+import { reportComplaints } from '../../browser/page-checks.js';
+import { scriptOfSources, syntheticQuestion, trajectoryLine } from './synthetic.js';
+
+const METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)', 'Search-R1 (base)'];
+const REWARDS = { outcome: 1, decomposition: 0.15, searchCount: 0.35, format: 0, total: 1.5 };
+const NUM_QUESTIONS = 4;
+const script = scriptOfSources();
+const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));
+
+const root = mkdtempSync(path.join(tmpdir(), 'trajectories-'));
+const folder = path.join(root, 'experiment');
+afterAll(() => rmSync(root, { recursive: true }));
+
+function write(name: string, content: string): string {
+  const file = path.join(folder, name);
+  writeFileSync(file, content);
+  return file;
+}
+const results = (config: object): string =>
+  JSON.stringify({ config, provenance: { seeds: [1], commit: '<0000000>', backend: 'wasm' } });
+const exported = (file: string): Promise<string> =>
+  exportTrajectories({ folder, outDir: root, questions: [file], script });
+
+describe('exportTrajectories', () => {
+  let questionFile: string;
+  beforeAll(() => {
+    mkdirSync(folder);
+    const lines = questions.flatMap((question) =>
+      METHODS.map((method) =>
+        trajectoryLine(question, [{ queries: ['Town0'] }], 'x', { method, rewards: REWARDS }),
+      ),
+    );
+    write('trajectories.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const known = questions.map((question) => ({ ...question, golden_answers: question.goldenAnswers }));
+    questionFile = write('questions.jsonl', known.map((line) => JSON.stringify(line)).join('\n'));
+  });
+
+  it('says what is missing or does not fit, and what helps', async () => {
+    await expect(exported(questionFile)).rejects.toThrow(
+      /results\.json to exist.*experiment trajectories" first/,
+    );
+    write('results.json', results({ preset: 'no such', sample: { oneOf: 8 } }));
+    await expect(exported(questionFile)).rejects.toThrow(
+      /to be a record of trajectories, but:[^]*preset[^]*--force/,
+    );
+  });
+
+  it('counts questions, trajectories and methods, and tells where they come from', async () => {
+    write('results.json', results({ preset: 'paper', sample: { oneOf: 8 } }));
+    const html = readFileSync(await exported(questionFile), 'utf8');
+    expect(html).toContain('<title>Trajectories of test questions</title>');
+    expect(html).toContain(
+      `<meta name="description" content="12 trajectories in full: 4 test questions, each answered by ${METHODS[0]}, ${METHODS[1]} and ${METHODS[2]}.`,
+    );
+    expect(html).toContain('one in 8 of every benchmark and kind');
+    expect(html).toContain('Eq. 3 to 7');
+    expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
+  });
+
+  describe.skipIf(!chromiumPath)('in Chromium', () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await startChromium();
+    });
+    afterAll(() => browser?.close());
+
+    it('puts any two methods side by side, with rewards and without an empty field for the advantage', async () => {
+      const page = await browser.newPage();
+      await page.open(path.join(root, 'trajectories.html'));
+      await page.evaluate(`new Promise((resolve) => (function look() {
+        if ('ready' in document.getElementById('viewer').dataset) resolve(); else setTimeout(look, 10);
+      })())`);
+      for (const method of METHODS.slice(1)) {
+        await page.evaluate(`(() => {
+          const control = document.querySelector('[name=partner]');
+          control.value = ${JSON.stringify(method)};
+          control.dispatchEvent(new Event('change', { bubbles: true }));
+        })()`);
+        const names = await page.evaluate(
+          `[...document.querySelectorAll('.facts dd:first-of-type')].map((node) => node.textContent)`,
+        );
+        expect(names).toEqual([METHODS[0], method]);
+      }
+      const text = await page.evaluate<string>(`document.querySelector('.detail').textContent`);
+      expect(text).toContain('Reward, as recorded');
+      expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);
+      await page.evaluate(`document.querySelector('#about').open = true`);
+      expect(await page.evaluate(`document.querySelector('header #about dl').checkVisibility()`)).toBe(true);
+      expect([...page.requests, ...page.complaints]).toEqual([]);
+    });
+
+    it('is accessible, with scripts and without', async () => {
+      expect(await reportComplaints(browser, path.join(root, 'trajectories.html'))).toEqual([]);
+    }, 300_000);
+  });
+});

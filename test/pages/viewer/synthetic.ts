@@ -1,0 +1,121 @@
+/** Made-up trajectories on made-up questions, in this project's layout, and the page's script from its sources. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import type { Question, SubQuestion } from '../../../lib/data/question.js';
+import { parseTranscript } from '../../../lib/rollout/recorded.js';
+import { rewardOptions } from '../../../lib/rewards/presets.js';
+import { viewerData, type ViewerData, type ViewerLine } from '../../../lib/pages/viewer/data.js';
+import { linkModules } from '../../../lib/pages/viewer/link.js';
+
+/** What a hostile trajectory says. */
+export const INJECTION = '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
+
+const node = (id: string, entity: string, dependsOn: string[] = []): SubQuestion => ({
+  id,
+  question: `When was ${entity} founded?`,
+  entity,
+  attribute: 'year',
+  query: entity,
+  dependsOn,
+  answers: ['1900'],
+  evidence: [],
+});
+
+/** A comparison of two towns (even) or a chain (odd). */
+export function syntheticQuestion(i: number): Question {
+  const [a, b] = [`Town${i}`, `River${i}`];
+  const isChain = i % 2 === 1;
+  return {
+    id: `q-${i}`,
+    question: isChain ? `When was the place by ${a} founded?` : `Which is older, ${a} or ${b}?`,
+    goldenAnswers: [a],
+    metadata: {
+      benchmark: i % 4 < 2 ? 'hotpotqa' : 'bamboogle',
+      type: isChain ? 'bridge' : 'comparison',
+      graph: [node('q1', a), node('q2', b, isChain ? ['q1'] : [])],
+      operation: isChain ? null : { kind: 'argmin', attribute: 'year' },
+    },
+  };
+}
+
+export interface TurnSpec {
+  queries: string[];
+  failed?: boolean;
+}
+
+/** A line of `trajectories.jsonl`: a think, the searches, an answer (null for none). */
+export function trajectoryLine(
+  question: Question,
+  turns: readonly TurnSpec[],
+  answer: string | null,
+  extra: object = {},
+): object {
+  const segments = [
+    { kind: 'prompt', tokenIds: [1], text: `Answer with search. Question: ${question.question}\n` },
+  ];
+  const policy = (text: string) => segments.push({ kind: 'policy', tokenIds: [2, 3], text });
+  for (const { queries, failed } of turns) {
+    policy(
+      `<think> ${question.id} needs ${queries.length} </think><search> ${queries.join(' ## ')} </search>`,
+    );
+    const lines = queries.map((q) =>
+      failed ? 'Retrieval failed: timeout' : `Doc 1(Title: ${q}) ${q} is old.`,
+    );
+    segments.push({
+      kind: 'information',
+      tokenIds: [4],
+      text: `<information>${lines.join('\n')}</information>`,
+    });
+  }
+  if (answer !== null) policy(`<think> done </think><answer> ${answer} </answer>`);
+  return {
+    questionId: question.id,
+    question: question.question,
+    goldenAnswers: question.goldenAnswers,
+    segments,
+    searchTurns: turns.map(({ queries, failed }) => ({
+      queries,
+      results: queries.map((q) =>
+        failed
+          ? { status: 'failed', reason: 'timeout' }
+          : { status: 'ok', passages: [{ id: `wiki-${q}`, title: q, score: 7.25 }] },
+      ),
+    })),
+    modelCalls: turns.length + 1,
+    finish: answer === null ? 'budget' : 'answer',
+    ...extra,
+  };
+}
+
+/** `count` lines of two methods on the same questions, in groups of five a step: 60 % right, each tenth half a decomposition. */
+export function syntheticLines(count: number): ViewerLine[] {
+  return Array.from({ length: count }, (_, i) => {
+    const isParallel = i % 2 === 0;
+    const place = Math.floor(i / 10);
+    const question = syntheticQuestion(place);
+    const [a, b] = [`Town${place}`, `River${place}`];
+    const both = i % 10 === 8 ? [a, 'Elsewhere'] : [a, b];
+    const turns = isParallel ? [{ queries: both }] : [{ queries: [a] }, { queries: [b] }];
+    const right = i % 10 < 6;
+    const extra = { step: place % 50, advantage: right ? 0.5 : -0.75 };
+    const line = trajectoryLine(question, turns, right ? a : 'Nowhere', extra);
+    return { run: parseTranscript(line), method: isParallel ? 'parallelsearch' : 'search-r1' };
+  });
+}
+
+/** The same, prepared, with the questions known. */
+export function syntheticData(lines: readonly ViewerLine[], numQuestions = 0): ViewerData {
+  const questions = Array.from({ length: numQuestions }, (_, i) => syntheticQuestion(i));
+  return viewerData(lines, { preset: 'paper', rewards: rewardOptions('paper'), questions });
+}
+
+/** The page's script from the TypeScript sources, so that tests need no build. */
+export function scriptOfSources(): string {
+  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+  return linkModules(new URL('../../../lib/pages/viewer/page/main.js', import.meta.url), (module) => {
+    const source = fileURLToPath(module).replace(/\.js$/, '.ts');
+    if (!existsSync(source)) throw new Error(`Expected ${source} to exist.`);
+    return ts.transpileModule(readFileSync(source, 'utf8'), { compilerOptions: options }).outputText;
+  });
+}
