@@ -2,7 +2,6 @@
  * One schema for every run, and presets that cite where their numbers come from. Unknown keys throw, so that a misspelt
  * option never passes for a default.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { REWARD_PRESET_NAMES } from './rewards/presets.js';
 import { PROMPT_NAMES } from './text/prompts.js';
@@ -92,25 +91,6 @@ export function parseTrainConfig(json: unknown): TrainConfig {
   if (!parsed.success)
     throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
-}
-
-/** Keys in order at every depth, so that equal configurations print alike. */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sortKeys(item)]),
-  );
-}
-
-/** Twelve hex digits that change with any setting. */
-export function configHash(config: object): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sortKeys(config)))
-    .digest('hex')
-    .slice(0, 12);
 }
 
 export const START_NAMES = ['base', 'instruct'] as const;

@@ -61,15 +61,8 @@ export { runGrpo, type GrpoRun } from './training/run-grpo.js';
 export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
-export {
-  configHash,
-  METHODS,
-  parseTrainConfig,
-  rolloutConfigOf,
-  trainingPreset,
-  type MethodName,
-  type TrainConfig,
-} from './config.js';
+export { METHODS, parseTrainConfig, rolloutConfigOf, trainingPreset, type MethodName, type TrainConfig } from './config.js';
+export { configHash } from './io/hash.js';
 export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments/world.js';
 
 // evaluation

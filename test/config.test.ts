@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  configHash,
-  METHOD_NAMES,
-  METHODS,
-  parseTrainConfig,
-  rolloutConfigOf,
-  trainingPreset,
-  type TrainConfig,
-} from '../lib/config.js';
+import { METHOD_NAMES, METHODS, parseTrainConfig, rolloutConfigOf, trainingPreset, type TrainConfig } from '../lib/config.js';
+import { configHash } from '../lib/io/hash.js';
 
 const MINIMAL = {
   method: 'parallelsearch',

@@ -14,9 +14,10 @@ import {
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { CHECKPOINTS, loadPolicy, loadPolicyFiles, loadWorld, startFolder } from '../experiments/world.js';
+import { loadPolicy, loadPolicyFiles, loadWorld, startFolder } from '../experiments/world.js';
+import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import { readJson, writeFileSafely } from '../policy/model-folder.js';
+import { readJson, writeFileSafely } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';

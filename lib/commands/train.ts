@@ -1,18 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import {
-  configHash,
-  parseTrainConfig,
-  START_NAMES,
-  trainingPreset,
-  type Lambdas,
-  type StartName,
-  type TrainConfig,
-} from '../config.js';
+import { parseTrainConfig, START_NAMES, trainingPreset, type Lambdas, type StartName, type TrainConfig } from '../config.js';
+import { configHash, contentHash } from '../io/hash.js';
 import { commitOf } from '../io/provenance.js';
-import { contentHash, loadWorld, MINI_WIKI, startFolder } from '../experiments/world.js';
-import { loadModel, readJson } from '../policy/model-folder.js';
+import { loadWorld, startFolder } from '../experiments/world.js';
+import { MINI_WIKI } from '../io/paths.js';
+import { loadModel } from '../policy/model-folder.js';
+import { readJson } from '../io/files.js';
 import { disposeWeights } from '../policy/weights.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';

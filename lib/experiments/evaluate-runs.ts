@@ -5,11 +5,11 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { configHash } from '../config.js';
+import { configHash } from '../io/hash.js';
 import type { CurvePoint } from '../evaluation/load.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { packagePath } from '../io/paths.js';
-import { writeFileSafely } from '../policy/model-folder.js';
+import { writeFileSafely } from '../io/files.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { describeHardware, type BackendReport } from '../tensor/backend.js';
 import {

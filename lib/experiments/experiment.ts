@@ -6,10 +6,10 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { configHash } from '../config.js';
+import { configHash } from '../io/hash.js';
 import type { Provenance } from '../evaluation/table.js';
 import { packagePath } from '../io/paths.js';
-import { readJson, writeFileSafely } from '../policy/model-folder.js';
+import { readJson, writeFileSafely } from '../io/files.js';
 import { describeHardware, type BackendName } from '../tensor/backend.js';
 import { commitOf } from '../io/provenance.js';
 

@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { packagePath } from '../io/paths.js';
-import { writeFileSafely } from '../policy/model-folder.js';
+import { writeFileSafely } from '../io/files.js';
 import { EXPERIMENTS_FOLDER, experimentState, hashOfResults, type Experiment } from './experiment.js';
 
 interface Folders {

@@ -5,13 +5,13 @@ import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { trainingPreset } from '../config.js';
-import { packagePath } from '../io/paths.js';
+import { packagePath, CHECKPOINTS } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
-import { readJson, writeFileSafely } from '../policy/model-folder.js';
+import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { writeAdapterCard } from '../mini-wiki/model-card.js';
-import { adapterFolder, CHECKPOINTS, keptSteps, runName, stepFolder, type PolicyRun } from './world.js';
+import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './world.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;

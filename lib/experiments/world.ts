@@ -1,19 +1,15 @@
 /** The embedded world: mini-wiki, questions, starts and adapters, as they lie in `data/`. */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { METHODS, type Lambdas, type MethodName, type StartName, type WarmUpName } from '../config.js';
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
-import { packagePath } from '../io/paths.js';
+import { CHECKPOINTS, MINI_WIKI } from '../io/paths.js';
 import { mergePeftArrays, parsePeftConfig } from '../policy/lora.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { loadModel, readJson, readSafetensors } from '../policy/model-folder.js';
+import { loadModel, readSafetensors } from '../policy/model-folder.js';
+import { readJson } from '../io/files.js';
 import { createBm25Retriever, type Bm25Retriever } from '../retrieval/bm25.js';
-
-export const MINI_WIKI = packagePath('data', 'mini-wiki');
-export const CHECKPOINTS = packagePath('data', 'checkpoints');
 
 export interface World {
   passages: Passage[];
@@ -103,11 +99,4 @@ export async function loadPolicyFiles(name: string, base: string, adapter?: stri
 export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   const [base, adapter] = weightFolders(run, root);
   return loadPolicyFiles(`${run.method} (${run.start}, seed ${run.seed})`, base, adapter);
-}
-
-/** SHA-256 over the contents of files, twelve hex digits. */
-export async function contentHash(paths: readonly string[]): Promise<string> {
-  const hash = createHash('sha256');
-  for (const path of paths) hash.update(await readFile(path));
-  return hash.digest('hex').slice(0, 12);
 }

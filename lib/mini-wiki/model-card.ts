@@ -11,7 +11,8 @@ import {
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { loadModel, readJson, writeFileSafely } from '../policy/model-folder.js';
+import { loadModel } from '../policy/model-folder.js';
+import { readJson, writeFileSafely } from '../io/files.js';
 import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';

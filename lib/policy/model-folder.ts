@@ -1,34 +1,13 @@
 /** Models as Hugging Face folders: `config.json`, `tokenizer.json`, `model.safetensors`. */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readJson, writeFileSafely } from '../io/files.js';
 import { toHuggingFaceConfig } from './model-config.js';
 import { createModel, type Model } from './model.js';
 import { parseSafetensors, printSafetensors, type NamedArray, type StorageType } from './safetensors.js';
 import { arraysFromWeights } from './weights.js';
 
 export type { Model } from './model.js';
-
-/** Writes a file aside and renames it, so that a reader never sees half of it. */
-export async function writeFileSafely(path: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const aside = `${path}.${process.pid}.partial`;
-  try {
-    await writeFile(aside, content);
-    await rename(aside, path);
-  } finally {
-    await rm(aside, { force: true });
-  }
-}
-
-/** Reads and parses a JSON file; an error names the file. */
-export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`Expected ${path} to be JSON, but ${(error as Error).message}`, { cause: error });
-  }
-}
 
 /** Reads the tensors of one safetensors file; an error names the file. */
 export async function readSafetensors(path: string): Promise<Map<string, NamedArray>> {

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { configHash } from '../config.js';
+import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
-import { writeFileSafely } from '../policy/model-folder.js';
+import { writeFileSafely } from '../io/files.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import type { Weights } from '../policy/weights.js';
 import { PAPER_REWARD } from '../rewards/reward.js';

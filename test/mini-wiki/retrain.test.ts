@@ -22,8 +22,8 @@ import { readPassages, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
 import { mainRuns } from '../../lib/experiments/main-results/runs.js';
 import { trainedRuns } from '../../lib/mini-wiki/retrain.js';
-import { MINI_WIKI, runName } from '../../lib/experiments/world.js';
-import { packagePath } from '../../lib/io/paths.js';
+import { runName } from '../../lib/experiments/world.js';
+import { MINI_WIKI, packagePath } from '../../lib/io/paths.js';
 
 /** Questions of each kind that are kept, by split. */
 const KEPT = { train: 6, dev: 2, test: 1 } as const;

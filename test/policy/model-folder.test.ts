@@ -2,13 +2,8 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  loadModel,
-  readJson,
-  readSafetensors,
-  saveModel,
-  writeFileSafely,
-} from '../../lib/policy/model-folder.js';
+import { loadModel, readSafetensors, saveModel } from '../../lib/policy/model-folder.js';
+import { readJson, writeFileSafely } from '../../lib/io/files.js';
 import { halfToFloat, floatToHalf } from '../../lib/policy/safetensors.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../training/tiny.js';

@@ -22,7 +22,9 @@ import { searchAll } from '../../retrieval/search.js';
 import type { Worker } from '../../io/worker.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from '../experiment.js';
 import { startLatencyServer, type ServerJob } from './server.js';
-import { contentHash, loadWorld, MINI_WIKI, type World } from '../world.js';
+import { loadWorld, type World } from '../world.js';
+import { MINI_WIKI } from '../../io/paths.js';
+import { contentHash } from '../../io/hash.js';
 
 export const LATENCY_CONFIG: LatencyConfig = latencyConfigSchema.parse({
   seeds: [1, 2, 3],

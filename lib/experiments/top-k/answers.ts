@@ -10,7 +10,7 @@ import { buildHnswIndex } from '../../retrieval/hnsw.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { loadEncoder } from '../../mini-wiki/encoder/train-encoder.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { ENCODER } from '../../mini-wiki/encoder/encoder.js';
+import { ENCODER } from '../../io/paths.js';
 import { stratifiedSample } from '../question-sample.js';
 import type { PolicyRun, World } from '../world.js';
 

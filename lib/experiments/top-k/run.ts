@@ -18,14 +18,15 @@ import {
 import { retrievalRecall } from '../../retrieval/recall.js';
 import { queriesWithEvidence } from '../../mini-wiki/encoder/train-encoder.js';
 import { useBackend } from '../../tensor/backend.js';
-import { ENCODER } from '../../mini-wiki/encoder/encoder.js';
+import { ENCODER } from '../../io/paths.js';
 import { SEEDS } from '../evaluate-runs.js';
 import { evaluationBatchSize, evaluationHash } from '../evaluation-run.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from '../experiment.js';
 import { addUp, workSideBySide } from '../renewed-worker.js';
 import { loadRetrievers, sampleQuestions } from './answers.js';
 import { startTopKWorker, type TopKJob } from './worker.js';
-import { contentHash, loadWorld, runName } from '../world.js';
+import { loadWorld, runName } from '../world.js';
+import { contentHash } from '../../io/hash.js';
 
 export const TOP_K_CONFIG: TopKConfig = topKConfigSchema.parse({
   methods: ['parallelsearch', 'search-r1'],

@@ -3,7 +3,7 @@
  * them, Search-R1's weights under ParallelSearch's prompt. For the viewer, not for a table: its figures are of a sample.
  */
 import { join } from 'node:path';
-import { writeFileSafely } from '../../policy/model-folder.js';
+import { writeFileSafely } from '../../io/files.js';
 import type { RewardPresetName } from '../../rewards/presets.js';
 import { printTrajectory } from '../../rollout/trajectory.js';
 import { useBackend } from '../../tensor/backend.js';

@@ -1,7 +1,7 @@
 /** Runs a supervised warm-up from fresh weights or from an earlier start, with metrics and checkpoints. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { configHash } from '../../config.js';
+import { configHash } from '../../io/hash.js';
 import type { Model } from '../../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';

@@ -19,7 +19,8 @@ import type { SupervisedStep } from '../../training/supervised.js';
 import { TAG_TOKENS, tokenizerLines } from './tokenizer-text.js';
 import { EMPTY_MIX, trainingPassages, type WarmUpOptions } from './warm-up.js';
 import { writeStartCard } from '../model-card.js';
-import { CHECKPOINTS, startFolder, type World } from '../../experiments/world.js';
+import { startFolder, type World } from '../../experiments/world.js';
+import { CHECKPOINTS } from '../../io/paths.js';
 
 /** 1.1 million parameters. */
 export const SMALL_MODEL: ModelConfig = {

@@ -13,18 +13,9 @@ import {
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
 import { METHOD_TITLES } from '../../evaluation/metrics.js';
 import { commitOf } from '../../io/provenance.js';
-import {
-  adapterFolder,
-  CHECKPOINTS,
-  keptSteps,
-  MINI_WIKI,
-  requireFolders,
-  runName,
-  startFolder,
-  stepFolder,
-  type PolicyRun,
-} from '../../experiments/world.js';
-import { readJson } from '../../policy/model-folder.js';
+import { adapterFolder, keptSteps, requireFolders, runName, startFolder, stepFolder, type PolicyRun } from '../../experiments/world.js';
+import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
+import { readJson } from '../../io/files.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
 import {
   PASSAGES_FILE,

@@ -1,7 +1,7 @@
 /** The playground as one self-contained page: policies, mini-wiki and rollout in the browser. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { writeFileSafely } from '../../policy/model-folder.js';
+import { writeFileSafely } from '../../io/files.js';
 import { citationHtml } from '../../report/citation.js';
 import { packedElement, pageHtml } from '../../html/page.js';
 import { bundleScript } from './bundle.js';

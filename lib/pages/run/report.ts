@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { writeFileSafely } from '../../policy/model-folder.js';
+import { writeFileSafely } from '../../io/files.js';
 import { runPageHtml, type RunDescription } from './html.js';
 import { readRun } from './run-folder.js';
 

@@ -1,7 +1,7 @@
 /** The viewer's page out of files of recorded trajectories. */
 import { readQuestions } from '../../data/flashrag.js';
 import { streamJsonLines } from '../../io/json-lines.js';
-import { writeFileSafely } from '../../policy/model-folder.js';
+import { writeFileSafely } from '../../io/files.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
 import { viewerData, type ViewerData, type ViewerLine } from './data.js';

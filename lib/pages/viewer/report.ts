@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { TRAJECTORIES_FILE } from '../../experiments/trajectories/run.js';
 import { packagePath } from '../../io/paths.js';
-import { readJson } from '../../policy/model-folder.js';
+import { readJson } from '../../io/files.js';
 import { REWARD_PRESET_NAMES, REWARD_PRESETS } from '../../rewards/presets.js';
 import type { ViewerData } from './data.js';
 import { readViewerLines, viewerDataOf, writeViewer } from './files.js';

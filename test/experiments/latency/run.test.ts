@@ -14,7 +14,7 @@ import {
   measureService,
 } from '../../../lib/experiments/latency/run.js';
 import type { ServerJob } from '../../../lib/experiments/latency/server.js';
-import { MINI_WIKI } from '../../../lib/experiments/world.js';
+import { MINI_WIKI } from '../../../lib/io/paths.js';
 import { createRemoteRetriever } from '../../../lib/retrieval/remote.js';
 import type { Worker } from '../../../lib/io/worker.js';
 import { echoRetriever } from '../../retrieval/passages.js';

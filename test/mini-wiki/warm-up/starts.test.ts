@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { START_NAMES } from '../../../lib/config.js';
-import { CHECKPOINTS } from '../../../lib/experiments/world.js';
+import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadModel, type Model } from '../../../lib/policy/model-folder.js';
 import { forward, logitsOf, rotaryTable } from '../../../lib/policy/transformer.js';
 import { disposeWeights } from '../../../lib/policy/weights.js';

@@ -1,0 +1,64 @@
+/**
+ * The layers of lib/: a folder imports only from those below it, and nothing imports in a circle. Checked by `npm test`.
+ * Top down, as README's table names them; what stands on one line does not know each other.
+ */
+const LAYERS = [
+  ['cli.ts'],
+  ['commands'],
+  ['doctor', 'mini-wiki'],
+  ['index.ts', 'pages'],
+  ['experiments'],
+  ['report'],
+  ['html', 'notebook'],
+  ['methods'],
+  ['training', 'evaluation'],
+  ['rewards'],
+  ['rollout'],
+  ['policy', 'retrieval'],
+  ['data'],
+  ['text', 'tensor'],
+  ['io', 'random.ts'],
+];
+
+const pattern = (rooms) =>
+  `^lib/(${rooms.map((room) => (room.endsWith('.ts') ? room : `${room}/`)).join('|')})`;
+
+/** Modules that also run in a browser: neither they nor what they import may need Node. */
+const BROWSER =
+  '^lib/(text|rewards|rollout)/|^lib/policy/(local-policy|transformer|model|lora)[.]ts|^lib/retrieval/bm25[.]ts';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    ...LAYERS.flatMap((rooms, i) => {
+      const above = LAYERS.slice(0, i).flat();
+      const upwards = {
+        name: `not-above-${rooms.join('-')}`,
+        severity: 'error',
+        from: { path: pattern(rooms) },
+      };
+      const beside =
+        rooms.length < 2
+          ? []
+          : rooms.map((room) => ({
+              name: `${room}-by-itself`,
+              severity: 'error',
+              from: { path: pattern([room]) },
+              to: { path: pattern(rooms.filter((other) => other !== room)) },
+            }));
+      return [...(above.length > 0 ? [{ ...upwards, to: { path: pattern(above) } }] : []), ...beside];
+    }),
+    {
+      name: 'browser-needs-no-node',
+      severity: 'error',
+      from: { path: BROWSER },
+      to: { dependencyTypes: ['core'] },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+  },
+};

@@ -1,0 +1,166 @@
+/**
+ * Whether two versions of the project behave alike: the JSON of every report, 300 answers given anew, and two GRPO steps.
+ *
+ *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER   # of a checkout in which `npm start` has run
+ *   node scripts/compare-behaviour.mjs compare BEFORE AFTER       # of two such folders
+ *
+ * It goes through the command line alone, so that it can look at versions whose modules have other names.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const NUM_QUESTIONS = 300;
+const NUM_STEPS = 2;
+/** Differences in what a machine is, or how fast: nothing that a version decides. */
+const IGNORED = new Set(['commit', 'durationSeconds', 'hardware', 'node', 'configHash', 'load', 'recorded']);
+/** Times of training differ from run to run. */
+const TIMES = /seconds$/i;
+
+/**
+ * What newer versions call otherwise: TRL's names of metrics in reports as in training, and the model that training begins from.
+ * Applied to both sides, so that it also compares versions on the same side of the change.
+ */
+const RENAMED = {
+  'reward/outcome': 'rewards/outcome',
+  'reward/decomposition': 'rewards/decomposition',
+  'reward/search_count': 'rewards/search_count',
+  'reward/format': 'rewards/format',
+  response_length: 'completions/mean_length',
+  clip_fraction: 'clip_ratio',
+  start: 'model',
+  against_start: 'against_model',
+};
+const renamed = (name) => RENAMED[name] ?? name;
+
+const readLines = (file) =>
+  readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+
+/** Every n-th test question, and all training questions, as a folder of data. */
+function writeSample(checkout, folder) {
+  const data = join(checkout, 'data', 'mini-wiki');
+  const questions = readLines(join(data, 'questions.jsonl'));
+  const test = questions.filter(({ split, metadata }) => (split ?? metadata?.split) === 'test');
+  const every = test.length / NUM_QUESTIONS;
+  const sample = Array.from({ length: NUM_QUESTIONS }, (_, i) => test[Math.floor(i * every)]);
+  mkdirSync(folder, { recursive: true });
+  cpSync(join(data, 'passages.jsonl'), join(folder, 'passages.jsonl'));
+  writeFileSync(join(folder, 'questions.jsonl'), sample.map((q) => `${JSON.stringify(q)}\n`).join(''));
+}
+
+function run(checkout, args) {
+  execFileSync(process.execPath, [join(checkout, 'dist', 'cli.js'), ...args], {
+    cwd: checkout,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** Writes what a checkout does into a folder. */
+function snapshot(checkout, folder) {
+  const reports = join(checkout, 'reports');
+  const names = readdirSync(reports).filter((name) => name.endsWith('.json'));
+  if (names.length === 0)
+    throw new Error(`Expected reports in ${reports}, but found none. Run "npm start" there.`);
+  for (const name of names) cpSync(join(reports, name), join(folder, 'reports', name));
+  const sample = join(folder, 'sample');
+  writeSample(checkout, sample);
+  for (const method of ['parallelsearch', 'search-r1']) {
+    const out = join(folder, `answers-${method}.jsonl`);
+    run(checkout, [
+      'evaluate',
+      '--method',
+      method,
+      '--data',
+      sample,
+      '--out',
+      out,
+      '--backend',
+      'wasm',
+      '--batch-size',
+      '16',
+    ]);
+  }
+  const training = join(folder, 'training');
+  run(checkout, ['train', '--steps', String(NUM_STEPS), '--out', training, '--backend', 'wasm']);
+}
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Fields under their new names, without those that a machine decides. */
+function normalised(value) {
+  if (Array.isArray(value)) return value.map(normalised);
+  if (!isObject(value)) return typeof value === 'string' ? renamed(value) : value;
+  const entries = Object.entries(value).filter(([name]) => !IGNORED.has(name));
+  return Object.fromEntries(entries.map(([name, inner]) => [renamed(name), normalised(inner)]));
+}
+
+/** Rows as a set: their order says nothing. */
+const asSet = (rows) => new Set(normalised(rows).map((row) => JSON.stringify(row, Object.keys(row).sort())));
+const missing = (a, b) => [...a].filter((row) => !b.has(row));
+
+let numDifferent = 0;
+function report(what, before, after) {
+  const [gone, added] = [missing(before, after), missing(after, before)];
+  const same = before.size - gone.length;
+  console.log(
+    `${what}: ${same} equal${gone.length + added.length > 0 ? `, ${gone.length} gone, ${added.length} new` : ''}`,
+  );
+  for (const row of gone.slice(0, 3)) console.log(`  - ${row.slice(0, 300)}`);
+  for (const row of added.slice(0, 3)) console.log(`  + ${row.slice(0, 300)}`);
+  numDifferent += gone.length + added.length;
+}
+
+function compareReports(before, after) {
+  const names = new Set([before, after].flatMap((folder) => readdirSync(join(folder, 'reports'))));
+  for (const name of [...names].sort()) {
+    const [a, b] = [before, after].map((folder) => {
+      const file = join(folder, 'reports', name);
+      return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    });
+    for (const part of ['rows', 'contrasts', 'claims'])
+      if (a[part] || b[part]) report(`${name} ${part}`, asSet(a[part] ?? []), asSet(b[part] ?? []));
+  }
+}
+
+function compareTraining(before, after) {
+  const read = (folder) => {
+    const steps = readLines(join(folder, 'training', 'metrics.jsonl')).map((step) =>
+      Object.fromEntries(Object.entries(step).filter(([name]) => !TIMES.test(name))),
+    );
+    const file = readFileSync(join(folder, 'training', 'adapter', 'adapter_model.safetensors'));
+    // What follows the header, which also names configuration and reward.
+    const weights = hashOf(file.subarray(8 + Number(file.readBigUInt64LE(0))));
+    return { steps, weights };
+  };
+  const [a, b] = [before, after].map(read);
+  for (const [i, step] of a.steps.entries())
+    report(
+      `step ${i}`,
+      asSet(Object.entries(step).map(([name, value]) => ({ name, value }))),
+      asSet(Object.entries(b.steps[i] ?? {}).map(([name, value]) => ({ name, value }))),
+    );
+  report('weights after the last step', new Set([a.weights]), new Set([b.weights]));
+}
+
+function compare(before, after) {
+  compareReports(before, after);
+  for (const method of ['parallelsearch', 'search-r1']) {
+    const [a, b] = [before, after].map((folder) => asSet(readLines(join(folder, `answers-${method}.jsonl`))));
+    report(`answers of ${method}`, a, b);
+  }
+  compareTraining(before, after);
+  console.log(numDifferent === 0 ? 'Equal.' : `${numDifferent} differences.`);
+  process.exitCode = numDifferent === 0 ? 0 : 1;
+}
+
+const [verb, ...folders] = process.argv.slice(2);
+if (folders.length !== 2 || !['snapshot', 'compare'].includes(verb)) {
+  console.error('usage: compare-behaviour.mjs snapshot CHECKOUT FOLDER | compare BEFORE AFTER');
+  process.exitCode = 2;
+} else if (verb === 'snapshot') snapshot(...folders);
+else compare(...folders);
