@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { loadPolicyFiles, loadWorld, startFolder } from '../lib/experiments/world.js';
+import { loadPolicyFiles, loadWorld, modelFolder } from '../lib/experiments/world.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';
@@ -28,7 +28,7 @@ if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
   );
 console.error(describeBackend(await useBackend(backend as BackendName | 'auto')));
 
-const folder = startFolder('instruct');
+const folder = modelFolder('instruct');
 const policy = await loadPolicyFiles('instruct', folder);
 const { weights, config, tokenizer } = await loadModel(folder);
 const table = rotaryTable(config, ROW_LENGTH);

@@ -68,7 +68,7 @@ export const grpoSchema = z.strictObject({
 
 export const trainSchema = z.strictObject({
   method: z.string().min(1),
-  start: z.string().min(1),
+  model: z.string().min(1),
   seed: z.int().default(1),
   rollout: rolloutSchema,
   rewards: rewardsSchema,
@@ -93,15 +93,17 @@ export function parseTrainConfig(json: unknown): TrainConfig {
   return parsed.data;
 }
 
-export const START_NAMES = ['base', 'instruct'] as const;
-export type StartName = (typeof START_NAMES)[number];
+export const INITIAL_MODELS = ['base', 'instruct'] as const;
+export type InitialModelName = (typeof INITIAL_MODELS)[number];
+export const isInitialModel = (name: string): name is InitialModelName =>
+  (INITIAL_MODELS as readonly string[]).includes(name);
 /** What supervision trains, one after the other, each from the one before. Reinforcement begins from the last two. */
-export const WARM_UP_NAMES = ['foundation', ...START_NAMES] as const;
+export const WARM_UP_NAMES = ['foundation', ...INITIAL_MODELS] as const;
 export type WarmUpName = (typeof WARM_UP_NAMES)[number];
 
 /** The methods of Table 2 that this project runs. */
 export const METHODS = {
-  /** "Direct inference without retrieval" (R1): the start itself, asked to answer at once. */
+  /** "Direct inference without retrieval" (R1): the model itself, asked to answer at once. */
   r1: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0, trainedBy: null },
   /** Search-R1: its prompt, outcome reward only, one query a search. */
   'search-r1': { prompt: 'search-r1', splitQueries: false, maxSearchTurns: 4, trainedBy: 'search-r1' },
@@ -136,13 +138,13 @@ export interface Lambdas {
  */
 export function trainingPreset(
   method: 'search-r1' | 'parallelsearch',
-  start: StartName,
+  model: string,
   seed: number,
   lambdas?: Partial<Lambdas>,
 ): TrainConfig {
   return parseTrainConfig({
     method,
-    start,
+    model,
     seed,
     rollout: rolloutConfigOf(method),
     rewards: { preset: method === 'search-r1' ? 'search-r1' : 'paper', ...lambdas },

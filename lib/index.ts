@@ -61,7 +61,14 @@ export { runGrpo, type GrpoRun } from './training/run-grpo.js';
 export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
-export { METHODS, parseTrainConfig, rolloutConfigOf, trainingPreset, type MethodName, type TrainConfig } from './config.js';
+export {
+  METHODS,
+  parseTrainConfig,
+  rolloutConfigOf,
+  trainingPreset,
+  type MethodName,
+  type TrainConfig,
+} from './config.js';
 export { configHash } from './io/hash.js';
 export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments/world.js';
 
@@ -89,9 +96,9 @@ export {
   dynamicsChart,
   dynamicsTable,
   loadBaseVsInstruct,
-  startChart,
-  startGapTable,
-  startTable,
+  modelChart,
+  modelGapTable,
+  modelTable,
   type BaseVsInstruct,
 } from './experiments/base-vs-instruct/figures.js';
 export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js';
@@ -142,7 +149,11 @@ export {
   rewardAloneTable,
   type LambdaAblation,
 } from './experiments/lambda-ablation/figures.js';
-export { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from './experiments/lambda-ablation/charts.js';
+export {
+  lambdaDynamicsChart,
+  lambdaMetricChart,
+  tradeOffChart,
+} from './experiments/lambda-ablation/charts.js';
 export { lambdaSpeedTable } from './experiments/lambda-ablation/speed.js';
 export {
   distributionChart,

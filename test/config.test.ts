@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { METHOD_NAMES, METHODS, parseTrainConfig, rolloutConfigOf, trainingPreset, type TrainConfig } from '../lib/config.js';
+import {
+  METHOD_NAMES,
+  METHODS,
+  parseTrainConfig,
+  rolloutConfigOf,
+  trainingPreset,
+  type TrainConfig,
+} from '../lib/config.js';
 import { configHash } from '../lib/io/hash.js';
 
 const MINIMAL = {
   method: 'parallelsearch',
-  start: 'base',
+  model: 'base',
   rollout: { prompt: 'parallel', splitQueries: true },
   rewards: { preset: 'paper' },
   grpo: { steps: 10 },
@@ -125,7 +132,7 @@ describe('presets', () => {
       rewards: { preset: 'paper' },
       rollout: { ...searchR1.rollout, prompt, splitQueries },
     }).toEqual(parallel);
-    expect(parallel).toMatchObject({ start: 'base', seed: 3 });
+    expect(parallel).toMatchObject({ model: 'base', seed: 3 });
   });
 
   it('have a rollout for every method, without search for r1 alone', () => {

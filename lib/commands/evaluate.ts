@@ -6,15 +6,16 @@ import {
   METHOD_NAMES,
   parseTrainConfig,
   rolloutConfigOf,
-  START_NAMES,
+  INITIAL_MODELS,
   type MethodName,
   type RolloutConfig,
-  type StartName,
+  isInitialModel,
+  type InitialModelName,
 } from '../config.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { loadPolicy, loadPolicyFiles, loadWorld, startFolder } from '../experiments/world.js';
+import { loadPolicy, loadPolicyFiles, loadWorld, modelFolder } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { readJson, writeFileSafely } from '../io/files.js';
@@ -24,14 +25,15 @@ import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 
 const DEFAULT_METHOD: MethodName = 'parallelsearch';
+const DEFAULT_MODEL: InitialModelName = 'instruct';
 
 interface EvaluateSettings {
   method?: MethodName;
-  start: StartName;
+  /** A committed initial model, or a folder. */
+  model: string;
   seed: number;
   checkpoints: string;
   adapter?: string;
-  model?: string;
   split: string;
   limit?: number;
   topK?: number;
@@ -46,25 +48,25 @@ interface EvaluateSettings {
 interface Subject {
   policy: LocalPolicy;
   /** What its results are marked with. */
-  run: { method: string; start: string; seed: number };
+  run: { method: string; model: string; seed: number };
   rollout: RolloutConfig;
 }
 
 /** A committed run, or a model and an adapter of the user's, which is asked as it was trained unless a method is named. */
 async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
-  const { method, start, seed, checkpoints, adapter, model } = settings;
-  if (!adapter && !model) {
-    const run = { method: method ?? DEFAULT_METHOD, start, seed };
+  const { method, model, seed, checkpoints, adapter } = settings;
+  if (!adapter && isInitialModel(model)) {
+    const run = { method: method ?? DEFAULT_METHOD, model, seed };
     return { run, policy: await loadPolicy(run, checkpoints), rollout: rolloutConfigOf(run.method) };
   }
   const configFile = adapter && join(adapter, TRAIN_CONFIG_FILE);
   const config = configFile && existsSync(configFile) ? parseTrainConfig(await readJson(configFile)) : null;
-  const named = config?.start ?? start;
-  const base = model ?? startFolder(named as StartName, checkpoints);
+  const named = settings.model === DEFAULT_MODEL ? (config?.model ?? model) : model;
+  const base = isInitialModel(named) ? modelFolder(named, checkpoints) : named;
   return {
     run: {
       method: method ?? config?.method ?? DEFAULT_METHOD,
-      start: model ? basename(model) : named,
+      model: basename(named),
       seed: config?.seed ?? seed,
     },
     policy: await loadPolicyFiles(adapter ?? base, base, adapter),
@@ -135,13 +137,14 @@ export function evaluateCommand(): Command {
         `who answers, and under which prompt; an adapter’s own by default, else ${DEFAULT_METHOD}`,
       ).choices(METHOD_NAMES),
     )
-    .addOption(
-      new Option('--start <name>', 'the start it was trained from').choices(START_NAMES).default('instruct'),
+    .option(
+      '--model <name>',
+      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format; an adapter’s own by default`,
+      DEFAULT_MODEL,
     )
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
-    .option('--checkpoints <folder>', 'folder of starts and adapters', CHECKPOINTS)
+    .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
-    .option('--model <folder>', 'a Llama-type model in Hugging Face format instead of the start')
     .option('--split <name>', 'train, dev or test', 'test')
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages a sub-query', parseCount)

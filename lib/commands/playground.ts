@@ -8,7 +8,7 @@ export function playgroundCommand(): Command {
   return new Command('playground')
     .description('write the trained policies and the mini-wiki into one HTML file that answers questions')
     .option('--out-dir <folder>', 'gets playground.html', packagePath('reports'))
-    .option('--checkpoints <folder>', 'starts and adapters in the layout of data/checkpoints')
+    .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
     .action(async (settings: { outDir: string; checkpoints?: string }) => {
       const log = (line: string): void => void process.stderr.write(`${line}\n`);
       log(await exportPlayground({ ...settings, log }));

@@ -1,10 +1,17 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import { parseTrainConfig, START_NAMES, trainingPreset, type Lambdas, type StartName, type TrainConfig } from '../config.js';
+import {
+  parseTrainConfig,
+  INITIAL_MODELS,
+  isInitialModel,
+  trainingPreset,
+  type Lambdas,
+  type TrainConfig,
+} from '../config.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { commitOf } from '../io/provenance.js';
-import { loadWorld, startFolder } from '../experiments/world.js';
+import { loadWorld, modelFolder } from '../experiments/world.js';
 import { MINI_WIKI } from '../io/paths.js';
 import { loadModel } from '../policy/model-folder.js';
 import { readJson } from '../io/files.js';
@@ -28,13 +35,13 @@ import {
 interface TrainSettings {
   config?: string;
   method: 'search-r1' | 'parallelsearch';
-  start: StartName;
+  /** A committed initial model, or a folder. */
+  model: string;
   seed: number;
   lambdaD?: number;
   lambdaS?: number;
   steps?: number;
   keepSteps?: number[];
-  model?: string;
   data?: string;
   out?: string;
   watch?: boolean;
@@ -54,7 +61,7 @@ const lambdasOf = ({ lambdaD, lambdaS }: TrainSettings): Partial<Lambdas> => ({
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   const config = settings.config
     ? parseTrainConfig(await readJson(settings.config))
-    : trainingPreset(settings.method, settings.start, settings.seed, lambdasOf(settings));
+    : trainingPreset(settings.method, settings.model, settings.seed, lambdasOf(settings));
   return settings.steps ? { ...config, grpo: { ...config.grpo, steps: settings.steps } } : config;
 }
 
@@ -94,15 +101,16 @@ async function watchRun(folder: string, run: RunDescription, port?: number): Pro
 /** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const config = await readConfig(settings);
-  const folder = settings.out ?? join('runs', `${config.start}-${config.method}-seed${config.seed}`);
+  const folder =
+    settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const backend = await announceBackend(settings.backend);
   const world = await loadWorld({ folder: settings.data, titleWeight: config.titleWeight });
-  const startPath = settings.model ?? startFolder(config.start as StartName);
-  const start = await loadModel(startPath);
+  const modelPath = isInitialModel(config.model) ? modelFolder(config.model) : config.model;
+  const model = await loadModel(modelPath);
   const data = ['passages.jsonl', 'questions.jsonl'].map((name) => join(settings.data ?? MINI_WIKI, name));
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   process.stderr.write(
-    `${config.method} from ${config.start}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
+    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
   );
   const run = describeRun(config, backend);
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
@@ -110,8 +118,8 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   try {
     await runGrpo({
       config,
-      start,
-      inputsHash: await contentHash([join(startPath, 'model.safetensors'), ...data]),
+      model,
+      inputsHash: await contentHash([join(modelPath, 'model.safetensors'), ...data]),
       folder,
       keepSteps: settings.keepSteps,
       signal,
@@ -129,7 +137,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     return 130;
   } finally {
     progress?.stop();
-    disposeWeights(start.weights);
+    disposeWeights(model.weights);
     await stopWatching?.();
   }
   const report = await writeRunReport(folder, run);
@@ -141,13 +149,17 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 export function trainCommand(): Command {
   return new Command('train')
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
-    .option('--config <file>', 'a training configuration (JSON); replaces --method, --start and --seed')
+    .option('--config <file>', 'a training configuration (JSON); replaces --method, --model and --seed')
     .addOption(
       new Option('--method <name>', 'preset')
         .choices(['search-r1', 'parallelsearch'])
         .default('parallelsearch'),
     )
-    .addOption(new Option('--start <name>', 'weights to start from').choices(START_NAMES).default('instruct'))
+    .option(
+      '--model <name>',
+      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format`,
+      'instruct',
+    )
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
@@ -157,7 +169,6 @@ export function trainCommand(): Command {
       'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
       parseSteps,
     )
-    .option('--model <folder>', 'a Llama-type model in Hugging Face format to start from')
     .option(
       '--data <folder>',
       'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { WARM_UP_NAMES, type WarmUpName } from '../config.js';
-import { trainStart } from '../mini-wiki/warm-up/starts.js';
+import { trainInitialModel } from '../mini-wiki/warm-up/recipes.js';
 import { loadWorld } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
@@ -15,20 +15,20 @@ interface WarmUpSettings {
   backend: BackendName | 'auto';
 }
 
-/** Trains a start; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
-export async function runWarmUpCommand(start: WarmUpName, settings: WarmUpSettings): Promise<number> {
+/** Trains a name; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+export async function runWarmUpCommand(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   let progress: Progress | undefined;
   try {
-    await trainStart(start, await loadWorld(), {
+    await trainInitialModel(name, await loadWorld(), {
       seed: settings.seed,
-      folder: settings.out ?? join('runs', `warm-up-${start}-seed${settings.seed}`),
+      folder: settings.out ?? join('runs', `warm-up-${name}-seed${settings.seed}`),
       backend: backend.name,
       checkpoints: settings.checkpoints,
       signal,
       onStep: ({ step, loss }, total) => {
-        progress ??= startProgress(`Warming up ${start}`, total, step);
+        progress ??= startProgress(`Warming up ${name}`, total, step);
         progress.update(step + 1, `loss ${loss.toFixed(3)}`);
       },
     });
@@ -39,20 +39,20 @@ export async function runWarmUpCommand(start: WarmUpName, settings: WarmUpSettin
   } finally {
     progress?.stop();
   }
-  process.stderr.write(`The start is in ${join(settings.checkpoints, start)}.\n`);
+  process.stderr.write(`The name is in ${join(settings.checkpoints, name)}.\n`);
   return 0;
 }
 
 /** The `warm-up` command. */
 export function warmUpCommand(): Command {
   return new Command('warm-up')
-    .description('train a start by supervision; goes on where an earlier run stopped')
-    .addArgument(new Argument('<start>', 'each goes on from the one before').choices(WARM_UP_NAMES))
+    .description('train a name by supervision; goes on where an earlier run stopped')
+    .addArgument(new Argument('<name>', 'each goes on from the one before').choices(WARM_UP_NAMES))
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option('--out <folder>', 'where metrics and checkpoint go')
-    .option('--checkpoints <folder>', 'where the finished start goes', CHECKPOINTS)
+    .option('--checkpoints <folder>', 'where the finished name goes', CHECKPOINTS)
     .addOption(backendOption())
-    .action(async (start: WarmUpName, settings: WarmUpSettings) => {
-      process.exitCode = await runWarmUpCommand(start, settings);
+    .action(async (name: WarmUpName, settings: WarmUpSettings) => {
+      process.exitCode = await runWarmUpCommand(name, settings);
     });
 }

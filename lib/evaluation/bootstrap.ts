@@ -5,11 +5,11 @@
  * - **Questions** are drawn with replacement within strata. A stratum is what the test set fixes by design: a benchmark
  *   and the selections that cut through it (shape of question, comparisons of 5). The same drawn questions serve every
  *   run of every method, so that contrasts are paired by question and its difficulty cancels.
- * - **Seeds** are drawn with replacement, for each method and start independently: runs of two methods with the same
+ * - **Seeds** are drawn with replacement, for each method and model independently: runs of two methods with the same
  *   seed number share nothing that would make them a pair, and where they do (one set of weights under two prompts)
  *   treating them as independent widens the interval, unless the caller says so. Drawing rows and columns independently is Owen's pigeonhole
  *   bootstrap (Annals of Applied Statistics 1(2), 2007): a little too wide in the part that both share.
- * - **Starts** are fixed: `all` starts is their plain mean, with the same drawn questions.
+ * - **Models** are fixed: `all` models is their plain mean, with the same drawn questions.
  * - The interval spans the 2.5th to the 97.5th percentile of the resampled figure.
  *
  * Limits: drawing 3 seeds out of 3 understates the variance between seeds by a third, and a share that is 0 or 1 on
@@ -67,7 +67,7 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
   const seedCounts = new Map<string, Uint16Array[]>();
   const countsOf = (group: Omit<Run, 'seed'>, size: number): Uint16Array[] => {
-    const name = `${weightsOf(group.method)}/${group.start}`;
+    const name = `${weightsOf(group.method)}/${group.model}`;
     const random = options.random.fork(`seeds/${name}`);
     if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(size, resamples, random));
     return seedCounts.get(name)!;
@@ -89,10 +89,10 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   };
 }
 
-function runsOf(table: ScoreTable, { method, start }: Omit<Run, 'seed'>): number[] {
-  const members = table.runs.flatMap((run, i) => (run.method === method && run.start === start ? [i] : []));
+function runsOf(table: ScoreTable, { method, model }: Omit<Run, 'seed'>): number[] {
+  const members = table.runs.flatMap((run, i) => (run.method === method && run.model === model ? [i] : []));
   if (members.length === 0)
-    throw new Error(`Expected results of ${method} from ${start}, but there are none.`);
+    throw new Error(`Expected results of ${method} from ${model}, but there are none.`);
   return members;
 }
 

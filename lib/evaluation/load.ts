@@ -11,7 +11,7 @@ const share = z.number().min(0).max(1);
 export const questionResultSchema: z.ZodType<QuestionResult> = z.object({
   questionId: z.string().min(1),
   method: z.string().min(1),
-  start: z.enum(['base', 'instruct']),
+  model: z.enum(['base', 'instruct']),
   seed: z.number().int(),
   benchmark: z.string().min(1),
   type: z.string(),
@@ -33,13 +33,13 @@ export const questionResultSchema: z.ZodType<QuestionResult> = z.object({
 /** Every number that training wrote at one step, under its own name (`reward`, `reward/outcome`, `turns`, ...). */
 export interface CurvePoint {
   method: string;
-  start: string;
+  model: string;
   seed: number;
   step: number;
   [metric: string]: string | number | null;
 }
 const curveSchema: z.ZodType<CurvePoint> = z
-  .object({ method: z.string(), start: z.string(), seed: z.number().int(), step: count })
+  .object({ method: z.string(), model: z.string(), seed: z.number().int(), step: count })
   .catchall(z.number().nullable());
 
 const provenanceSchema = z.record(z.string(), z.unknown());

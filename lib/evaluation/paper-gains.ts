@@ -8,7 +8,7 @@ export interface PaperMean {
   column: 'em' | 'decomposition_ratio_percent' | 'inference_seconds' | 'turns';
   method: string;
   /** `base`, `instruct`, or `all`: both. */
-  start: string;
+  model: string;
   /** Whether every data set counts once (default), or every question as Table 5 counts them. */
   weighBy?: 'data sets' | 'questions';
 }
@@ -17,12 +17,12 @@ const DATA_SETS: Readonly<Record<string, string>> = { '2Wiki': '2WikiMultiHopQA'
 
 /** A mean over the data sets (and backbones) of Table 3 or 6. */
 export function paperMean(tables: PaperTables, mean: PaperMean): number {
-  const { table, method, start, weighBy = 'data sets' } = mean;
+  const { table, method, model, weighBy = 'data sets' } = mean;
   const { rows, columns } = table === 'parallelizable' ? tables.table3_parallel : tables.table6_sequential;
   const [column, factor] =
     mean.column === 'em' && table === 'sequential' ? ['em_percent', 0.01] : [mean.column, 1];
   const chosen = rows.filter(
-    (row) => row.method === METHODS[method] && (start === 'all' || row.backbone === BACKBONES[start]),
+    (row) => row.method === METHODS[method] && (model === 'all' || row.backbone === BACKBONES[model]),
   );
   const weightOf = (subset: string): number => {
     const [dataSet] = subset.split('-');
@@ -38,7 +38,7 @@ export function paperMean(tables: PaperTables, mean: PaperMean): number {
 
 /** How far ParallelSearch is ahead of Search-R1 in exact match, by one way of averaging. */
 export interface PaperGain {
-  start: string;
+  model: string;
   weighBy: 'data sets' | 'questions';
   /** Difference of the means, as a share. */
   difference: number;
@@ -48,19 +48,19 @@ export interface PaperGain {
 
 /** The gain by every simple mean: backbones apart and together, data sets or questions counting once. */
 export function paperGains(tables: PaperTables, table: PaperMean['table']): PaperGain[] {
-  return ['instruct', 'base', 'all'].flatMap((start) =>
+  return ['instruct', 'base', 'all'].flatMap((model) =>
     (['data sets', 'questions'] as const).map((weighBy) => {
       const em = (method: string): number =>
-        paperMean(tables, { table, column: 'em', method, start, weighBy });
+        paperMean(tables, { table, column: 'em', method, model, weighBy });
       const difference = em('parallelsearch') - em('search-r1');
-      return { start, weighBy, difference, relative: difference / em('search-r1') };
+      return { model, weighBy, difference, relative: difference / em('search-r1') };
     }),
   );
 }
 
 /** Table 2: ParallelSearch's printed average minus the best printed average of another method, on one backbone. */
-export function paperAverageGain(tables: PaperTables, start: string): number {
-  const rows = tables.table2_main_em.rows.filter(({ backbone }) => backbone === BACKBONES[start]);
+export function paperAverageGain(tables: PaperTables, model: string): number {
+  const rows = tables.table2_main_em.rows.filter(({ backbone }) => backbone === BACKBONES[model]);
   const averageOf = (isOurs: boolean): number =>
     Math.max(
       ...rows.flatMap(({ method, avg }) =>

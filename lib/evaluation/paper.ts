@@ -36,7 +36,7 @@ export type PaperTables = z.infer<typeof paperSchema>;
 
 export interface PaperCell {
   method: string;
-  start: string;
+  model: string;
   benchmark: string;
   subset: string;
   metric: string;
@@ -86,7 +86,7 @@ export function paperFigure(tables: PaperTables, cell: PaperCell): number | null
     ({ subset, backbone, method }) =>
       suffix !== undefined &&
       subset === `${SUBSET_NAMES[cell.benchmark]}-${suffix}` &&
-      backbone === BACKBONES[cell.start] &&
+      backbone === BACKBONES[cell.model] &&
       method === METHODS[cell.method],
   );
   for (const [column, factor] of Object.entries(COLUMNS[cell.metric] ?? {})) {
@@ -98,7 +98,7 @@ export function paperFigure(tables: PaperTables, cell: PaperCell): number | null
 
 function wholeBenchmark(table: PaperTables['table2_main_em'], cell: PaperCell): number | null {
   const row = table.rows.find(
-    ({ backbone, method }) => backbone === BACKBONES[cell.start] && method === METHODS[cell.method],
+    ({ backbone, method }) => backbone === BACKBONES[cell.model] && method === METHODS[cell.method],
   );
   if (cell.benchmark === 'average') return row?.avg ?? null;
   return row?.em[table.benchmarks.indexOf(BENCHMARK_TITLES[cell.benchmark])] ?? null;

@@ -34,6 +34,6 @@ export interface Measurement {
 export interface QuestionResult extends Measurement {
   /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
   method: string;
-  start: 'base' | 'instruct';
+  model: 'base' | 'instruct';
   seed: number;
 }

@@ -5,7 +5,7 @@ import type { QuestionResult } from './result.js';
 /** One trained (or untrained) policy, evaluated on every question. */
 export interface Run {
   method: string;
-  start: string;
+  model: string;
   seed: number;
 }
 
@@ -25,7 +25,7 @@ const METRIC_QUANTITIES: Quantities = Object.fromEntries(
   METRICS.map((metric) => [metric, (answer) => metricOf(answer, metric)]),
 );
 
-const nameOf = (run: Run): string => `${run.method}/${run.start}/seed ${run.seed}`;
+const nameOf = (run: Run): string => `${run.method}/${run.model}/seed ${run.seed}`;
 
 /**
  * Arranges results by question and run. Throws unless every run answered every question exactly once: a comparison of
@@ -40,11 +40,11 @@ export function scoreTable(
   const runIndex = new Map<string, number>();
   const questions: QuestionKey[] = [];
   const runs: Run[] = [];
-  for (const { questionId, benchmark, subset, entitiesCompared, method, start, seed } of results) {
+  for (const { questionId, benchmark, subset, entitiesCompared, method, model, seed } of results) {
     if (!questionIndex.has(questionId)) {
       questionIndex.set(questionId, questions.push({ questionId, benchmark, subset, entitiesCompared }) - 1);
     }
-    const run = { method, start, seed };
+    const run = { method, model, seed };
     if (!runIndex.has(nameOf(run))) runIndex.set(nameOf(run), runs.push(run) - 1);
   }
   const columns = Object.keys(quantities);

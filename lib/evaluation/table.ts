@@ -18,7 +18,7 @@ import { scoreTable, type ScoreTable } from './scores.js';
 
 export interface TidyRow extends Interval {
   method: string;
-  start: string;
+  model: string;
   benchmark: string;
   subset: string;
   metric: string;
@@ -34,9 +34,9 @@ export interface TidyContrast extends Interval {
   method: string;
   against: string;
   /** `base`, `instruct`, or `all`: the mean over both. */
-  start: string;
-  /** Where one method's starts are compared with each other: the start that `against` has. */
-  against_start?: string;
+  model: string;
+  /** Where one method's models are compared with each other: the model that `against` has. */
+  against_model?: string;
   benchmark: string;
   subset: string;
   metric: string;
@@ -71,8 +71,8 @@ export interface SummaryOptions {
   pairs?: readonly MethodPair[];
   /** Names the weights behind a method; methods of one name draw the same seeds. Default: every method has its own. */
   weightsOf?: (method: string) => string;
-  /** Whether each method's starts are compared with each other as well. */
-  comparesStarts?: boolean;
+  /** Whether each method's models are compared with each other as well. */
+  comparesModels?: boolean;
 }
 
 /** Who is compared with whom. */
@@ -87,10 +87,10 @@ const PAIRS: readonly MethodPair[] = [
 
 interface Group {
   method: string;
-  start: string;
+  model: string;
 }
 
-/** One side of a contrast: a method, and the starts whose mean counts. */
+/** One side of a contrast: a method, and the models whose mean counts. */
 interface Side extends Group {
   members: readonly string[];
 }
@@ -113,7 +113,7 @@ interface Context {
 /**
  * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the design is in `bootstrap.ts`).
  * `benchmark: 'all'` counts every test question once; `benchmark: 'average'` counts every benchmark once, as the
- * paper's Table 2 does. The contrasts of `start: 'all'` are over both starts and are given for these two only.
+ * paper's Table 2 does. The contrasts of `model: 'all'` are over both models and are given for these two only.
  */
 export function summariseResults(
   results: readonly QuestionResult[],
@@ -124,7 +124,7 @@ export function summariseResults(
   const contrasts = (options.pairs ?? PAIRS).flatMap(([method, against]) =>
     methodContrasts(context, method, against),
   );
-  if (options.comparesStarts) contrasts.push(...startContrasts(context));
+  if (options.comparesModels) contrasts.push(...modelContrasts(context));
   return { rows, contrasts, provenance: options.provenance ?? {} };
 }
 
@@ -142,7 +142,7 @@ function createContext(results: readonly QuestionResult[], options: SummaryOptio
   const cells = selectionsOf(table.questions)
     .filter(selects)
     .map((selection) => ({ selection, weights: selectionWeights(table.questions, selection) }));
-  const groups = new Map(table.runs.map(({ method, start }) => [`${method} ${start}`, { method, start }]));
+  const groups = new Map(table.runs.map(({ method, model }) => [`${method} ${model}`, { method, model }]));
   return {
     ...{ table, measures, cells, groups: [...groups.values()], paper: options.paper ?? loadPaperTables() },
     estimate: memoised((group, measure, { weights }) =>
@@ -167,7 +167,7 @@ function memoised(estimate: Context['estimate']): Context['estimate'] {
   const known = new Map<string, Estimate | null>();
   return (group, measure, cell) => {
     const { benchmark, subset } = cell.selection;
-    const key = `${group.method}/${group.start}/${measure.metric}/${benchmark}/${subset}`;
+    const key = `${group.method}/${group.model}/${measure.metric}/${benchmark}/${subset}`;
     if (!known.has(key)) known.set(key, estimate(group, measure, cell));
     return known.get(key)!;
   };
@@ -178,7 +178,7 @@ const measuresOf = ({ measures }: Context, { subset }: Selection): readonly Meas
   measures.filter(({ subsets }) => !subsets || subsets.includes(subset));
 
 function groupRows(context: Context, group: Group): TidyRow[] {
-  const seeds = context.table.runs.filter((r) => r.method === group.method && r.start === group.start).length;
+  const seeds = context.table.runs.filter((r) => r.method === group.method && r.model === group.model).length;
   return context.cells.flatMap((cell) =>
     measuresOf(context, cell.selection).flatMap((measure) => {
       const estimate = context.estimate(group, measure, cell);
@@ -192,25 +192,25 @@ function groupRows(context: Context, group: Group): TidyRow[] {
   );
 }
 
-/** Two methods, by start and over all starts that both have. */
+/** Two methods, by model and over all models that both have. */
 function methodContrasts(context: Context, method: string, against: string): TidyContrast[] {
-  const startsOf = (name: string): string[] =>
-    context.groups.filter((group) => group.method === name).map(({ start }) => start);
-  const starts = startsOf(method)
-    .filter((start) => startsOf(against).includes(start))
+  const modelsOf = (name: string): string[] =>
+    context.groups.filter((group) => group.method === name).map(({ model }) => model);
+  const models = modelsOf(method)
+    .filter((model) => modelsOf(against).includes(model))
     .sort();
-  const scopes = starts.map((start) => ({ start, members: [start] }));
-  if (starts.length > 1) scopes.push({ start: 'all', members: starts });
+  const scopes = models.map((model) => ({ model, members: [model] }));
+  if (models.length > 1) scopes.push({ model: 'all', members: models });
   return scopes.flatMap((scope) =>
     contrastsOf(context, { method, ...scope }, { method: against, ...scope }, (selection) =>
-      scope.start === 'all' ? ['all', 'average'].includes(selection.benchmark) : true,
+      scope.model === 'all' ? ['all', 'average'].includes(selection.benchmark) : true,
     ),
   );
 }
 
 /** Base against instruct, for every method that has both. */
-function startContrasts(context: Context): TidyContrast[] {
-  const sideOf = (method: string, start: string): Side => ({ method, start, members: [start] });
+function modelContrasts(context: Context): TidyContrast[] {
+  const sideOf = (method: string, model: string): Side => ({ method, model, members: [model] });
   const methods = [...new Set(context.groups.map(({ method }) => method))];
   const both = methods.filter((m) => context.groups.filter(({ method }) => method === m).length === 2);
   return both.flatMap((m) => contrastsOf(context, sideOf(m, 'base'), sideOf(m, 'instruct')));
@@ -223,8 +223,8 @@ function contrastsOf(
   selects: (selection: Selection) => boolean = () => true,
 ): TidyContrast[] {
   const pair = {
-    ...{ method: side.method, against: other.method, start: side.start },
-    ...(side.start === other.start ? {} : { against_start: other.start }),
+    ...{ method: side.method, against: other.method, model: side.model },
+    ...(side.model === other.model ? {} : { against_model: other.model }),
   };
   return context.cells
     .filter(({ selection }) => selects(selection))
@@ -252,7 +252,7 @@ function sideEstimate(
   measure: Measure,
   cell: Cell,
 ): Estimate | null {
-  const estimates = members.map((start) => context.estimate({ method, start }, measure, cell));
+  const estimates = members.map((model) => context.estimate({ method, model }, measure, cell));
   return estimates.every((estimate) => estimate !== null) ? meanEstimate(estimates) : null;
 }
 

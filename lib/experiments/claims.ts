@@ -17,7 +17,7 @@ import { benchmarkTitle, figureText, pointsText } from '../report/select.js';
 import type { Numbers, Part, PaperClaim } from './verdicts.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-const STARTS = ['base', 'instruct'];
+const MODELS = ['base', 'instruct'];
 
 /** The figures among `items` with the given fields, as parts of a claim. */
 function partsWhere(items: Numbers['rows'], fields: Fields, part: Omit<Part, 'found'>): Part[] {
@@ -31,10 +31,10 @@ const OURS = { method: 'parallelsearch', benchmark: 'all' };
 const AHEAD = { unit: 'points', side: 'above', threshold: 0 } as const;
 const DIFFERENCE = { metric: 'em', kind: 'difference' };
 
-/** ParallelSearch minus another method from each start, above 0; none unless every start is there. */
-function aheadFromEachStart({ contrasts }: Numbers, fields: Fields): Part[] {
-  const parts = STARTS.map((start) =>
-    partsWhere(contrasts, { ...OURS, ...DIFFERENCE, start, ...fields }, { of: start, ...AHEAD }),
+/** ParallelSearch minus another method from each model, above 0; none unless every model is there. */
+function aheadFromEachModel({ contrasts }: Numbers, fields: Fields): Part[] {
+  const parts = MODELS.map((model) =>
+    partsWhere(contrasts, { ...OURS, ...DIFFERENCE, model, ...fields }, { of: model, ...AHEAD }),
   );
   return parts.every((part) => part.length === 1) ? parts.flat() : [];
 }
@@ -44,7 +44,7 @@ function costRatio({ contrasts }: Numbers, metric: string, threshold: number): P
   const cell = {
     ...OURS,
     against: 'search-r1',
-    start: 'all',
+    model: 'all',
     subset: 'parallelizable',
     metric,
     kind: 'ratio',
@@ -64,15 +64,15 @@ const callsRatio = (paper: PaperTables): number =>
 /** Gains of the table by its plain means: `instruct +12.7, base +3.4, both +8.1 points`. */
 function gainsText(paper: PaperTables, table: PaperMean['table']): string {
   const gains = paperGains(paper, table).filter(({ weighBy }) => weighBy === 'data sets');
-  const texts = gains.map((g) => `${g.start === 'all' ? 'both' : g.start} ${pointsText(g.difference)}`);
+  const texts = gains.map((g) => `${g.model === 'all' ? 'both' : g.model} ${pointsText(g.difference)}`);
   return `${texts.join(', ')} points`;
 }
 
 /** Table 2, ParallelSearch minus Search-R1: one difference for each benchmark and backbone. */
 function benchmarkGaps({ table2_main_em: { rows } }: PaperTables): number[] {
-  return STARTS.flatMap((start) => {
+  return MODELS.flatMap((model) => {
     const em = (method: string): (number | null)[] =>
-      rows.find((row) => row.backbone === BACKBONES[start] && row.method === METHODS[method])?.em ?? [];
+      rows.find((row) => row.backbone === BACKBONES[model] && row.method === METHODS[method])?.em ?? [];
     const theirs = em('search-r1');
     return em('parallelsearch').flatMap((ours, i) => {
       const other = theirs[i];
@@ -82,9 +82,9 @@ function benchmarkGaps({ table2_main_em: { rows } }: PaperTables): number[] {
 }
 
 const shares = (paper: PaperTables, method: string): string => {
-  const mean = (start: string): number =>
-    paperMean(paper, { table: 'parallelizable', column: 'decomposition_ratio_percent', method, start });
-  return STARTS.map((start) => `${start} ${mean(start).toFixed(1)} %`).join(', ');
+  const mean = (model: string): number =>
+    paperMean(paper, { table: 'parallelizable', column: 'decomposition_ratio_percent', method, model });
+  return MODELS.map((model) => `${model} ${mean(model).toFixed(1)} %`).join(', ');
 };
 
 /** The mean of Table 4's two data sets for a setting. */
@@ -112,15 +112,15 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     claim: 'Answers more questions than the best baseline, on the average of seven benchmarks',
     paper: '+2.9 %',
     tables: (paper) => {
-      const gains = STARTS.map((start) => paperAverageGain(paper, start));
-      const texts = STARTS.map((start, i) => `${start} ${pointsText(gains[i])}`);
+      const gains = MODELS.map((model) => paperAverageGain(paper, model));
+      const texts = MODELS.map((model, i) => `${model} ${pointsText(gains[i])}`);
       return `${texts.join(', ')}, mean ${pointsText((gains[0] + gains[1]) / 2)} points (printed averages of Table 2)`;
     },
     evidence: {
       ...{ report: 'main-results', cell: 'gap-table' },
-      rule: 'Difference to Search-R1, the strongest baseline that is trained here, above 0 from both starts',
+      rule: 'Difference to Search-R1, the strongest baseline that is trained here, above 0 from both models',
       parts: (numbers) =>
-        aheadFromEachStart(numbers, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
+        aheadFromEachModel(numbers, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
     },
   },
   {
@@ -133,12 +133,12 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     },
     evidence: {
       ...{ report: 'main-results', cell: 'gap-table' },
-      rule: 'Difference above 0 on each of the seven benchmarks from both starts',
+      rule: 'Difference above 0 on each of the seven benchmarks from both models',
       parts: ({ contrasts }) =>
-        STARTS.flatMap((start) =>
+        MODELS.flatMap((model) =>
           Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
-            const cell = { ...OURS, ...DIFFERENCE, against: 'search-r1', start, benchmark, subset: 'all' };
-            return partsWhere(contrasts, cell, { of: `${benchmarkTitle(benchmark)} (${start})`, ...AHEAD });
+            const cell = { ...OURS, ...DIFFERENCE, against: 'search-r1', model, benchmark, subset: 'all' };
+            return partsWhere(contrasts, cell, { of: `${benchmarkTitle(benchmark)} (${model})`, ...AHEAD });
           }),
         ),
     },
@@ -150,8 +150,8 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     tables: (paper) => `${gainsText(paper, 'parallelizable')} (plain means of Table 3)`,
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'gain-parallelizable' },
-      rule: 'Difference to Search-R1 on parallelizable questions above 0 from both starts',
-      parts: (numbers) => aheadFromEachStart(numbers, { against: 'search-r1', subset: 'parallelizable' }),
+      rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
+      parts: (numbers) => aheadFromEachModel(numbers, { against: 'search-r1', subset: 'parallelizable' }),
     },
   },
   {
@@ -161,7 +161,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     tables: (paper) => `${(100 * callsRatio(paper)).toFixed(1)} % (means of Table 3)`,
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'contrast-search-r1' },
-      rule: 'Ratio over both starts below that of the paper’s own table',
+      rule: 'Ratio over both models below that of the paper’s own table',
       parts: (numbers, paper) => costRatio(numbers, 'model_calls', callsRatio(paper)),
     },
   },
@@ -170,12 +170,12 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     claim: 'Is faster than Search-R1 on parallelizable questions',
     paper: 'Table 3',
     tables: (paper) => {
-      const ratio = paperRatio(paper, { table: 'parallelizable', column: 'inference_seconds', start: 'all' });
+      const ratio = paperRatio(paper, { table: 'parallelizable', column: 'inference_seconds', model: 'all' });
       return `${(100 * ratio).toFixed(1)} % of the seconds (means of Table 3)`;
     },
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'contrast-search-r1' },
-      rule: 'Ratio of seconds a question, answered one at a time, over both starts below 1',
+      rule: 'Ratio of seconds a question, answered one at a time, over both models below 1',
       parts: (numbers) => costRatio(numbers, 'seconds', 1),
     },
   },
@@ -186,8 +186,8 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     tables: (paper) => `${gainsText(paper, 'sequential')} (plain means of Table 6)`,
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'gain-sequential' },
-      rule: 'Difference to Search-R1 on sequential questions above 0 from both starts',
-      parts: (numbers) => aheadFromEachStart(numbers, { against: 'search-r1', subset: 'sequential' }),
+      rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
+      parts: (numbers) => aheadFromEachModel(numbers, { against: 'search-r1', subset: 'sequential' }),
     },
   },
   {
@@ -198,9 +198,9 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
       `decomposed: ${shares(paper, 'parallelsearch')}; prompt alone: ${shares(paper, 'search-r1-parallel-prompt')}`,
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'contrast-prompt' },
-      rule: 'Difference in decomposition ratio on parallelizable questions to Search-R1 with the parallel prompt above 0 from both starts',
+      rule: 'Difference in decomposition ratio on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
       parts: (numbers) =>
-        aheadFromEachStart(numbers, {
+        aheadFromEachModel(numbers, {
           ...{ against: 'search-r1-parallel-prompt', subset: 'parallelizable' },
           metric: 'decomposition_ratio',
         }),
@@ -211,18 +211,18 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     claim: 'Training gains right answers that the parallel prompt alone does not',
     paper: 'Table 3',
     tables: (paper) => {
-      const gain = (start: string): number => {
+      const gain = (model: string): number => {
         const em = (method: string) =>
-          paperMean(paper, { table: 'parallelizable', column: 'em', method, start });
+          paperMean(paper, { table: 'parallelizable', column: 'em', method, model });
         return em('parallelsearch') - em('search-r1-parallel-prompt');
       };
-      return `${STARTS.map((start) => `${start} ${pointsText(gain(start))}`).join(', ')} points (means of Table 3)`;
+      return `${MODELS.map((model) => `${model} ${pointsText(gain(model))}`).join(', ')} points (means of Table 3)`;
     },
     evidence: {
       ...{ report: 'parallel-vs-sequential', cell: 'contrast-prompt' },
-      rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both starts',
+      rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
       parts: (numbers) =>
-        aheadFromEachStart(numbers, { against: 'search-r1-parallel-prompt', subset: 'parallelizable' }),
+        aheadFromEachModel(numbers, { against: 'search-r1-parallel-prompt', subset: 'parallelizable' }),
     },
   },
   {
@@ -232,16 +232,16 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     tables: () => 'nothing: decomposition is counted on parallelizable questions only',
     evidence: {
       ...{ report: 'decomposition', cell: 'parallelizing-table' },
-      rule: 'F1 against the dependency graphs from both starts above that of decomposing every question',
+      rule: 'F1 against the dependency graphs from both models above that of decomposing every question',
       parts: ({ rows }) => {
         const always = alwaysF1(rows);
         if (always === null) return [];
-        return STARTS.flatMap((start) =>
+        return MODELS.flatMap((model) =>
           partsWhere(
             rows,
-            { ...OURS, start, subset: 'all', metric: 'parallelizing_f1' },
+            { ...OURS, model, subset: 'all', metric: 'parallelizing_f1' },
             {
-              of: `F1 (${start}; always: ${figureText(always)})`,
+              of: `F1 (${model}; always: ${figureText(always)})`,
               unit: 'number',
               side: 'above',
               threshold: always,
@@ -256,9 +256,9 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     claim: 'The base model ends above the instruct model',
     paper: '+3.3',
     tables: ({ table2_main_em: { rows } }) => {
-      const [base, instruct] = STARTS.map(
-        (start) =>
-          rows.find((r) => r.backbone === BACKBONES[start] && r.method === METHODS.parallelsearch)?.avg ??
+      const [base, instruct] = MODELS.map(
+        (model) =>
+          rows.find((r) => r.backbone === BACKBONES[model] && r.method === METHODS.parallelsearch)?.avg ??
           NaN,
       );
       return `${pointsText(base - instruct)} points (printed averages of Table 2)`;
@@ -267,7 +267,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
       ...{ report: 'base-vs-instruct', cell: 'gap-table' },
       rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
       parts: ({ contrasts }) => {
-        const sides = { against: 'parallelsearch', start: 'base', against_start: 'instruct' };
+        const sides = { against: 'parallelsearch', model: 'base', against_model: 'instruct' };
         const cell = { ...OURS, ...sides, ...DIFFERENCE, benchmark: 'average', subset: 'all' };
         return partsWhere(contrasts, cell, { of: '', ...AHEAD });
       },
@@ -358,15 +358,15 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     claim: 'Gains on a corpus of news articles (MultihopRAG)',
     paper: 'Tables 3 and 6',
     tables: ({ table3_parallel: { rows, columns } }) =>
-      STARTS.map((start) => {
+      MODELS.map((model) => {
         const em = (method: string): number =>
           rows.find(
             (r) =>
               r.subset === 'MultihopRAG-par' &&
-              r.backbone === BACKBONES[start] &&
+              r.backbone === BACKBONES[model] &&
               r.method === METHODS[method],
           )?.values[columns.indexOf('em')] ?? NaN;
-        return `${start} ${pointsText(em('parallelsearch') - em('search-r1'))} points on parallelizable`;
+        return `${model} ${pointsText(em('parallelsearch') - em('search-r1'))} points on parallelizable`;
       }).join(', '),
     evidence: { untestable: 'The small world has no news articles.' },
   },

@@ -128,16 +128,6 @@ function describeRecorded({ run, backend, hash, measurements, answeredNow }: Out
 /** What a run's method is called in results and curves. */
 type MethodOf = (run: PolicyRun) => string;
 
-/** A training metric's name in TRL's style beside the one that the charts use. */
-const CURVE_NAMES: Record<string, string> = {
-  'rewards/outcome': 'reward/outcome',
-  'rewards/decomposition': 'reward/decomposition',
-  'rewards/search_count': 'reward/search_count',
-  'rewards/format': 'reward/format',
-  'completions/mean_length': 'response_length',
-  clip_ratio: 'clip_fraction',
-};
-
 /** The training curves of the trained runs. */
 async function readCurves(runs: readonly PolicyRun[], methodOf: MethodOf): Promise<CurvePoint[]> {
   const curves: CurvePoint[] = [];
@@ -150,11 +140,8 @@ async function readCurves(runs: readonly PolicyRun[], methodOf: MethodOf): Promi
         alarms: _,
         ...metrics
       } = JSON.parse(line) as { step: number; alarms: string[] } & Record<string, number>;
-      const renamed = Object.entries(metrics).map(
-        ([name, value]) => [CURVE_NAMES[name] ?? name, value] as const,
-      );
-      const { start, seed } = run;
-      curves.push({ method: methodOf(run), start, seed, step, ...Object.fromEntries(renamed) });
+      const { model, seed } = run;
+      curves.push({ method: methodOf(run), model, seed, step, ...metrics });
     }
   }
   return curves;
@@ -175,10 +162,10 @@ export async function evaluateRuns(
   const start = performance.now();
   const outcomes = await collectRecords(runs, options);
   const results = outcomes.flatMap(({ run, measurements }): QuestionResult[] => {
-    const { start: startName, seed } = run;
+    const { model: startName, seed } = run;
     return measurements.map((measurement) => ({
       method: methodOf(run),
-      start: startName,
+      model: startName,
       seed,
       ...measurement,
     }));

@@ -30,10 +30,10 @@ export interface TrainRunsOptions {
 }
 
 /** GRPO steps of a run. */
-export function stepsOf({ method, start, seed, lambdas }: PolicyRun, maxSteps = Infinity): number {
+export function stepsOf({ method, model, seed, lambdas }: PolicyRun, maxSteps = Infinity): number {
   if (method !== 'search-r1' && method !== 'parallelsearch')
     throw new Error(`Expected a method that is trained, but got ${method}.`);
-  return Math.min(maxSteps, trainingPreset(method, start, seed, lambdas).grpo.steps);
+  return Math.min(maxSteps, trainingPreset(method, model, seed, lambdas).grpo.steps);
 }
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
@@ -126,7 +126,7 @@ export async function publishRun(
   await rename(aside, target);
 }
 
-/** Copies an adapter to where it lies one folder deeper, and says so in its path to the start. */
+/** Copies an adapter to where it lies one folder deeper, and says so in its path to the model. */
 async function copyKeptAdapter(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
@@ -138,8 +138,8 @@ async function copyKeptAdapter(from: string, to: string): Promise<void> {
 
 /** The command line that trains a run. */
 export function trainArguments(run: PolicyRun, folder: string, maxSteps?: number): string[] {
-  const { method, start, seed, lambdas } = run;
-  const args = ['train', '--method', method, '--start', start, '--seed', String(seed), '--out', folder];
+  const { method, model, seed, lambdas } = run;
+  const args = ['train', '--method', method, '--model', model, '--seed', String(seed), '--out', folder];
   if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
   if (maxSteps !== undefined) args.push('--steps', String(stepsOf(run, maxSteps)));
   const kept = keptSteps(run, maxSteps);

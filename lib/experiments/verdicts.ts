@@ -8,7 +8,7 @@ import { intervalText, pointsIntervalText } from '../report/select.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
-  /** Which figure of several: a start, a benchmark. */
+  /** Which figure of several: a model, a benchmark. */
   of: string;
   found: Interval;
   /** How the figure is written: a difference in points, or a plain number. */

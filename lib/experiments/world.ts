@@ -1,7 +1,7 @@
-/** The embedded world: mini-wiki, questions, starts and adapters, as they lie in `data/`. */
+/** The embedded world: mini-wiki, questions, models and adapters, as they lie in `data/`. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { METHODS, type Lambdas, type MethodName, type StartName, type WarmUpName } from '../config.js';
+import { METHODS, type Lambdas, type MethodName, type InitialModelName, type WarmUpName } from '../config.js';
 import { readPassages, readQuestions } from '../data/flashrag.js';
 import type { Passage, Question } from '../data/question.js';
 import { CHECKPOINTS, MINI_WIKI } from '../io/paths.js';
@@ -24,21 +24,21 @@ export async function loadWorld({ folder = MINI_WIKI, titleWeight = 5 } = {}): P
   return { passages, questions, retriever: createBm25Retriever(passages, { titleWeight }) };
 }
 
-export const startFolder = (start: WarmUpName, root = CHECKPOINTS): string => join(root, start);
+export const modelFolder = (model: WarmUpName, root = CHECKPOINTS): string => join(root, model);
 
-/** Who answers: a method from a start, with a seed. */
+/** Who answers: a method from a model, with a seed. */
 export interface PolicyRun {
   method: MethodName;
-  start: StartName;
+  model: InitialModelName;
   seed: number;
   /** Those it was trained with, where they are not the paper's. */
   lambdas?: Lambdas;
 }
 
 /** A name for files, such as `instruct-parallelsearch-seed1`. */
-export function runName({ method, start, seed, lambdas }: PolicyRun): string {
+export function runName({ method, model, seed, lambdas }: PolicyRun): string {
   const variant = lambdas ? `-d${lambdas.lambdaD}-s${lambdas.lambdaS}` : '';
-  return `${start}-${method}${variant}-seed${seed}`;
+  return `${model}-${method}${variant}-seed${seed}`;
 }
 
 /** Where the adapter of a trained run lies. */
@@ -48,18 +48,18 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => joi
 const KEPT_STEPS = [3, 6, 10];
 
 /** Steps after which a run's adapter is kept beside its last one, so that the playground shows the course of training. */
-export const keptSteps = ({ start, seed, lambdas }: PolicyRun, maxSteps = Infinity): readonly number[] =>
-  start === 'instruct' && seed === 1 && lambdas === undefined
+export const keptSteps = ({ model, seed, lambdas }: PolicyRun, maxSteps = Infinity): readonly number[] =>
+  model === 'instruct' && seed === 1 && lambdas === undefined
     ? KEPT_STEPS.filter((step) => step <= maxSteps)
     : [];
 
 /** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;
 
-/** The folders that a run's weights are read from: the start, and the adapter where training made one. */
+/** The folders that a run's weights are read from: the model, and the adapter where training made one. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const { trainedBy } = METHODS[run.method];
-  const base = startFolder(run.start, root);
+  const base = modelFolder(run.model, root);
   return trainedBy === null ? [base] : [base, adapterFolder({ ...run, method: trainedBy }, root)];
 }
 
@@ -98,5 +98,5 @@ export async function loadPolicyFiles(name: string, base: string, adapter?: stri
  */
 export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   const [base, adapter] = weightFolders(run, root);
-  return loadPolicyFiles(`${run.method} (${run.start}, seed ${run.seed})`, base, adapter);
+  return loadPolicyFiles(`${run.method} (${run.model}, seed ${run.seed})`, base, adapter);
 }

@@ -170,7 +170,7 @@ a { color: var(--accent); }
 .layout { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 86rem; margin: 0 auto; padding: 0 1.25rem 4rem; gap: 0 2.5rem; }
 @media (min-width: 68rem) {
   .layout:has(nav) { grid-template-columns: 14rem minmax(0, 1fr); }
-  nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: start; }
+  nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: model; }
 }
 nav.toc { font-size: .9rem; padding-top: 1.5rem; }
 nav.toc p { font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); margin: 0 0 .5rem; }

@@ -17,7 +17,14 @@ import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { totalSteps, type WarmUpRun } from './warm-up/run-warm-up.js';
-import { keptSteps, runName, startFolder, stepFolder, type PolicyRun, type World } from '../experiments/world.js';
+import {
+  keptSteps,
+  runName,
+  modelFolder,
+  stepFolder,
+  type PolicyRun,
+  type World,
+} from '../experiments/world.js';
 
 interface CardOptions {
   seed: number;
@@ -150,13 +157,13 @@ export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<
   const { grpo, lora, rewards } = config;
   const card = `---
 license: apache-2.0
-base_model: ../${run.start}
+base_model: ../${run.model}
 library_name: peft
 ---
 
 # ${runName(run)}
 
-A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.start}](../${run.start}/README.md), trained with GRPO: ${grpo.steps} steps of
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.model}](../${run.model}/README.md), trained with GRPO: ${grpo.steps} steps of
 ${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
 Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
 
@@ -170,10 +177,10 @@ Results on the test questions are in the reports. Made for experiments in a smal
 }
 
 /** Measures a start on the dev split and writes its `README.md`. */
-export async function writeStartCard(start: WarmUpName, world: World, options: CardOptions): Promise<void> {
-  const folder = startFolder(start, options.checkpoints);
+export async function writeModelCard(name: WarmUpName, world: World, options: CardOptions): Promise<void> {
+  const folder = modelFolder(name, options.checkpoints);
   const model = await loadModel(folder);
-  const policy = new LocalPolicy(start, model.weights, model.config, model.tokenizer);
+  const policy = new LocalPolicy(name, model.weights, model.config, model.tokenizer);
   const questions = world.questions.filter(({ split }, i) => split === 'dev' && i % ONE_OF === 0);
   const sections: string[] = [];
   for (const { title, rollout, temperature } of TRIALS) {
@@ -193,9 +200,9 @@ language: en
 pipeline_tag: text-generation
 ---
 
-# ${start}: a starting point of the embedded scale
+# ${name}: a starting point of the embedded scale
 
-${INTRODUCTIONS[start]}
+${INTRODUCTIONS[name]}
 
 A Llama-type decoder of ${numParameters(model.config).toLocaleString('en')} parameters (${model.config.numLayers} layers, width ${model.config.hiddenSize}), with a byte-level BPE tokenizer of
 ${model.config.vocabSize} tokens trained on the training text. \`transformers\` loads the folder.

@@ -7,9 +7,9 @@ import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder/encoder.js';
 import { lambdaRuns } from '../experiments/lambda-ablation/run.js';
 import { mainRuns } from '../experiments/main-results/runs.js';
-import { trainStart } from './warm-up/starts.js';
+import { trainInitialModel } from './warm-up/recipes.js';
 import { estimateTraining, recordedSeconds, trainRuns } from '../experiments/train-runs.js';
-import { loadWorld, runName, startFolder, type PolicyRun } from '../experiments/world.js';
+import { loadWorld, runName, modelFolder, type PolicyRun } from '../experiments/world.js';
 
 const WARM_UP_SEED = 1;
 
@@ -21,38 +21,38 @@ export function trainedRuns(): PolicyRun[] {
 
 /** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
 export async function estimateRetraining(): Promise<number> {
-  const starts = WARM_UP_NAMES.map((start) =>
-    recordedSeconds(join(startFolder(start), 'metrics.jsonl'), ['seconds']),
+  const starts = WARM_UP_NAMES.map((name) =>
+    recordedSeconds(join(modelFolder(name), 'metrics.jsonl'), ['seconds']),
   );
-  const ofStarts = (await Promise.all(starts)).reduce((a, b) => a + b, 0);
-  return ofStarts + (await estimateTraining(trainedRuns()));
+  const ofModels = (await Promise.all(starts)).reduce((a, b) => a + b, 0);
+  return ofModels + (await estimateTraining(trainedRuns()));
 }
 
 interface RetrainOptions {
   backend: BackendReport;
   /** Where runs keep their checkpoints. */
   folder: string;
-  /** Most steps of each stage of a start and of each run: to see whether all of it works, with weights that are of no use. */
+  /** Most steps of each stage of a name and of each run: to see whether all of it works, with weights that are of no use. */
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;
 }
 
-async function retrainStart(start: WarmUpName, options: RetrainOptions): Promise<void> {
-  const folder = join(options.folder, `warm-up-${start}`);
+async function retrainModel(name: WarmUpName, options: RetrainOptions): Promise<void> {
+  const folder = join(options.folder, `warm-up-${name}`);
   const done = join(folder, 'finished');
-  if (existsSync(done)) return options.log(`${start}: finished before`);
-  await trainStart(start, await loadWorld(), {
+  if (existsSync(done)) return options.log(`${name}: finished before`);
+  await trainInitialModel(name, await loadWorld(), {
     seed: WARM_UP_SEED,
     folder,
     maxSteps: options.maxSteps,
     backend: options.backend.name,
     signal: options.signal,
     onStep: ({ step, loss }, total) => {
-      if ((step + 1) % 20 === 0) options.log(`${start}: step ${step + 1}/${total}, loss ${loss.toFixed(3)}`);
+      if ((step + 1) % 20 === 0) options.log(`${name}: step ${step + 1}/${total}, loss ${loss.toFixed(3)}`);
     },
   });
-  await copyFile(join(folder, 'metrics.jsonl'), join(startFolder(start), 'metrics.jsonl'));
+  await copyFile(join(folder, 'metrics.jsonl'), join(modelFolder(name), 'metrics.jsonl'));
   await mkdir(done);
 }
 
@@ -66,7 +66,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     await retrainEncoder(await loadWorld());
     await mkdir(join(options.folder, 'encoder-finished'), { recursive: true });
   }
-  for (const start of WARM_UP_NAMES) await retrainStart(start, options);
+  for (const name of WARM_UP_NAMES) await retrainModel(name, options);
   await trainRuns(trainedRuns(), { ...options, backend: options.backend.name });
 }
 

@@ -12,24 +12,24 @@ import {
   methodsOf,
   methodTitle,
   rowsOf,
-  startsOf,
+  modelsOf,
   SUBSET_TITLES,
 } from './select.js';
-import { bandLayers, intervalLayers, methodSeries, START_SORT, startHeader } from './series.js';
+import { bandLayers, intervalLayers, methodSeries, MODEL_SORT, modelTitle } from './series.js';
 import { paperGap } from '../experiments/main-results/tables.js';
 
 /** Rows as the values of a chart, with readable names. */
 export function valuesOf(rows: readonly TidyRow[]): Record<string, string | number>[] {
-  return rows.map(({ method, start, benchmark, subset, metric, value, low, high, n }) => ({
+  return rows.map(({ method, model, benchmark, subset, metric, value, low, high, n }) => ({
     method: methodTitle(method),
-    start: startHeader(start),
+    model: modelTitle(model),
     benchmark: benchmarkTitle(benchmark),
     subset: SUBSET_TITLES[subset] ?? subset,
     ...{ metric, value, low, high, n },
   }));
 }
 
-/** Exact match by benchmark and method with intervals, one panel for each start. */
+/** Exact match by benchmark and method with intervals, one panel for each model. */
 export function emChart({ tidy }: Results): Chart {
   const methods = methodsOf(tidy);
   const benchmarks = [...benchmarksOf(tidy), 'average'];
@@ -55,8 +55,8 @@ export function emChart({ tidy }: Results): Chart {
       data: { values: valuesOf(rows) },
       facet: {
         row: {
-          field: 'start',
-          sort: START_SORT,
+          field: 'model',
+          sort: MODEL_SORT,
           header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
         },
       },
@@ -67,12 +67,12 @@ export function emChart({ tidy }: Results): Chart {
 
 /** Each figure in words: `Search-R1 0.512 (base)`. */
 function spoken(rows: readonly TidyRow[]): string {
-  return rows.map((row) => `${methodTitle(row.method)} ${figureText(row.value)} (${row.start})`).join(', ');
+  return rows.map((row) => `${methodTitle(row.method)} ${figureText(row.value)} (${row.model})`).join(', ');
 }
 
 const CALL_TITLES: Partial<Record<Metric, string>> = { model_calls: 'Model calls', turns: 'Search turns' };
 
-/** Model calls or search turns by kind of question and method, one panel for each start. */
+/** Model calls or search turns by kind of question and method, one panel for each model. */
 export function callsChart({ tidy }: Results, metric: 'model_calls' | 'turns' = 'model_calls'): Chart {
   const subsets = Object.keys(SUBSET_TITLES).filter((subset) => !['all', 'parallelizable'].includes(subset));
   const methods = methodsOf(tidy).filter((method) => method !== 'r1');
@@ -97,7 +97,7 @@ export function callsChart({ tidy }: Results, metric: 'model_calls' | 'turns' = 
     alt: `${name} per question by kind of question and method. On all parallelizable questions: ${spoken(parallel)}.`,
     spec: {
       data: { values: valuesOf(rows) },
-      facet: { column: { field: 'start', sort: START_SORT } },
+      facet: { column: { field: 'model', sort: MODEL_SORT } },
       spec: { width: { step: 17 }, height: 220, layer: intervalLayers(methodSeries(methods), x, y) },
     },
   });
@@ -106,7 +106,7 @@ export function callsChart({ tidy }: Results, metric: 'model_calls' | 'turns' = 
 /** By how much ParallelSearch is ahead of Search-R1 on each benchmark, in the paper and here. */
 export function gapChart({ tidy }: Results): Chart {
   const benchmarks = [...benchmarksOf(tidy), 'average'];
-  const cells = startsOf(tidy).flatMap((start) => benchmarks.map((benchmark) => ({ start, benchmark })));
+  const cells = modelsOf(tidy).flatMap((model) => benchmarks.map((benchmark) => ({ model, benchmark })));
   const pair = {
     method: 'parallelsearch',
     against: 'search-r1',
@@ -114,10 +114,10 @@ export function gapChart({ tidy }: Results): Chart {
     metric: 'em',
     kind: 'difference',
   } as const;
-  const values = cells.flatMap(({ start, benchmark }) => {
-    const name = { start: startHeader(start), benchmark: benchmarkTitle(benchmark) };
-    const here = findContrast(tidy, { ...pair, start, benchmark });
-    const paper = paperGap({ tidy }, start, benchmark);
+  const values = cells.flatMap(({ model, benchmark }) => {
+    const name = { model: modelTitle(model), benchmark: benchmarkTitle(benchmark) };
+    const here = findContrast(tidy, { ...pair, model, benchmark });
+    const paper = paperGap({ tidy }, model, benchmark);
     return [
       ...(here
         ? [{ ...name, source: HERE, value: 100 * here.value, low: 100 * here.low, high: 100 * here.high }]
@@ -132,7 +132,7 @@ export function gapChart({ tidy }: Results): Chart {
     alt: `Difference in exact match by benchmark. Here ParallelSearch is ahead in ${ahead} of ${cells.length} cells.`,
     spec: {
       data: { values },
-      facet: { column: { field: 'start', sort: START_SORT } },
+      facet: { column: { field: 'model', sort: MODEL_SORT } },
       spec: { width: 270, height: { step: 24 }, layer: gapLayers(benchmarks) },
     },
   });
@@ -175,12 +175,12 @@ function gapLayers(benchmarks: readonly string[]): VegaLiteSpec[] {
 /** What a training metric is called on an axis, and its unit. */
 const CURVE_TITLES: Record<string, [title: string, unit: string]> = {
   reward: ['Reward', 'mean per rollout'],
-  'reward/outcome': ['Outcome reward', 'mean per rollout'],
-  'reward/decomposition': ['Decomposition reward', 'mean per rollout'],
-  'reward/search_count': ['Search-count reward', 'mean per rollout'],
-  'reward/format': ['Format reward', 'mean per rollout'],
+  'rewards/outcome': ['Outcome reward', 'mean per rollout'],
+  'rewards/decomposition': ['Decomposition reward', 'mean per rollout'],
+  'rewards/search_count': ['Search-count reward', 'mean per rollout'],
+  'rewards/format': ['Format reward', 'mean per rollout'],
   turns: ['Search turns', 'mean per rollout'],
-  response_length: ['Response length', 'tokens'],
+  'completions/mean_length': ['Response length', 'tokens'],
   decomposition_ratio: ['Decomposed', 'share of rollouts'],
   'decomposition_ratio/parallelizable': ['Decomposed, of parallelizable questions', 'share of rollouts'],
   'decomposition_ratio/sequential': ['Decomposed, of sequential questions', 'share of rollouts'],
@@ -190,7 +190,7 @@ const CURVE_TITLES: Record<string, [title: string, unit: string]> = {
   parallelizing_f1: ['F1 of parallelizing', 'harmonic mean'],
   kl: ['KL to the reference', 'nats per token'],
   entropy: ['Entropy', 'nats per token'],
-  clip_fraction: ['Clipped', 'share of tokens'],
+  clip_ratio: ['Clipped', 'share of tokens'],
   grad_norm: ['Gradient norm', 'before clipping'],
 };
 
@@ -223,7 +223,7 @@ export function trainingChart({ curves }: Pick<Results, 'curves'>, metric: strin
       bands.length > 0
         ? {
             data: { values: bandValues(bands) },
-            facet: { column: { field: 'start', sort: START_SORT } },
+            facet: { column: { field: 'model', sort: MODEL_SORT } },
             spec: { width: 300, height: 190, layer: bandLayers(methodSeries(methods), x, y) },
           }
         : emptyPanel(noValues, x, y),
@@ -245,8 +245,8 @@ function emptyPanel(text: string, x: object, y: object): VegaLiteSpec {
 
 /** Bands as the values of a chart, with readable names. */
 export function bandValues(bands: readonly CurveBand[]): Record<string, string | number>[] {
-  return bands.map(({ method, start, step, mean, low, high }) => ({
-    ...{ method: methodTitle(method), start: startHeader(start) },
+  return bands.map(({ method, model, step, mean, low, high }) => ({
+    ...{ method: methodTitle(method), model: modelTitle(model) },
     ...{ step, value: mean, low, high },
   }));
 }
@@ -255,7 +255,7 @@ export function bandValues(bands: readonly CurveBand[]): Record<string, string |
 export function curveEnds(bands: readonly CurveBand[]): string {
   const curves = new Map<string, CurveBand[]>();
   for (const band of bands) {
-    const name = `${methodTitle(band.method)} (${band.start})`;
+    const name = `${methodTitle(band.method)} (${band.model})`;
     curves.set(name, [...(curves.get(name) ?? []), band]);
   }
   return [...curves]

@@ -4,7 +4,7 @@ import type { CurvePoint } from '../evaluation/load.js';
 /** The seeds of one method at one place of training. */
 export interface CurveBand {
   method: string;
-  start: string;
+  model: string;
   /** The middle of the window that was averaged. */
   step: number;
   mean: number;
@@ -23,18 +23,18 @@ export function aggregateCurves(curves: readonly CurvePoint[], metric: string, m
   const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
   const windows = new Map<string, Map<number, number[]>>();
   for (const point of points) {
-    const key = JSON.stringify([point.method, point.start, Math.floor(point.step / width)]);
+    const key = JSON.stringify([point.method, point.model, Math.floor(point.step / width)]);
     if (!windows.has(key)) windows.set(key, new Map());
     const seeds = windows.get(key)!;
     seeds.set(point.seed, [...(seeds.get(point.seed) ?? []), point[metric] as number]);
   }
   const bands = [...windows].map(([key, seeds]): CurveBand => {
-    const [method, start, window] = JSON.parse(key) as [string, string, number];
+    const [method, model, window] = JSON.parse(key) as [string, string, number];
     const means = [...seeds.values()].map(mean);
     const step = Math.min(window * width + (width - 1) / 2, lastStep);
-    return { method, start, step, mean: mean(means), low: Math.min(...means), high: Math.max(...means) };
+    return { method, model, step, mean: mean(means), low: Math.min(...means), high: Math.max(...means) };
   });
-  const nameOf = (band: CurveBand): string => `${band.method}/${band.start}`;
+  const nameOf = (band: CurveBand): string => `${band.method}/${band.model}`;
   return bands.sort((a, b) => nameOf(a).localeCompare(nameOf(b)) || a.step - b.step);
 }
 

@@ -24,9 +24,9 @@ export function methodTitle(method: string): string {
   return METHOD_TITLES[method] ?? method;
 }
 
-type RowQuery = Partial<Pick<TidyRow, 'method' | 'start' | 'benchmark' | 'subset' | 'metric'>>;
+type RowQuery = Partial<Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>>;
 type ContrastQuery = Partial<
-  Pick<TidyContrast, 'method' | 'against' | 'start' | 'benchmark' | 'subset' | 'metric' | 'kind'>
+  Pick<TidyContrast, 'method' | 'against' | 'model' | 'benchmark' | 'subset' | 'metric' | 'kind'>
 >;
 
 function matches(item: object, query: object): boolean {
@@ -57,8 +57,8 @@ export function methodsOf(tidy: TidyResults): string[] {
 }
 
 /** The starting points of a table. */
-export function startsOf(tidy: TidyResults): string[] {
-  return [...new Set(tidy.rows.map((row) => row.start))].sort();
+export function modelsOf(tidy: TidyResults): string[] {
+  return [...new Set(tidy.rows.map((row) => row.model))].sort();
 }
 
 /** The benchmarks of a table in the paper's order, without `all` and `average`. */

@@ -1,4 +1,4 @@
-/** What charts draw of methods and of starts: points with intervals, and lines in bands. */
+/** What charts draw of methods and of models: points with intervals, and lines in bands. */
 import { METHOD_TITLES } from '../evaluation/metrics.js';
 import { methodColor, methodShape, type VegaLiteSpec } from './chart.js';
 
@@ -10,10 +10,10 @@ export interface Series {
   shape: VegaLiteSpec;
 }
 
-/** How a start is called in charts. */
-export const startHeader = (start: string): string => `${start} start`;
-/** Order of the starts. */
-export const START_SORT = ['base', 'instruct'].map(startHeader);
+/** How a model is called in charts. */
+export const modelTitle = (model: string): string => `${model} model`;
+/** Order of the models. */
+export const MODEL_SORT = ['base', 'instruct'].map(modelTitle);
 
 /** Methods, in their own colours and shapes. */
 export function methodSeries(methods: readonly string[]): Series {
@@ -21,13 +21,13 @@ export function methodSeries(methods: readonly string[]): Series {
   return { field: 'method', sort, color: methodColor(methods), shape: methodShape(methods) };
 }
 
-/** The two starts. */
-export function startSeries(): Series {
-  const channel = { field: 'start', type: 'nominal', title: 'Start' };
+/** The two models. */
+export function modelSeries(): Series {
+  const channel = { field: 'model', type: 'nominal', title: 'Initial model' };
   return {
-    ...{ field: 'start', sort: START_SORT },
-    color: { ...channel, scale: { domain: START_SORT, range: ['#8e5bb5', '#1a936f'] } },
-    shape: { ...channel, scale: { domain: START_SORT, range: ['square', 'circle'] } },
+    ...{ field: 'model', sort: MODEL_SORT },
+    color: { ...channel, scale: { domain: MODEL_SORT, range: ['#8e5bb5', '#1a936f'] } },
+    shape: { ...channel, scale: { domain: MODEL_SORT, range: ['square', 'circle'] } },
   };
 }
 

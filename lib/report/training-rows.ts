@@ -6,7 +6,7 @@ import { aggregateCurves } from './curves.js';
 /** A point of a training curve; `low` and `high` are the lowest and the highest seed, not a 95 % interval. */
 export interface TrainingRow extends Interval {
   method: string;
-  start: string;
+  model: string;
   benchmark: 'training';
   /** The kind of question that the metric is about. */
   subset: string;
@@ -24,10 +24,10 @@ export function trainingRows(curves: readonly CurvePoint[], metrics: readonly st
   return metrics.flatMap((name) => {
     const [stem, suffix] = name.split('/');
     const isSubset = SUBSETS.includes(suffix);
-    return aggregateCurves(curves, name).map(({ method, start, step, mean, low, high }): TrainingRow => {
-      const own = curves.filter((point) => point.method === method && point.start === start);
+    return aggregateCurves(curves, name).map(({ method, model, step, mean, low, high }): TrainingRow => {
+      const own = curves.filter((point) => point.method === method && point.model === model);
       return {
-        ...{ method, start, benchmark: 'training', subset: isSubset ? suffix : 'all' },
+        ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
         ...{ metric: isSubset ? stem : name, step, value: mean, low, high },
         ...{ seeds: new Set(own.map(({ seed }) => seed)).size, band: 'range of seeds' },
       };

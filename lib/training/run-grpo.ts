@@ -1,4 +1,4 @@
-/** A GRPO run: steps with metrics, trajectories, checkpoints and guards, from a start to an adapter. */
+/** A GRPO run: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const RECORDS = [METRICS, TRAJECTORIES];
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 export interface GrpoRun extends GrpoTask {
-  /** Hash of the start's weights, the questions and the passages: a run does not go on with others. */
+  /** Hash of the model's weights, the questions and the passages: a run does not go on with others. */
   inputsHash: string;
   /** Where metrics, trajectories, checkpoint and adapter go. */
   folder: string;
@@ -110,16 +110,16 @@ async function recordedStep({ config, folder, onStep }: GrpoRun, trainer: GrpoTr
 }
 
 async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promise<void> {
-  const { config, start } = run;
+  const { config, model } = run;
   const folder = join(run.folder, name);
-  const arrays = await arraysFromAdapter(adapter, start.config, config.lora);
+  const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
   const metadata = { config_hash: configHash(config), ...ownRewardOf(run) };
   const bytes = printSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   await writeFileSafely(
     join(folder, 'adapter_config.json'),
-    print(peftConfig(config.lora, `../${config.start}`)),
+    print(peftConfig(config.lora, `../${config.model}`)),
   );
   await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
 }

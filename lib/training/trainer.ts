@@ -21,21 +21,21 @@ import { scoreSequences, type Sequence } from './sequences.js';
 /** What is trained, on what. */
 export interface GrpoTask {
   config: TrainConfig;
-  /** The start; its weights stay the caller's. */
-  start: Model;
+  /** The model; its weights stay the caller's. */
+  model: Model;
   questions: readonly Question[];
   retriever: Retriever;
   /** By default Eq. 7, with the options of the configuration. */
   reward?: Reward;
 }
 
-function settingOf({ config, start, retriever, reward = PAPER_REWARD }: GrpoTask): GrpoSetting {
+function settingOf({ config, model, retriever, reward = PAPER_REWARD }: GrpoTask): GrpoSetting {
   const { preset, ...overrides } = config.rewards;
   return {
-    policy: new LocalPolicy(config.method, start.weights, start.config, start.tokenizer),
-    base: start.weights,
-    config: start.config,
-    table: rotaryTable(start.config, start.config.maxPositionEmbeddings),
+    policy: new LocalPolicy(config.method, model.weights, model.config, model.tokenizer),
+    base: model.weights,
+    config: model.config,
+    table: rotaryTable(model.config, model.config.maxPositionEmbeddings),
     lora: config.lora,
     retriever,
     rollout: { ...config.rollout, temperature: config.grpo.temperature, cache: createLruCache(20_000) },
@@ -52,16 +52,16 @@ export class GrpoTrainer {
   private readonly drawQuestions: (random: Random, count: number) => Question[];
   private readonly optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0 });
   private trained: Weights;
-  /** The start with the adapter, as `policy` has them; null before the first use and after every step. */
+  /** The model with the adapter, as `policy` has them; null before the first use and after every step. */
   private merged: Weights | null = null;
   private numSteps = 0;
 
   constructor(private readonly task: GrpoTask) {
-    const { config, start } = task;
+    const { config, model } = task;
     this.setting = settingOf(task);
     this.random = createRandom(config.seed).fork('grpo');
     this.drawQuestions = createQuestionSampler(task.questions, config.grpo.mix);
-    this.trained = createAdapter(start.config, config.lora, createRandom(config.seed).fork('adapter'));
+    this.trained = createAdapter(model.config, config.lora, createRandom(config.seed).fork('adapter'));
   }
 
   /** Steps done; the next one has this number. */

@@ -15,7 +15,7 @@ import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 /** Settings that no preset has. */
 const CONFIG = parseTrainConfig({
   method: 'mine',
-  start: 'tiny',
+  model: 'tiny',
   seed: 5,
   rollout: { prompt: 'search-r1', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
   rewards: { preset: 'paper' },
@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-const COMMON = { start: 'instruct', seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
+const COMMON = { model: 'instruct', seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
 const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<void> =>
   runEvaluate({ ...COMMON, checkpoints: root, data, ...more });
 const linesOf = <T>(file: string): T[] =>
@@ -61,14 +61,14 @@ describe('evaluate', () => {
   it('asks an adapter of a model of one’s own as it was trained', async () => {
     const trained = await runTrain({
       ...{ config, model, data, out: join(root, 'run'), backend: 'wasm' },
-      ...{ method: 'parallelsearch', start: 'instruct', seed: 1 },
+      ...{ method: 'parallelsearch', model: 'instruct', seed: 1 },
     });
     expect(trained).toBe(0);
     const trajectories = join(root, 'trajectories.jsonl');
     await evaluate({ model, adapter, trajectories, out: out() });
     expect(linesOf(out())).toHaveLength(QUESTIONS.length);
     for (const line of linesOf(out()))
-      expect(line).toMatchObject({ method: 'mine', start: 'model', seed: 5 });
+      expect(line).toMatchObject({ method: 'mine', model: 'model', seed: 5 });
     for (const { segments, searchTurns } of linesOf<Trajectory>(trajectories)) {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
@@ -83,7 +83,7 @@ describe('evaluate', () => {
 
   it('asks a model without an adapter', async () => {
     await evaluate({ model, limit: 1, out: out() });
-    expect(linesOf(out())).toMatchObject([{ method: 'parallelsearch', start: 'model' }]);
+    expect(linesOf(out())).toMatchObject([{ method: 'parallelsearch', model: 'model' }]);
   });
 
   it('names the folder that is missing', async () => {

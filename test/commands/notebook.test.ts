@@ -65,7 +65,7 @@ describe('notebook run', () => {
     });
   });
 
-  it('names the parameters that there are, before a kernel starts', async () => {
+  it('names the parameters that there are, before a kernel models', async () => {
     const { exitCode, stderr } = await run([count], { param: ['number=[]'] });
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Expected number to be declared in the cell tagged "parameters"');

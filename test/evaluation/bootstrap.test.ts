@@ -39,7 +39,7 @@ function bootstrapOf(
   const strata = strataBy(table.questions.map((question) => question.benchmark));
   const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples, weightsOf });
   const weights = selectionWeights(table.questions, everything);
-  return (method: string) => bootstrap.estimate({ method, start: 'base' }, 'em', weights);
+  return (method: string) => bootstrap.estimate({ method, model: 'base' }, 'em', weights);
 }
 
 /** `share` of `n` questions right, deterministic. */

@@ -7,8 +7,8 @@ const paper = loadPaperTables();
 describe('means of the paper’s tables', () => {
   it('give "+12.7 %" as points of the instruct backbone: (1.947 - 1.565) / 3', () => {
     const gains = paperGains(paper, 'parallelizable');
-    const find = (start: string, weighBy: string) =>
-      gains.find((g) => g.start === start && g.weighBy === weighBy)!;
+    const find = (model: string, weighBy: string) =>
+      gains.find((g) => g.model === model && g.weighBy === weighBy)!;
     expect(find('instruct', 'data sets').difference).toBeCloseTo((1.947 - 1.565) / 3, 12);
     expect((100 * find('instruct', 'data sets').difference).toFixed(1)).toBe('12.7');
     const others = gains.filter((g) => g !== find('instruct', 'data sets'));
@@ -24,7 +24,7 @@ describe('means of the paper’s tables', () => {
         table: 'parallelizable',
         column: 'em',
         method: 'search-r1',
-        start: 'instruct',
+        model: 'instruct',
         weighBy: 'questions',
       },
     });
@@ -36,7 +36,7 @@ describe('means of the paper’s tables', () => {
       table: 'sequential',
       column: 'em',
       method: 'parallelsearch',
-      start: 'base',
+      model: 'base',
     });
     expect(mean).toBeCloseTo((0.4061 + 0.2608 + 0.9115) / 3, 12);
   });

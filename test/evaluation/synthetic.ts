@@ -41,7 +41,7 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   return {
     questionId: 'q0',
     method: 'search-r1',
-    start: 'base',
+    model: 'base',
     seed: 1,
     benchmark: 'nq',
     type: 'na',
@@ -62,7 +62,7 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   };
 }
 
-/** `perTemplate` questions of each kind, answered by four methods from two starts with `seeds` seeds. */
+/** `perTemplate` questions of each kind, answered by four methods from two models with `seeds` seeds. */
 export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): QuestionResult[] {
   const random = createRandom('synthetic');
   const questions = TEMPLATES.flatMap((template) =>
@@ -75,7 +75,7 @@ export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): Question
   );
   const seedNumbers = Array.from({ length: seeds }, (_, i) => i + 1);
   return METHODS.flatMap((method) =>
-    (['base', 'instruct'] as const).flatMap((start) =>
+    (['base', 'instruct'] as const).flatMap((model) =>
       (method === 'r1' ? [1] : seedNumbers).flatMap((seed) =>
         questions.map((question) => {
           const em = random.uniform() < SKILL[method] + question.ease ? 1 : 0;
@@ -89,7 +89,7 @@ export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): Question
               : decomposed
                 ? [entities]
                 : entities.map((entity) => [entity]).slice(0, turns);
-          const identity = { questionId, method, start, seed, benchmark, type, subset, entitiesCompared };
+          const identity = { questionId, method, model, seed, benchmark, type, subset, entitiesCompared };
           const measured = { em, f1: em, turns, modelCalls: turns + 1, decomposed, coverage: em } as const;
           return result({
             ...identity,
@@ -128,9 +128,9 @@ export function syntheticQuestions(results: readonly QuestionResult[]): Question
 
 const CURVES = [
   'reward',
-  'reward/outcome',
+  'rewards/outcome',
   'turns',
-  'response_length',
+  'completions/mean_length',
   'decomposition_ratio',
   'kl',
   'entropy',
@@ -146,10 +146,10 @@ const SHARES = [
 export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
   const random = createRandom('synthetic curves');
   return ['search-r1', 'parallelsearch'].flatMap((method) =>
-    ['base', 'instruct'].flatMap((start) =>
+    ['base', 'instruct'].flatMap((model) =>
       Array.from({ length: seeds }, (_, seed) =>
         Array.from({ length: steps }, (_, step): CurvePoint => {
-          const point: CurvePoint = { method, start, seed: seed + 1, step };
+          const point: CurvePoint = { method, model, seed: seed + 1, step };
           CURVES.forEach((name, i) => {
             point[name] = (i + 1) * (1 - Math.exp(-step / 20)) + random.normal() * 0.1;
           });

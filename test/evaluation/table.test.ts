@@ -23,7 +23,7 @@ describe('rows', () => {
     expect(Object.keys(tidy)).toEqual(['rows', 'contrasts', 'provenance']);
     const fields = [
       'method',
-      'start',
+      'model',
       'benchmark',
       'subset',
       'metric',
@@ -35,17 +35,17 @@ describe('rows', () => {
       'paper',
     ];
     expect(Object.keys(tidy.rows[0])).toEqual(fields);
-    const names = tidy.rows.map((r) => [r.method, r.start, r.benchmark, r.subset, r.metric].join('/'));
+    const names = tidy.rows.map((r) => [r.method, r.model, r.benchmark, r.subset, r.metric].join('/'));
     expect(new Set(names).size).toBe(names.length);
   });
 
   it('hold the plain mean and its size', () => {
     const mine = results.filter(
-      (r) => r.method === 'parallelsearch' && r.start === 'base' && r.benchmark === 'hotpotqa',
+      (r) => r.method === 'parallelsearch' && r.model === 'base' && r.benchmark === 'hotpotqa',
     );
     const row = find(tidy.rows, {
       method: 'parallelsearch',
-      start: 'base',
+      model: 'base',
       benchmark: 'hotpotqa',
       subset: 'all',
       metric: 'em',
@@ -58,7 +58,7 @@ describe('rows', () => {
 
   it('average the seven benchmarks with equal weight', () => {
     const em = tidy.rows.filter(
-      (r) => r.method === 'search-r1' && r.start === 'base' && r.subset === 'all' && r.metric === 'em',
+      (r) => r.method === 'search-r1' && r.model === 'base' && r.subset === 'all' && r.metric === 'em',
     );
     const benchmarks = em.filter((r) => !['all', 'average'].includes(r.benchmark));
     expect(benchmarks).toHaveLength(7);
@@ -69,7 +69,7 @@ describe('rows', () => {
   it('give comparisons of 5 apart', () => {
     const subsets = ['parallelizable', 'parallelizable_2_to_4', 'parallelizable_5'];
     const sizes = subsets.map(
-      (subset) => find(tidy.rows, { method: 'r1', start: 'base', benchmark: 'all', subset, metric: 'em' }).n,
+      (subset) => find(tidy.rows, { method: 'r1', model: 'base', benchmark: 'all', subset, metric: 'em' }).n,
     );
     expect(sizes).toEqual([24, 15, 9]);
   });
@@ -83,15 +83,15 @@ describe('contrasts', () => {
     metric: 'model_calls',
   } as const;
 
-  it('divide model calls, also over both starts', () => {
+  it('divide model calls, also over both models', () => {
     const calls = (method: string): number =>
       meanMetrics(results.filter((r) => r.method === method && r.subset === 'parallelizable')).model_calls;
-    const contrast = find(tidy.contrasts, { ...key, start: 'all', subset: 'parallelizable', kind: 'ratio' });
+    const contrast = find(tidy.contrasts, { ...key, model: 'all', subset: 'parallelizable', kind: 'ratio' });
     expect(contrast.value).toBeCloseTo(calls('parallelsearch') / calls('search-r1'), 6);
     const fields = [
       'method',
       'against',
-      'start',
+      'model',
       'benchmark',
       'subset',
       'metric',
@@ -105,11 +105,11 @@ describe('contrasts', () => {
 
   it('are differences of the rows', () => {
     const row = (method: string) =>
-      find(tidy.rows, { method, start: 'base', benchmark: 'nq', subset: 'all', metric: 'em' });
+      find(tidy.rows, { method, model: 'base', benchmark: 'nq', subset: 'all', metric: 'em' });
     const contrast = find(tidy.contrasts, {
       ...key,
       metric: 'em',
-      start: 'base',
+      model: 'base',
       benchmark: 'nq',
       subset: 'all',
       kind: 'difference',
@@ -126,8 +126,8 @@ describe('contrasts', () => {
 
 describe("the paper's figures", () => {
   const paper = loadPaperTables();
-  const figure = (method: string, start: string, benchmark: string, subset: string, metric: string) =>
-    paperFigure(paper, { method, start, benchmark, subset, metric });
+  const figure = (method: string, model: string, benchmark: string, subset: string, metric: string) =>
+    paperFigure(paper, { method, model, benchmark, subset, metric });
 
   it('come from Table 2 for whole benchmarks and their average', () => {
     expect(figure('parallelsearch', 'instruct', '2wikimultihopqa', 'all', 'em')).toBe(0.424);

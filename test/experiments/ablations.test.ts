@@ -7,7 +7,11 @@ import { RECOMMENDED } from '../../lib/experiments/lambda-ablation/settings.js';
 import { loadTopK } from '../../lib/experiments/top-k/measures.js';
 import { cellsOf } from '../../lib/report/frame.js';
 import * as lambdas from '../../lib/experiments/lambda-ablation/figures.js';
-import { lambdaDynamicsChart, lambdaMetricChart, tradeOffChart } from '../../lib/experiments/lambda-ablation/charts.js';
+import {
+  lambdaDynamicsChart,
+  lambdaMetricChart,
+  tradeOffChart,
+} from '../../lib/experiments/lambda-ablation/charts.js';
 import * as topK from '../../lib/experiments/top-k/figures.js';
 import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
 import { writeSyntheticTopK } from './top-k/synthetic.js';

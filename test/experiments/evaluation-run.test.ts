@@ -12,7 +12,7 @@ import {
 import { loadWorld, type PolicyRun, type World } from '../../lib/experiments/world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-const RUN: PolicyRun = { method: 'r1', start: 'instruct', seed: 1 };
+const RUN: PolicyRun = { method: 'r1', model: 'instruct', seed: 1 };
 /** Three batches, and on a backend that takes smaller ones more. */
 const NUM_QUESTIONS = 2 * EVALUATION_BATCH_SIZE + 5;
 

@@ -1,4 +1,4 @@
-/** Tables and charts of the reports on starts, kinds of question and decomposition, on made-up results. */
+/** Tables and charts of the reports on models, kinds of question and decomposition, on made-up results. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,9 +7,9 @@ import {
   dynamicsChart,
   dynamicsTable,
   loadBaseVsInstruct,
-  startChart,
-  startGapTable,
-  startTable,
+  modelChart,
+  modelGapTable,
+  modelTable,
 } from '../../lib/experiments/base-vs-instruct/figures.js';
 import { trainingChart } from '../../lib/report/charts.js';
 import * as decomposition from '../../lib/experiments/decomposition/figures.js';
@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const options = { resamples: 60 };
 const tokenizer = 'data/checkpoints/base/tokenizer.json';
-const starts = loadBaseVsInstruct(folder, options);
+const models = loadBaseVsInstruct(folder, options);
 const both = kinds.loadParallelVsSequential(folder, timing, options);
 const graphs = decomposition.loadDecomposition(
   folder,
@@ -37,8 +37,8 @@ const graphs = decomposition.loadDecomposition(
 );
 
 const charts = [
-  startChart(starts),
-  dynamicsChart(starts, 'turns'),
+  modelChart(models),
+  dynamicsChart(models, 'turns'),
   kinds.distributionChart(both, 'model_calls'),
   kinds.distributionChart(both, 'response_tokens'),
   decomposition.decomposedChart(graphs),
@@ -47,24 +47,24 @@ const charts = [
 
 describeCharts(charts);
 
-describe('the two starts', () => {
+describe('the two models', () => {
   it('differ by their rows, and in the paper by +3.3 points on average', () => {
     const cell = { benchmark: 'average', subset: 'all', metric: 'em' } as const;
-    const em = (start: string): number =>
-      findRow(starts.figures, { ...cell, method: 'parallelsearch', start })!.value;
-    const gap = findContrast(starts.figures, {
-      ...{ ...cell, method: 'parallelsearch', against: 'parallelsearch', start: 'base', kind: 'difference' },
+    const em = (model: string): number =>
+      findRow(models.figures, { ...cell, method: 'parallelsearch', model })!.value;
+    const gap = findContrast(models.figures, {
+      ...{ ...cell, method: 'parallelsearch', against: 'parallelsearch', model: 'base', kind: 'difference' },
     });
-    expect(gap).toMatchObject({ against_start: 'instruct' });
+    expect(gap).toMatchObject({ against_model: 'instruct' });
     expect(gap!.value).toBeCloseTo(em('base') - em('instruct'), 5);
-    const { rows } = cellsOf(startGapTable(starts));
+    const { rows } = cellsOf(modelGapTable(models));
     expect(rows.at(-1)!.slice(0, 3)).toEqual(['ParallelSearch', 'Average', '+3.3']);
   });
 
   it('are shown metric by metric, and over training', () => {
-    expect(cellsOf(startTable(starts)).rows).toHaveLength(4 * 6);
-    expect(cellsOf(dynamicsTable(starts)).rows).toHaveLength(5 * 4);
-    const turns = starts.tidy.rows.filter(
+    expect(cellsOf(modelTable(models)).rows).toHaveLength(4 * 6);
+    expect(cellsOf(dynamicsTable(models)).rows).toHaveLength(5 * 4);
+    const turns = models.tidy.rows.filter(
       (row) => 'band' in row && 'metric' in row && row.metric === 'turns',
     );
     expect(turns[0]).toMatchObject({
@@ -88,7 +88,7 @@ describe('the two kinds of question', () => {
         subset: 'parallelizable',
         metric: 'seconds',
         method: 'parallelsearch',
-        start: 'base',
+        model: 'base',
       },
     });
     expect(seconds?.value).toBeCloseTo(0.02, 6);

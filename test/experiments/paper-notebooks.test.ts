@@ -1,4 +1,4 @@
-/** The notebooks on starts, kinds of question and decomposition, through the real kernel on made-up results. */
+/** The notebooks on models, kinds of question and decomposition, through the real kernel on made-up results. */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

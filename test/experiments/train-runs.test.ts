@@ -8,13 +8,13 @@ import { publishRun, trainArguments } from '../../lib/experiments/train-runs.js'
 import { adapterFolder, type PolicyRun } from '../../lib/experiments/world.js';
 import { keptAdapter } from '../../lib/training/run-grpo.js';
 
-const KEPT: PolicyRun = { method: 'parallelsearch', start: 'instruct', seed: 1 };
+const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
 
 describe('trainArguments', () => {
   it('keep steps of the first runs from instruct, with the paper’s lambdas', () => {
     expect(trainArguments(KEPT, 'out').slice(-2)).toEqual(['--keep-steps', '3,6,10']);
     expect(trainArguments({ ...KEPT, method: 'search-r1' }, 'out')).toContain('--keep-steps');
-    for (const other of [{ seed: 2 }, { start: 'base' }, { lambdas: { lambdaD: 0, lambdaS: 0.35 } }] as const)
+    for (const other of [{ seed: 2 }, { model: 'base' }, { lambdas: { lambdaD: 0, lambdaS: 0.35 } }] as const)
       expect(trainArguments({ ...KEPT, ...other }, 'out')).not.toContain('--keep-steps');
   });
 });
@@ -48,7 +48,7 @@ describe('publishRun', () => {
     return folder;
   }
 
-  it('puts the kept adapters beside the last one, each with a path to the start that holds there', async () => {
+  it('puts the kept adapters beside the last one, each with a path to the model that holds there', async () => {
     const target = adapterFolder(KEPT, root);
     mkdirSync(join(target, 'step-1'), { recursive: true });
     await publishRun(KEPT, finishedRun(['adapter', ...[3, 6, 10].map(keptAdapter)]), { root });

@@ -31,11 +31,11 @@ describe('the rule', () => {
   });
 });
 
-const gain = (start: string, value: number) => ({
+const gain = (model: string, value: number) => ({
   ...{
     method: 'parallelsearch',
     against: 'search-r1',
-    start,
+    model,
     benchmark: 'average',
     subset: 'all',
     metric: 'em',
@@ -64,7 +64,7 @@ describe('the claims', () => {
     for (const text of Object.values(tables)) expect(text).not.toMatch(/NaN|undefined|null/);
   });
 
-  it('are not computed where the report is not there, or lacks a start', () => {
+  it('are not computed where the report is not there, or lacks a model', () => {
     expect(averageEm()).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
     writeNumbers(gain('base', 0.05));
     expect(averageEm()).toMatchObject({

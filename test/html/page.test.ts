@@ -108,7 +108,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
     await expect
       .poll(() => statSync(csv, { throwIfNoEntry: false })?.size, { timeout: 10_000 })
       .toBeGreaterThan(0);
-    expect(readFileSync(csv, 'utf8')).toMatch(/^method,start,benchmark,subset,metric,value,low,high,n\r\n/);
+    expect(readFileSync(csv, 'utf8')).toMatch(/^method,model,benchmark,subset,metric,value,low,high,n\r\n/);
   });
 });
 

@@ -41,13 +41,13 @@ describe('renderSvg', () => {
 
 describe('training curves', () => {
   const point = (seed: number, step: number, reward: number | null): CurvePoint => {
-    return { method: 'm', start: 'base', seed, step, reward };
+    return { method: 'm', model: 'base', seed, step, reward };
   };
 
   it('are averaged over windows, then over seeds, with the range of the seeds', () => {
     const curves = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6), point(1, 2, null)];
     const bands = aggregateCurves(curves, 'reward', 1);
-    expect(bands).toEqual([{ method: 'm', start: 'base', step: 0.5, mean: 3, low: 1, high: 5 }]);
+    expect(bands).toEqual([{ method: 'm', model: 'base', step: 0.5, mean: 3, low: 1, high: 5 }]);
   });
 
   it('keep every step where there are few', () => {

@@ -4,7 +4,12 @@ import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { callsChart, emChart, gapChart, trainingChart } from '../../lib/report/charts.js';
 import { mimeBundle, type Displayable } from '../../lib/report/display.js';
-import { behaviourTable, claimsTable, gapTable, mainTable } from '../../lib/experiments/main-results/tables.js';
+import {
+  behaviourTable,
+  claimsTable,
+  gapTable,
+  mainTable,
+} from '../../lib/experiments/main-results/tables.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { syntheticCurves, syntheticResults } from '../evaluation/synthetic.js';
 

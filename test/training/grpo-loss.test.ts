@@ -13,7 +13,7 @@ interface GrpoCase {
   loss: number;
   mean_kl: number;
   mean_ratio: number;
-  clip_fraction: number;
+  clip_ratio: number;
   gradient: number[][][];
 }
 interface Fixture {
@@ -157,7 +157,7 @@ describe('grpoStatistics', () => {
     );
     expect(statistics.kl).toBeCloseTo(testCase.mean_kl, 6);
     expect(statistics.ratio).toBeCloseTo(testCase.mean_ratio, 6);
-    expect(statistics.clipFraction).toBeCloseTo(testCase.clip_fraction, 6);
+    expect(statistics.clipFraction).toBeCloseTo(testCase.clip_ratio, 6);
   });
 
   it('is all zeros for no tokens', () => {

@@ -19,7 +19,7 @@ const retriever = createBm25Retriever(PASSAGES);
 const configOf = (more: { grpo?: object; rewards?: object; [key: string]: unknown } = {}): TrainConfig =>
   parseTrainConfig({
     method: 'parallelsearch',
-    start: 'tiny',
+    model: 'tiny',
     checkpointEvery: 100,
     ...more,
     rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 2, maxNewTokens: 10 },
@@ -36,14 +36,14 @@ const configOf = (more: { grpo?: object; rewards?: object; [key: string]: unknow
   });
 
 let root: string;
-let start: Model;
+let model: Model;
 let startValues: Record<string, Float32Array>;
 beforeAll(async () => {
   await useBackend('wasm');
   root = await mkdtemp(join(tmpdir(), 'grpo-'));
-  start = chattyModel();
+  model = chattyModel();
   startValues = Object.fromEntries(
-    Object.entries(start.weights).map(([key, t]) => [key, t.dataSync<'float32'>().slice()]),
+    Object.entries(model.weights).map(([key, t]) => [key, t.dataSync<'float32'>().slice()]),
   );
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ const hashOf = (config: TrainConfig): string => configHash({ config, inputsHash:
 const run = (name: string, config = configOf(), more: Partial<GrpoRun> = {}): Promise<void> =>
   runGrpo({
     config,
-    start,
+    model,
     questions: QUESTIONS,
     retriever,
     inputsHash: 'inputs',
@@ -160,8 +160,8 @@ describe('runGrpo', () => {
     }
   });
 
-  it('moves the weights of the start by exactly 0', () => {
-    for (const [key, tensor] of Object.entries(start.weights)) {
+  it('moves the weights of the model by exactly 0', () => {
+    for (const [key, tensor] of Object.entries(model.weights)) {
       expect(tensor.dataSync(), key).toEqual(startValues[key]);
     }
   });
@@ -265,7 +265,7 @@ describe('runGrpo', () => {
     expect(await linesOf('own')).toHaveLength(1);
   });
 
-  it('skips groups of equal rewards: with no reward to be had, the policy stays the start', async () => {
+  it('skips groups of equal rewards: with no reward to be had, the policy stays the model', async () => {
     const never = { ...SINGLE, goldenAnswers: ['never written'] };
     await run('flat', configOf({ rewards: { preset: 'search-r1' }, grpo: { steps: 2 } }), {
       questions: [never],

@@ -1,4 +1,4 @@
-/** The report on the two starts: end results, and the course of training (Figure 5). */
+/** The report on the two models: end results, and the course of training (Figure 5). */
 import { readEvaluation, type CurvePoint } from '../../evaluation/load.js';
 import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/measures.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
@@ -21,7 +21,7 @@ import {
   rowsOf,
   SUBSET_TITLES,
 } from '../../report/select.js';
-import { bandLayers, intervalLayers, startSeries } from '../../report/series.js';
+import { bandLayers, intervalLayers, modelSeries } from '../../report/series.js';
 import { trainingRows } from '../../report/training-rows.js';
 
 export interface BaseVsInstruct extends ReportResults {
@@ -30,27 +30,27 @@ export interface BaseVsInstruct extends ReportResults {
 }
 
 /** What Figure 5 shows, and what explains it. */
-const DYNAMICS = ['reward', 'reward/outcome', 'turns', 'response_length', 'decomposition_ratio'];
+const DYNAMICS = ['reward', 'rewards/outcome', 'turns', 'completions/mean_length', 'decomposition_ratio'];
 const TRAINED = ['search-r1', 'parallelsearch'];
 
-/** Reads the main comparison's evaluation and compares its starts, with intervals. */
+/** Reads the main comparison's evaluation and compares its models, with intervals. */
 export function loadBaseVsInstruct(
   folder: string,
   options: Omit<SummaryOptions, 'provenance'> = {},
 ): BaseVsInstruct {
   const { questions, curves, provenance } = readEvaluation(folder);
   const figures = summariseResults(questions, {
-    ...{ measures: [...MAIN_MEASURES, RESPONSE_TOKENS], comparesStarts: true, provenance },
+    ...{ measures: [...MAIN_MEASURES, RESPONSE_TOKENS], comparesModels: true, provenance },
     selects: ({ subset }) => ['all', 'parallelizable', 'sequential'].includes(subset),
     ...options,
   });
   const rows = [...figures.rows, ...trainingRows(curves, DYNAMICS)];
-  const summary = `${questions.length.toLocaleString('en')} answers from two starts, and ${curves.length.toLocaleString('en')} steps of training.`;
+  const summary = `${questions.length.toLocaleString('en')} answers from two models, and ${curves.length.toLocaleString('en')} steps of training.`;
   return { kind: 'results', summary, figures, curves, tidy: { ...figures, rows } };
 }
 
-/** Exact match of the trained methods by benchmark, a colour for each start. */
-export function startChart({ figures }: BaseVsInstruct): Chart {
+/** Exact match of the trained methods by benchmark, a colour for each model. */
+export function modelChart({ figures }: BaseVsInstruct): Chart {
   const benchmarks = [...benchmarksOf(figures), 'average'];
   const cell = { subset: 'all', metric: 'em' } as const;
   const rows = benchmarks.flatMap((benchmark) =>
@@ -63,11 +63,11 @@ export function startChart({ figures }: BaseVsInstruct): Chart {
   const title = titled('Exact match', 'share of questions');
   const y = { type: 'quantitative', title, scale: { domain: [0, 1] } };
   const averages = rows.filter(({ benchmark }) => benchmark === 'average');
-  const spoken = averages.map((r) => `${methodTitle(r.method)} from ${r.start} ${figureText(r.value)}`);
+  const spoken = averages.map((r) => `${methodTitle(r.method)} from ${r.model} ${figureText(r.value)}`);
   return chartOf({
-    title: 'Exact match by benchmark and start, with 95 % intervals',
+    title: 'Exact match by benchmark and model, with 95 % intervals',
     subtitle: SMALL_WORLD,
-    alt: `Exact match by benchmark, for each trained method from both starts. Averages: ${spoken.join(', ')}.`,
+    alt: `Exact match by benchmark, for each trained method from both models. Averages: ${spoken.join(', ')}.`,
     spec: {
       data: { values: valuesOf(rows) },
       facet: {
@@ -76,7 +76,7 @@ export function startChart({ figures }: BaseVsInstruct): Chart {
           header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
         },
       },
-      spec: { width: { step: 26 }, height: 170, layer: intervalLayers(startSeries(), x, y) },
+      spec: { width: { step: 26 }, height: 170, layer: intervalLayers(modelSeries(), x, y) },
     },
   });
 }
@@ -91,12 +91,12 @@ const METRIC_TITLES: readonly [metric: string, title: string][] = [
 ];
 
 /** Base beside instruct after training, on one kind of question, with the difference. */
-export function startTable({ figures }: BaseVsInstruct, subset = 'all'): Table {
+export function modelTable({ figures }: BaseVsInstruct, subset = 'all'): Table {
   const records = methodsOf(figures).flatMap((method) =>
     METRIC_TITLES.flatMap(([metric, title]) => {
       const cell = { method, benchmark: 'all', subset, metric };
-      const [base, instruct] = ['base', 'instruct'].map((start) => findRow(figures, { ...cell, start }));
-      const gap = startGap(figures, cell);
+      const [base, instruct] = ['base', 'instruct'].map((model) => findRow(figures, { ...cell, model }));
+      const gap = modelGap(figures, cell);
       if (!base || !instruct) return [];
       return [
         {
@@ -108,33 +108,33 @@ export function startTable({ figures }: BaseVsInstruct, subset = 'all'): Table {
     }),
   );
   return tableOf(
-    `Small world. Both starts after training on ${SUBSET_TITLES[subset] ?? subset}, every question counted once.`,
+    `Small world. Both models after training on ${SUBSET_TITLES[subset] ?? subset}, every question counted once.`,
     records,
   );
 }
 
-const startGap = (
+const modelGap = (
   figures: TidyResults,
   cell: { method: string; metric: string; benchmark: string; subset: string },
 ) =>
   findContrast(figures, {
     ...cell,
-    ...{ against: cell.method, start: 'base', against_start: 'instruct', kind: 'difference' },
+    ...{ against: cell.method, model: 'base', against_model: 'instruct', kind: 'difference' },
   });
 
 /** Base minus instruct in exact match by benchmark, in the paper and here. */
-export function startGapTable({ figures }: BaseVsInstruct): Table {
+export function modelGapTable({ figures }: BaseVsInstruct): Table {
   const records = TRAINED.flatMap((method) =>
     [...benchmarksOf(figures), 'average'].map((benchmark) => {
       const cell = { method, benchmark, subset: 'all', metric: 'em' };
       const [base, instruct] = ['base', 'instruct'].map(
-        (start) => findRow(figures, { ...cell, start })?.paper,
+        (model) => findRow(figures, { ...cell, model })?.paper,
       );
       const paper = typeof base === 'number' && typeof instruct === 'number' ? base - instruct : null;
       return {
         ...{ Method: methodTitle(method), Benchmark: benchmarkTitle(benchmark) },
         'paper, points': pointsText(paper),
-        'here, points [95 %]': pointsIntervalText(startGap(figures, cell)),
+        'here, points [95 %]': pointsIntervalText(modelGap(figures, cell)),
       };
     }),
   );
@@ -144,20 +144,20 @@ export function startGapTable({ figures }: BaseVsInstruct): Table {
   );
 }
 
-/** One training metric over the steps, both starts in one panel for each method: Figure 5. */
+/** One training metric over the steps, both models in one panel for each method: Figure 5. */
 export function dynamicsChart({ curves }: Pick<BaseVsInstruct, 'curves'>, metric: string): Chart {
   const bands = aggregateCurves(curves, metric);
   const [name, unit] = curveTitle(metric);
   const x = { field: 'step', type: 'quantitative', title: titled('Training', 'GRPO steps') };
   const y = { type: 'quantitative', title: titled(name, unit), scale: { zero: false } };
   return chartOf({
-    title: `${name} over training, by start: mean and range of the seeds`,
+    title: `${name} over training, by model: mean and range of the seeds`,
     subtitle: SMALL_WORLD,
     alt: `${name} over training steps, base beside instruct. ${curveEnds(bands)}`,
     spec: {
       data: { values: bandValues(bands) },
       facet: { column: { field: 'method', sort: TRAINED.map(methodTitle) } },
-      spec: { width: 300, height: 190, layer: bandLayers(startSeries(), x, y) },
+      spec: { width: 300, height: 190, layer: bandLayers(modelSeries(), x, y) },
     },
   });
 }
@@ -166,13 +166,13 @@ export function dynamicsChart({ curves }: Pick<BaseVsInstruct, 'curves'>, metric
 export function dynamicsTable({ curves }: Pick<BaseVsInstruct, 'curves'>): Table {
   const records = DYNAMICS.flatMap((metric) => {
     const bands = aggregateCurves(curves, metric, 10);
-    const names = new Set(bands.map(({ method, start }) => JSON.stringify([method, start])));
+    const names = new Set(bands.map(({ method, model }) => JSON.stringify([method, model])));
     return [...names].map((name) => {
-      const [method, start] = JSON.parse(name) as [string, string];
-      const own = bands.filter((band) => band.method === method && band.start === start);
+      const [method, model] = JSON.parse(name) as [string, string];
+      const own = bands.filter((band) => band.method === method && band.model === model);
       const text = (band: (typeof own)[number]): string => intervalText({ ...band, value: band.mean });
       return {
-        ...{ Metric: curveTitle(metric)[0], Method: methodTitle(method), Start: start },
+        ...{ Metric: curveTitle(metric)[0], Method: methodTitle(method), Start: model },
         ...{ 'first tenth [seeds]': text(own[0]), 'last tenth [seeds]': text(own[own.length - 1]) },
       };
     });

@@ -29,10 +29,10 @@ import {
   intervalText,
   methodsOf,
   methodTitle,
-  startsOf,
+  modelsOf,
   SUBSET_TITLES,
 } from '../../report/select.js';
-import { intervalLayers, methodSeries, START_SORT } from '../../report/series.js';
+import { intervalLayers, methodSeries, MODEL_SORT } from '../../report/series.js';
 import type { Claim } from '../main-results/tables.js';
 import { trainingRows } from '../../report/training-rows.js';
 
@@ -90,11 +90,11 @@ function headlines(figures: TidyResults): Claim[] {
     ['all', 'parallelizing_f1', 'F1 of parallelizing is at least 0.95'],
     ['parallelizable', 'coverage', 'Asks for at least 95 % of the sub-questions of parallelizable questions'],
   ] as const;
-  return startsOf(figures).flatMap((start) =>
+  return modelsOf(figures).flatMap((model) =>
     wanted.flatMap(([subset, metric, claim]) => {
-      const row = findRow(figures, { method: 'parallelsearch', start, benchmark: 'all', subset, metric });
+      const row = findRow(figures, { method: 'parallelsearch', model, benchmark: 'all', subset, metric });
       return row
-        ? [{ claim: `${claim} (${start})`, found: intervalText(row), holds: row.value >= 0.95 }]
+        ? [{ claim: `${claim} (${model})`, found: intervalText(row), holds: row.value >= 0.95 }]
         : [];
     }),
   );
@@ -104,17 +104,17 @@ type Columns = readonly (readonly [metric: string, title: string])[];
 const searchingMethods = (figures: TidyResults): string[] =>
   methodsOf(figures).filter((method) => method !== 'r1');
 
-/** A row for each method and start, with the figures of one kind of question. */
+/** A row for each method and model, with the figures of one kind of question. */
 function methodTable(
   figures: TidyResults,
   { caption, subset, columns }: { caption: string; subset: string; columns: Columns },
 ): Table {
-  const records = startsOf(figures).flatMap((start) =>
+  const records = modelsOf(figures).flatMap((model) =>
     searchingMethods(figures).map((method) => {
-      const cell = { benchmark: 'all', subset, start, method };
+      const cell = { benchmark: 'all', subset, model, method };
       const text = ([metric, title]: Columns[number]) =>
         [`${title} [95 %]`, intervalText(findRow(figures, { ...cell, metric }))] as const;
-      return { Start: start, Method: methodTitle(method), ...Object.fromEntries(columns.map(text)) };
+      return { Start: model, Method: methodTitle(method), ...Object.fromEntries(columns.map(text)) };
     }),
   );
   return tableOf(`Small world. ${caption}`, records);
@@ -185,13 +185,13 @@ export function omissionsTable({ figures }: Decomposition): Table {
 export function namesTable({ figures }: Decomposition): Table {
   const cell = { benchmark: 'all', subset: 'parallelizable_2_to_4' };
   const methods = ['search-r1', 'parallelsearch'].filter((method) => methodsOf(figures).includes(method));
-  const policies = methods.flatMap((method) => startsOf(figures).map((start) => ({ method, start })));
+  const policies = methods.flatMap((method) => modelsOf(figures).map((model) => ({ method, model })));
   const records = NAME_GROUPS.flatMap(({ suffix, title }) => {
     const share = findRow(figures, { ...cell, ...policies[0], metric: `names_${suffix}` });
     if (!share) return [];
-    const named = policies.map(({ method, start }) => [
-      `${methodTitle(method)} · ${start} [95 %]`,
-      intervalText(findRow(figures, { ...cell, method, start, metric: `named_${suffix}` })),
+    const named = policies.map(({ method, model }) => [
+      `${methodTitle(method)} · ${model} [95 %]`,
+      intervalText(findRow(figures, { ...cell, method, model, metric: `named_${suffix}` })),
     ]);
     return [
       {
@@ -206,7 +206,7 @@ export function namesTable({ figures }: Decomposition): Table {
   );
 }
 
-/** The names that ParallelSearch left out most often, over both starts and all seeds. */
+/** The names that ParallelSearch left out most often, over both models and all seeds. */
 export function missedNamesTable({ names }: Decomposition, numRows = 12): Table {
   const missed = names.filter((count) => count.missed > 0);
   const total = missed.reduce((sum, count) => sum + count.missed, 0);
@@ -267,15 +267,15 @@ const WRONG_CELLS: readonly (readonly [benchmark: string, subset: string, title:
 /** Wrong parallelization: the share of sequential and single-hop questions that are decomposed. */
 export function wrongTable({ figures }: Decomposition): Table {
   const records = WRONG_CELLS.flatMap(([benchmark, subset, title]) =>
-    startsOf(figures).flatMap((start) => {
+    modelsOf(figures).flatMap((model) => {
       const row = (method: string): TidyRow | undefined =>
-        findRow(figures, { benchmark, subset, start, method, metric: 'decomposition_ratio' });
+        findRow(figures, { benchmark, subset, model, method, metric: 'decomposition_ratio' });
       const methods = searchingMethods(figures);
       if (!methods.some(row)) return [];
       const shares = methods.map((method) => [`${methodTitle(method)} [95 %]`, intervalText(row(method))]);
       return [
         {
-          ...{ Questions: title, n: String(methods.map(row).find(Boolean)?.n ?? 0), Start: start },
+          ...{ Questions: title, n: String(methods.map(row).find(Boolean)?.n ?? 0), Start: model },
           ...(Object.fromEntries(shares) as Record<string, string>),
         },
       ];
@@ -307,14 +307,14 @@ export function decomposedChart({ figures }: Decomposition): Chart {
     scale: { domain: [0, 1] },
   };
   const ours = rows.filter(({ method }) => method === 'parallelsearch');
-  const spoken = ours.map((r) => `${SUBSET_TITLES[r.subset]} ${figureText(r.value)} (${r.start})`);
+  const spoken = ours.map((r) => `${SUBSET_TITLES[r.subset]} ${figureText(r.value)} (${r.model})`);
   return chartOf({
     title: 'Decomposed questions by what their graph allows, with 95 % intervals',
     subtitle: SMALL_WORLD,
     alt: `Share of questions decomposed, by kind of question and method. ParallelSearch: ${spoken.join(', ')}.`,
     spec: {
       data: { values: valuesOf(rows) },
-      facet: { column: { field: 'start', sort: START_SORT } },
+      facet: { column: { field: 'model', sort: MODEL_SORT } },
       spec: { width: { step: 17 }, height: 220, layer: intervalLayers(methodSeries(methods), x, y) },
     },
   });
@@ -323,13 +323,13 @@ export function decomposedChart({ figures }: Decomposition): Chart {
 /** Precision, recall and F1 of parallelizing where one benchmark has both kinds of question. */
 export function benchmarkF1Table({ figures }: Decomposition): Table {
   const records = ['hotpotqa', '2wikimultihopqa', 'all'].flatMap((benchmark) =>
-    startsOf(figures).flatMap((start) =>
+    modelsOf(figures).flatMap((model) =>
       searchingMethods(figures).map((method) => {
-        const cell = { benchmark, subset: 'all', start, method };
+        const cell = { benchmark, subset: 'all', model, method };
         const text = (name: string): string =>
           intervalText(findRow(figures, { ...cell, metric: `parallelizing_${name}` }));
         return {
-          ...{ Benchmark: benchmarkTitle(benchmark), Start: start, Method: methodTitle(method) },
+          ...{ Benchmark: benchmarkTitle(benchmark), Start: model, Method: methodTitle(method) },
           ...{
             'Precision [95 %]': text('precision'),
             'Recall [95 %]': text('recall'),

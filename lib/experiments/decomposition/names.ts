@@ -4,7 +4,13 @@
  */
 import type { Question } from '../../data/question.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
-import { againstGraph, askedEntities, countOmissions, type AskedEntity, type Omissions } from '../../rewards/coverage.js';
+import {
+  againstGraph,
+  askedEntities,
+  countOmissions,
+  type AskedEntity,
+  type Omissions,
+} from '../../rewards/coverage.js';
 import type { Measure } from '../../evaluation/measures.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 

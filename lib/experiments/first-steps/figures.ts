@@ -6,7 +6,14 @@ import { rewardOptions } from '../../rewards/presets.js';
 import { PAPER_REWARD, type Reward } from '../../rewards/reward.js';
 import type { RewardComponents, RewardInput } from '../../rewards/total.js';
 import type { FirstSearch } from './first-search.js';
-import { chartOf, SERIES_COLORS, SERIES_SHAPES, titled, type Chart, type VegaLiteSpec } from '../../report/chart.js';
+import {
+  chartOf,
+  SERIES_COLORS,
+  SERIES_SHAPES,
+  titled,
+  type Chart,
+  type VegaLiteSpec,
+} from '../../report/chart.js';
 import { tableOf, type Table } from '../../report/frame.js';
 import { figureText, methodTitle } from '../../report/select.js';
 import { methodSeries } from '../../report/series.js';

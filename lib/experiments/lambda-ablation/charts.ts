@@ -1,13 +1,6 @@
 /** Charts of the report on the rewards' weights. */
 import type { Lambdas } from '../../config.js';
-import {
-  FAINT,
-  isSameSetting,
-  lambdaMethod,
-  lambdasOfMethod,
-  lambdaTitle,
-  RECOMMENDED,
-} from './settings.js';
+import { FAINT, isSameSetting, lambdaMethod, lambdasOfMethod, lambdaTitle, RECOMMENDED } from './settings.js';
 import type { TidyRow } from '../../evaluation/table.js';
 import {
   chartOf,

@@ -14,7 +14,7 @@ import { EVALUATED, evaluateRuns, SEEDS } from '../evaluate-runs.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from '../experiment.js';
 import { mainRuns } from '../main-results/runs.js';
 import { estimateTraining, stepsOf, trainRuns } from '../train-runs.js';
-import { adapterFolder, startFolder, type PolicyRun } from '../world.js';
+import { adapterFolder, modelFolder, type PolicyRun } from '../world.js';
 
 const START = 'instruct';
 /** What an evaluation of all test questions takes on one core, roughly: for an estimate and nothing else. */
@@ -29,10 +29,10 @@ export function lambdasOf({ lambdas }: PolicyRun): Lambdas {
 
 /** ParallelSearch with every setting and seed; the paper's own setting is the main comparison's. */
 export function lambdaRuns(): PolicyRun[] {
-  const main = lambdasOf({ method: 'parallelsearch', start: START, seed: 1 });
+  const main = lambdasOf({ method: 'parallelsearch', model: START, seed: 1 });
   return SEEDS.flatMap((seed) =>
     lambdaSettings().map((lambdas): PolicyRun => {
-      const run = { method: 'parallelsearch', start: START, seed } as const;
+      const run = { method: 'parallelsearch', model: START, seed } as const;
       return isSameSetting(lambdas, main) ? run : { ...run, lambdas };
     }),
   );
@@ -86,11 +86,11 @@ async function runLambdaAblation({
   const share = training / Math.max(1, training + evaluation);
   await trainRuns(untrainedRuns(), {
     ...{ backend: backend.name, signal, log: () => undefined },
-    // Checkpoints of another start are of no use.
+    // Checkpoints of another model are of no use.
     folder: join(
       outputFolder,
       'training',
-      await contentHash([join(startFolder(START), 'model.safetensors')]),
+      await contentHash([join(modelFolder(START), 'model.safetensors')]),
     ),
     onProgress: (fraction) => onProgress(share * fraction, 'training'),
   });

@@ -51,7 +51,7 @@ const MEASURES = [
     title: 'Outcome reward, all of training',
     subset: 'all',
     decimals: 3,
-    of: (curve: readonly CurvePoint[]) => mean(valuesOf(curve, 'reward/outcome')),
+    of: (curve: readonly CurvePoint[]) => mean(valuesOf(curve, 'rewards/outcome')),
   },
 ] as const;
 type Measure = (typeof MEASURES)[number];
@@ -74,7 +74,7 @@ export function lambdaSpeedRows({ curves, settings }: Training): Omit<TrainingRo
     const own = curves.filter(({ method }) => method === lambdaMethod(setting));
     if (own.length === 0) return [];
     return MEASURES.map((measure) => ({
-      ...{ method: lambdaMethod(setting), start: own[0].start, benchmark: 'training' as const },
+      ...{ method: lambdaMethod(setting), model: own[0].model, benchmark: 'training' as const },
       ...{ subset: measure.subset, metric: measure.metric, ...overSeeds(own, measure) },
       band: 'range of seeds' as const,
     }));

@@ -17,24 +17,24 @@ import {
   methodTitle,
   pointsIntervalText,
   pointsText,
-  startsOf,
+  modelsOf,
   SUBSET_TITLES,
 } from '../../report/select.js';
 
 type Record_ = Record<string, string>;
 
-/** Table 2: exact match by benchmark and method from one start, the paper's figure beside ours with its interval. */
-export function mainTable({ tidy }: Results, start: string): Table {
+/** Table 2: exact match by benchmark and method from one model, the paper's figure beside ours with its interval. */
+export function mainTable({ tidy }: Results, model: string): Table {
   const records = [...benchmarksOf(tidy), 'average', 'all'].map((benchmark) => {
     const record: Record_ = { Benchmark: benchmarkTitle(benchmark) };
     for (const method of methodsOf(tidy)) {
-      const row = findRow(tidy, { method, start, benchmark, subset: 'all', metric: 'em' });
+      const row = findRow(tidy, { method, model, benchmark, subset: 'all', metric: 'em' });
       if (isInTable2(method)) record[`${methodTitle(method)} · paper`] = figureText(row?.paper);
       record[`${methodTitle(method)} · here [95 %]`] = intervalText(row);
     }
     return record;
   });
-  return tableOf(`Exact match from the ${start} start. The paper's level is of another scale.`, records);
+  return tableOf(`Exact match from the ${model} model. The paper's level is of another scale.`, records);
 }
 
 /** Table 2 has no row for the parallel prompt alone. */
@@ -45,15 +45,15 @@ const isInTable2 = (method: string): boolean => method !== 'search-r1-parallel-p
  * "Undecided" when the interval of the difference here holds 0.
  */
 export function gapTable({ tidy }: Results): Table {
-  const records = startsOf(tidy).flatMap((start) =>
+  const records = modelsOf(tidy).flatMap((model) =>
     [...benchmarksOf(tidy), 'average'].map((benchmark): Record_ => {
-      const paper = paperGap({ tidy }, start, benchmark);
+      const paper = paperGap({ tidy }, model, benchmark);
       const here = findContrast(tidy, {
-        ...{ method: 'parallelsearch', against: 'search-r1', start, benchmark },
+        ...{ method: 'parallelsearch', against: 'search-r1', model, benchmark },
         ...{ subset: 'all', metric: 'em', kind: 'difference' },
       });
       return {
-        Start: start,
+        Start: model,
         Benchmark: benchmarkTitle(benchmark),
         'paper, points': pointsText(paper),
         'here, points [95 %]': pointsIntervalText(here),
@@ -65,8 +65,8 @@ export function gapTable({ tidy }: Results): Table {
 }
 
 /** The paper's own gap between ParallelSearch and Search-R1, or null where it prints none. */
-export function paperGap({ tidy }: Pick<Results, 'tidy'>, start: string, benchmark: string): number | null {
-  const cell = { start, benchmark, subset: 'all', metric: 'em' } as const;
+export function paperGap({ tidy }: Pick<Results, 'tidy'>, model: string, benchmark: string): number | null {
+  const cell = { model, benchmark, subset: 'all', metric: 'em' } as const;
   const ours = findRow(tidy, { ...cell, method: 'parallelsearch' })?.paper ?? null;
   const theirs = findRow(tidy, { ...cell, method: 'search-r1' })?.paper ?? null;
   return ours === null || theirs === null ? null : ours - theirs;
@@ -87,15 +87,15 @@ const BEHAVIOUR: readonly [title: string, metric: TidyRow['metric']][] = [
   ['Calls / shortest path', 'critical_path_ratio'],
 ];
 
-/** What the policies do on one kind of question: searches, calls, decompositions, by start and method. */
+/** What the policies do on one kind of question: searches, calls, decompositions, by model and method. */
 export function behaviourTable({ tidy }: Results, subset: string): Table {
   const cell = { benchmark: 'all', subset };
-  const records = startsOf(tidy).flatMap((start) =>
+  const records = modelsOf(tidy).flatMap((model) =>
     methodsOf(tidy).flatMap((method) => {
       const row = (metric: TidyRow['metric']): TidyRow | undefined =>
-        findRow(tidy, { ...cell, start, method, metric });
+        findRow(tidy, { ...cell, model, method, metric });
       if (!row('em')) return [];
-      const record: Record_ = { Start: start, Method: methodTitle(method) };
+      const record: Record_ = { Start: model, Method: methodTitle(method) };
       for (const [title, metric] of BEHAVIOUR) record[title] = intervalText(row(metric), 2);
       return [record];
     }),
@@ -110,15 +110,15 @@ export function behaviourTable({ tidy }: Results, subset: string): Table {
 /** Tables 3 and 6: the paper's two Wikipedia data sets on one kind of question, paper and here. */
 export function subsetTable({ tidy }: Results, subset: 'parallelizable' | 'sequential'): Table {
   const records = ['hotpotqa', '2wikimultihopqa'].flatMap((benchmark) =>
-    startsOf(tidy).flatMap((start) =>
+    modelsOf(tidy).flatMap((model) =>
       methodsOf(tidy)
         .filter((method) => method !== 'r1')
         .map((method): Record_ => {
           const row = (metric: TidyRow['metric']): TidyRow | undefined =>
-            findRow(tidy, { benchmark, subset, start, method, metric });
+            findRow(tidy, { benchmark, subset, model, method, metric });
           const record: Record_ = {
             Benchmark: benchmarkTitle(benchmark),
-            Start: start,
+            Start: model,
             Method: methodTitle(method),
           };
           for (const [title, metric] of [
@@ -150,10 +150,10 @@ export interface Claim {
 
 /**
  * What ParallelSearch was to achieve beside Search-R1, each with the figure that decides it: over all test questions,
- * every question counted once, and over both starts where the claim compares two methods.
+ * every question counted once, and over both models where the claim compares two methods.
  */
 export function claimsOf({ tidy }: Results): Claim[] {
-  const pair = { method: 'parallelsearch', against: 'search-r1', benchmark: 'all', start: 'all' } as const;
+  const pair = { method: 'parallelsearch', against: 'search-r1', benchmark: 'all', model: 'all' } as const;
   const em = findContrast(tidy, { ...pair, subset: 'all', metric: 'em', kind: 'difference' });
   const calls = findContrast(tidy, {
     ...pair,
@@ -170,18 +170,18 @@ export function claimsOf({ tidy }: Results): Claim[] {
     const claim = 'Needs at most 70 % of the model calls of Search-R1 on parallelizable questions';
     claims.push({ claim, found: `ratio ${intervalText(calls)}`, holds: calls.value <= 0.7 });
   }
-  return [...claims, ...startsOf(tidy).flatMap((start) => decompositionClaims({ tidy }, start))];
+  return [...claims, ...modelsOf(tidy).flatMap((model) => decompositionClaims({ tidy }, model))];
 }
 
-function decompositionClaims({ tidy }: Pick<Results, 'tidy'>, start: string): Claim[] {
-  const cell = { method: 'parallelsearch', start, benchmark: 'all', metric: 'decomposition_ratio' } as const;
+function decompositionClaims({ tidy }: Pick<Results, 'tidy'>, model: string): Claim[] {
+  const cell = { method: 'parallelsearch', model, benchmark: 'all', metric: 'decomposition_ratio' } as const;
   const wanted = [
     [
       'parallelizable',
-      `Decomposes at least 90 % of parallelizable questions (${start})`,
+      `Decomposes at least 90 % of parallelizable questions (${model})`,
       (x: number) => x >= 0.9,
     ],
-    ['sequential', `Decomposes at most 10 % of sequential questions (${start})`, (x: number) => x <= 0.1],
+    ['sequential', `Decomposes at most 10 % of sequential questions (${model})`, (x: number) => x <= 0.1],
   ] as const;
   return wanted.flatMap(([subset, claim, isMet]) => {
     const row = findRow(tidy, { ...cell, subset });
@@ -218,16 +218,16 @@ export function callsTable({ tidy }: Results): Table {
     'hybrid',
     'all',
   ].flatMap((subset) => {
-    const contrasts = [...startsOf(tidy), 'all'].map(
-      (start) => [start, findContrast(tidy, { ...pair, start, subset, kind: 'ratio' })] as const,
+    const contrasts = [...modelsOf(tidy), 'all'].map(
+      (model) => [model, findContrast(tidy, { ...pair, model, subset, kind: 'ratio' })] as const,
     );
     if (contrasts.every(([, contrast]) => !contrast)) return [];
     const record: Record_ = {
       Questions: SUBSET_TITLES[subset],
       paper: subset === 'parallelizable' ? figureText(ratio) : '–',
     };
-    for (const [start, contrast] of contrasts) {
-      record[`here · ${start === 'all' ? 'both starts' : start} [95 %]`] = intervalText(contrast);
+    for (const [model, contrast] of contrasts) {
+      record[`here · ${model === 'all' ? 'both models' : model} [95 %]`] = intervalText(contrast);
     }
     return [record];
   });

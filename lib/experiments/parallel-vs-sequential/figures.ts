@@ -21,9 +21,9 @@ import {
   methodTitle,
   pointsIntervalText,
   pointsText,
-  startsOf,
+  modelsOf,
 } from '../../report/select.js';
-import { bandLayers, methodSeries, START_SORT } from '../../report/series.js';
+import { bandLayers, methodSeries, MODEL_SORT } from '../../report/series.js';
 import type { Claim } from '../main-results/tables.js';
 
 export type SubsetName = PaperMean['table'];
@@ -79,7 +79,7 @@ const PAIR = { method: 'parallelsearch', against: 'search-r1', benchmark: 'all' 
 
 function headlines(tidy: TidyResults): Claim[] {
   const calls = findContrast(tidy, {
-    ...{ ...PAIR, start: 'all', subset: 'parallelizable', metric: 'model_calls', kind: 'ratio' },
+    ...{ ...PAIR, model: 'all', subset: 'parallelizable', metric: 'model_calls', kind: 'ratio' },
   });
   if (!calls) return [];
   const claim = 'Needs at most 60 % of the model calls of Search-R1 on parallelizable questions';
@@ -126,13 +126,13 @@ const COLUMNS: readonly [metric: string, title: string, decimals: number][] = [
 export function kindTable({ tidy }: ParallelVsSequential, subset: SubsetName): Table {
   const methods = methodsOf(tidy).filter((method) => method !== 'r1');
   const records = BENCHMARKS.flatMap((benchmark) =>
-    startsOf(tidy).flatMap((start) =>
+    modelsOf(tidy).flatMap((model) =>
       methods.map((method) => {
         const record: Record<string, string> = {
-          ...{ Questions: benchmarkTitle(benchmark), Start: start, Method: methodTitle(method) },
+          ...{ Questions: benchmarkTitle(benchmark), Start: model, Method: methodTitle(method) },
         };
         for (const [metric, title, decimals] of COLUMNS) {
-          const row = findRow(tidy, { benchmark, subset, start, method, metric });
+          const row = findRow(tidy, { benchmark, subset, model, method, metric });
           record[`${title} · paper`] = figureText(row?.paper, decimals);
           record[`${title} · here [95 %]`] = intervalText(row, decimals);
         }
@@ -147,14 +147,14 @@ export function kindTable({ tidy }: ParallelVsSequential, subset: SubsetName): T
 /** ParallelSearch beside Search-R1 on both kinds of question: what it gains, and what it costs. */
 export function kindContrastTable({ tidy }: ParallelVsSequential, against = 'search-r1'): Table {
   const records = SUBSETS.filter((subset) => subset !== 'all').flatMap((subset) =>
-    [...startsOf(tidy), 'all'].map((start) => {
-      const cell = { ...PAIR, against, start, subset };
+    [...modelsOf(tidy), 'all'].map((model) => {
+      const cell = { ...PAIR, against, model, subset };
       const points = (metric: string): string =>
         pointsIntervalText(findContrast(tidy, { ...cell, metric, kind: 'difference' }));
       const ratio = (metric: string): string =>
         intervalText(findContrast(tidy, { ...cell, metric, kind: 'ratio' }), 2);
       return {
-        ...{ Questions: subset.replaceAll('_', ' '), Start: start === 'all' ? 'both' : start },
+        ...{ Questions: subset.replaceAll('_', ' '), Start: model === 'all' ? 'both' : model },
         'points of · exact match': points('em'),
         'points of · decomposed': points('decomposition_ratio'),
         ...{ 'ratio of · model calls': ratio('model_calls'), 'ratio of · tokens': ratio('response_tokens') },
@@ -170,12 +170,12 @@ export function kindContrastTable({ tidy }: ParallelVsSequential, against = 'sea
 
 /** The paper's "+12.7 %", by every simple mean over its own table, and the same figures here. */
 export function gainTable({ tidy }: ParallelVsSequential, subset: SubsetName = 'parallelizable'): Table {
-  const records = paperGains(loadPaperTables(), subset).map(({ start, weighBy, difference, relative }) => {
+  const records = paperGains(loadPaperTables(), subset).map(({ model, weighBy, difference, relative }) => {
     const isOurs = weighBy === 'questions';
     const contrast = (kind: 'difference' | 'ratio') =>
-      isOurs ? findContrast(tidy, { ...PAIR, start, subset, metric: 'em', kind }) : undefined;
+      isOurs ? findContrast(tidy, { ...PAIR, model, subset, metric: 'em', kind }) : undefined;
     return {
-      ...{ Start: start === 'all' ? 'both' : start, 'every ... counts once': weighBy.replace(/s$/, '') },
+      ...{ Start: model === 'all' ? 'both' : model, 'every ... counts once': weighBy.replace(/s$/, '') },
       'paper · points': pointsText(difference),
       'paper · relative, %': pointsText(relative),
       'here · points [95 %]': pointsIntervalText(contrast('difference')),
@@ -198,13 +198,13 @@ function gainOf(ratio: { value: number; low: number; high: number } | undefined)
 export function paperCostTable(): Table {
   const tables = loadPaperTables();
   const records = (['parallelizable', 'sequential'] as const).flatMap((table) =>
-    ['instruct', 'base', 'all'].map((start) => {
+    ['instruct', 'base', 'all'].map((model) => {
       const ratio = (column: PaperMean['column']): string => {
-        const mean = (method: string): number => paperMean(tables, { table, column, method, start });
+        const mean = (method: string): number => paperMean(tables, { table, column, method, model });
         return figureText(mean('parallelsearch') / mean('search-r1'));
       };
       return {
-        ...{ Questions: table, Start: start === 'all' ? 'both' : start },
+        ...{ Questions: table, Start: model === 'all' ? 'both' : model },
         ...{ 'model calls': ratio('turns'), seconds: ratio('inference_seconds') },
       };
     }),
@@ -244,7 +244,7 @@ export function distributionChart({ tidy }: ParallelVsSequential, metric: Counte
     alt: `Share of questions with at most so many: ${metric.replace('_', ' ')}. ${spokenMeans(tidy, metric, kinds)}`,
     spec: {
       data: { values },
-      facet: { row: { field: 'subset', sort: kinds }, column: { field: 'start', sort: START_SORT } },
+      facet: { row: { field: 'subset', sort: kinds }, column: { field: 'model', sort: MODEL_SORT } },
       spec: {
         ...{ width: 300, height: 170 },
         layer: bandLayers(methodSeries(methods), x, y, 'step-after'),
@@ -257,10 +257,10 @@ export function distributionChart({ tidy }: ParallelVsSequential, metric: Counte
 function spokenMeans(tidy: TidyResults, metric: string, kinds: readonly string[]): string {
   return kinds
     .flatMap((subset) =>
-      startsOf(tidy).map((start) => {
+      modelsOf(tidy).map((model) => {
         const mean = (method: string): string =>
-          figureText(findRow(tidy, { benchmark: 'all', metric, subset, start, method })?.value, 2);
-        return `Mean on ${subset} questions from ${start}: Search-R1 ${mean('search-r1')}, ParallelSearch ${mean('parallelsearch')}.`;
+          figureText(findRow(tidy, { benchmark: 'all', metric, subset, model, method })?.value, 2);
+        return `Mean on ${subset} questions from ${model}: Search-R1 ${mean('search-r1')}, ParallelSearch ${mean('parallelsearch')}.`;
       }),
     )
     .join(' ');
@@ -269,12 +269,12 @@ function spokenMeans(tidy: TidyResults, metric: string, kinds: readonly string[]
 /** Mean response lengths and turns on both kinds of question. */
 export function lengthTable({ tidy }: ParallelVsSequential): Table {
   const records = (['parallelizable', 'sequential'] as const).flatMap((subset) =>
-    startsOf(tidy).flatMap((start) =>
+    modelsOf(tidy).flatMap((model) =>
       methodsOf(tidy).map((method) => {
         const text = (metric: string, decimals: number): string =>
-          intervalText(findRow(tidy, { benchmark: 'all', subset, start, method, metric }), decimals);
+          intervalText(findRow(tidy, { benchmark: 'all', subset, model, method, metric }), decimals);
         return {
-          ...{ Questions: subset, Start: start, Method: methodTitle(method) },
+          ...{ Questions: subset, Start: model, Method: methodTitle(method) },
           ...{
             'Response, tokens [95 %]': text('response_tokens', 1),
             'Search turns [95 %]': text('turns', 2),

@@ -41,13 +41,13 @@ export async function timeAnswers(
 ): Promise<TimedAnswer[]> {
   const answers: TimedAnswer[] = [];
   const answerWith = async ({ run, policy }: Contestant, question: Question): Promise<TimedAnswer> => {
-    const { method, start, seed } = run;
+    const { method, model, seed } = run;
     const options = { rollout: rolloutConfigOf(method), batchSize: 1 };
     const begin = now();
     const [measurement] = await evaluatePolicy(policy, retriever, [question], options);
     const seconds = Number(((now() - begin) / 1000).toFixed(6));
     policy.clearCache();
-    return { method, start, seed, ...measurement, seconds };
+    return { method, model, seed, ...measurement, seconds };
   };
   for (const contestant of contestants) await answerWith(contestant, questions[0]);
   for (const [i, question] of questions.entries()) {

@@ -2,7 +2,7 @@
  * Seconds a question (Tables 3 and 6): how long one waits who asks a single question. Both methods answer the same questions in
  * turn in one process, so that whatever else the machine does falls on both.
  */
-import { START_NAMES, type MethodName } from '../../config.js';
+import { INITIAL_MODELS, type MethodName } from '../../config.js';
 import type { TimedAnswer } from './measures.js';
 import { useBackend } from '../../tensor/backend.js';
 import { SEEDS } from '../evaluate-runs.js';
@@ -20,7 +20,7 @@ const ROUGH_SECONDS = 1;
 
 /** What is timed against each other, and apart from all else. */
 const jobs = (): Omit<TimingJob, 'backend'>[] =>
-  SEEDS.flatMap((seed) => START_NAMES.map((start) => ({ methods: METHODS, start, seed, oneOf: ONE_OF })));
+  SEEDS.flatMap((seed) => INITIAL_MODELS.map((model) => ({ methods: METHODS, model, seed, oneOf: ONE_OF })));
 
 async function runTiming({ backend: requested, signal, onProgress, part }: ExperimentContext) {
   const backend = await useBackend(requested);
@@ -30,7 +30,7 @@ async function runTiming({ backend: requested, signal, onProgress, part }: Exper
   const pool = { numJobs: all.length, numWorkers: 1, signal };
   await workSideBySide(startTimingWorker, pool, async (i, worker) => {
     const job = { ...all[i], backend: backend.name };
-    const name = `${job.start}-seed${job.seed}`;
+    const name = `${job.model}-seed${job.seed}`;
     const onFraction = (fraction: number): void => onProgress((i + fraction) / all.length, name);
     answers.push(...(await part(name, async () => (await worker.work(job, onFraction)).answers)));
   });

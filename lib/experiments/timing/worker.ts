@@ -1,15 +1,15 @@
 /** Processes that time answers, under the same conditions as those that evaluate. */
-import type { MethodName, StartName } from '../../config.js';
+import type { MethodName, InitialModelName } from '../../config.js';
 import type { TimedAnswer } from './measures.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
 import { timeAnswers, timedQuestions } from './answers.js';
 import { loadPolicy } from '../world.js';
 
-/** Methods of one start and seed, to be timed against each other. */
+/** Methods of one model and seed, to be timed against each other. */
 export interface TimingJob {
   methods: readonly MethodName[];
-  start: StartName;
+  model: InitialModelName;
   seed: number;
   oneOf: number;
   backend: BackendName;
@@ -22,11 +22,11 @@ export const startTimingWorker = (): GeneratingWorker<TimingJob, Timed> =>
   startGeneratingWorker(import.meta.url);
 
 serveGenerating<TimingJob, Timed>(import.meta.url, async (job, world, onFraction) => {
-  const { methods, start, seed, oneOf } = job;
+  const { methods, model, seed, oneOf } = job;
   const questions = timedQuestions(world.questions, oneOf);
   const contestants = [];
   for (const method of methods) {
-    const run = { method, start, seed };
+    const run = { method, model, seed };
     contestants.push({ run, policy: await loadPolicy(run) });
   }
   const total = questions.length * methods.length;

@@ -74,9 +74,9 @@ export async function answerWith(
       onBatch?.(done);
     },
   });
-  const { method, start, seed } = run;
+  const { method, model, seed } = run;
   return measurements.map((measurement) => ({
-    ...{ method, start, seed, ...setting },
+    ...{ method, model, seed, ...setting },
     ...measurement,
     ...retrieved.get(measurement.questionId)!,
   }));

@@ -20,7 +20,7 @@ export type RetrieverName = (typeof RETRIEVER_NAMES)[number];
 
 export const topKConfigSchema = z.strictObject({
   methods: z.array(z.enum(['parallelsearch', 'search-r1'])).min(1),
-  start: z.enum(['base', 'instruct']),
+  model: z.enum(['base', 'instruct']),
   seeds: z.array(z.int()).min(1),
   retrievers: z.array(z.enum(RETRIEVER_NAMES)).min(1),
   /** Passages a sub-query. */

@@ -30,7 +30,7 @@ import { contentHash } from '../../io/hash.js';
 
 export const TOP_K_CONFIG: TopKConfig = topKConfigSchema.parse({
   methods: ['parallelsearch', 'search-r1'],
-  start: 'instruct',
+  model: 'instruct',
   seeds: SEEDS,
   retrievers: ['bm25', 'exact', 'hnsw'],
   ks: [1, 3, 5, 10],
@@ -58,11 +58,11 @@ async function measureRecall({ retrievers, ks }: TopKConfig): Promise<TopKRecall
 
 /** Everything that is evaluated, run by run. */
 function jobsOf(config: TopKConfig): Omit<TopKJob, 'backend'>[] {
-  const { methods, seeds, start, retrievers, ks } = config;
+  const { methods, seeds, model, retrievers, ks } = config;
   return seeds.flatMap((seed) =>
     methods.flatMap((method) =>
       retrievers.flatMap((retriever) =>
-        ks.map((k) => ({ config, run: { method, start, seed }, setting: { retriever, k } })),
+        ks.map((k) => ({ config, run: { method, model, seed }, setting: { retriever, k } })),
       ),
     ),
   );

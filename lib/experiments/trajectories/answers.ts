@@ -15,7 +15,7 @@ import type { PolicyRun } from '../world.js';
 
 /** A line of `trajectories.jsonl`. There is no advantage: a policy answers each question once, so that nothing is a group. */
 export interface TrajectoryLine extends Trajectory {
-  /** Who answered, as the viewer shows it: the method with the start. */
+  /** Who answered, as the viewer shows it: the method with the model. */
   method: string;
   run: PolicyRun;
   shape: QuestionShape;
@@ -24,7 +24,7 @@ export interface TrajectoryLine extends Trajectory {
 }
 
 /** A run's name for readers, such as `ParallelSearch (instruct)`. */
-export const policyTitle = ({ method, start }: PolicyRun): string => `${METHOD_TITLES[method]} (${start})`;
+export const policyTitle = ({ method, model }: PolicyRun): string => `${METHOD_TITLES[method]} (${model})`;
 
 /** Adds to a trajectory who answered and what it is worth. */
 export function scoredLine(

@@ -25,11 +25,11 @@ export interface TrajectoriesConfig {
 const SEED = 1;
 export const TRAJECTORIES_CONFIG: TrajectoriesConfig = {
   runs: [
-    { method: 'parallelsearch', start: 'instruct', seed: SEED },
-    { method: 'search-r1', start: 'instruct', seed: SEED },
-    { method: 'search-r1-parallel-prompt', start: 'instruct', seed: SEED },
-    { method: 'parallelsearch', start: 'base', seed: SEED },
-    { method: 'search-r1', start: 'base', seed: SEED },
+    { method: 'parallelsearch', model: 'instruct', seed: SEED },
+    { method: 'search-r1', model: 'instruct', seed: SEED },
+    { method: 'search-r1-parallel-prompt', model: 'instruct', seed: SEED },
+    { method: 'parallelsearch', model: 'base', seed: SEED },
+    { method: 'search-r1', model: 'base', seed: SEED },
   ],
   sample: { oneOf: 6, seed: 'trajectories' },
   preset: 'paper',

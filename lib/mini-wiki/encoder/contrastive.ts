@@ -1,5 +1,10 @@
 import { createRandom } from '../../random.js';
-import { createHashedEncoder, projectFeatures, type HashedEncoder, type HashedWeights } from '../../retrieval/encoder.js';
+import {
+  createHashedEncoder,
+  projectFeatures,
+  type HashedEncoder,
+  type HashedWeights,
+} from '../../retrieval/encoder.js';
 import { hashFeatures, type Features, type TextKind } from '../../retrieval/features.js';
 import { requireInteger } from '../../retrieval/top-k.js';
 

@@ -5,7 +5,12 @@ import { createRandom } from '../../random.js';
 import { createBm25Retriever } from '../../retrieval/bm25.js';
 import { trainEncoder, type TrainingOptions, type TrainingPair } from './contrastive.js';
 import { createDenseRetriever, encodePassages } from '../../retrieval/dense.js';
-import { createHashedEncoder, randomWeights, type HashedEncoder, type HashedOptions } from '../../retrieval/encoder.js';
+import {
+  createHashedEncoder,
+  randomWeights,
+  type HashedEncoder,
+  type HashedOptions,
+} from '../../retrieval/encoder.js';
 import { encoderFromBytes, encoderToBytes } from '../../retrieval/encoder-file.js';
 import { buildExactIndex } from '../../retrieval/exact.js';
 import { retrievalRecall, type QueryWithEvidence, type RecallAt } from '../../retrieval/recall.js';

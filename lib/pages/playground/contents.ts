@@ -6,14 +6,22 @@ import { dirname, join, posix } from 'node:path';
 import {
   parseTrainConfig,
   rolloutConfigOf,
-  START_NAMES,
+  INITIAL_MODELS,
   type MethodName,
-  type StartName,
+  type InitialModelName,
 } from '../../config.js';
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
 import { METHOD_TITLES } from '../../evaluation/metrics.js';
 import { commitOf } from '../../io/provenance.js';
-import { adapterFolder, keptSteps, requireFolders, runName, startFolder, stepFolder, type PolicyRun } from '../../experiments/world.js';
+import {
+  adapterFolder,
+  keptSteps,
+  requireFolders,
+  runName,
+  modelFolder,
+  stepFolder,
+  type PolicyRun,
+} from '../../experiments/world.js';
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
@@ -29,8 +37,8 @@ import {
 /** The methods that stand side by side. */
 const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const satisfies readonly MethodName[];
 const SEED = 1;
-const runsOf = (start: StartName): PolicyRun[] =>
-  PLAYGROUND_METHODS.map((method) => ({ method, start, seed: SEED }));
+const runsOf = (model: InitialModelName): PolicyRun[] =>
+  PLAYGROUND_METHODS.map((method) => ({ method, model, seed: SEED }));
 
 /** A file's name in the page and its content. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
@@ -48,49 +56,49 @@ async function addFolder(
 /** Puts the adapters of one point of the training into `files`, each out of the run's folder or a part of it. */
 async function addAdapters(
   files: PlaygroundFiles,
-  { start, numSteps, root }: { start: StartName; numSteps: number; root: string },
+  { model, numSteps, root }: { model: InitialModelName; numSteps: number; root: string },
   part = '',
 ): Promise<PlaygroundCheckpoint> {
   const adapters: Record<string, string> = {};
-  for (const run of runsOf(start)) {
+  for (const run of runsOf(model)) {
     const name = posix.join(runName(run), part);
     await addFolder(files, join(root, name), name, ['adapter_config.json', 'adapter_model.safetensors']);
     adapters[run.method] = name;
   }
-  const title = `${start}, after ${numSteps} steps of GRPO (seed ${SEED})`;
-  return { id: `${start}-step-${numSteps}`, title, start, adapters };
+  const title = `${model}, after ${numSteps} steps of GRPO (seed ${SEED})`;
+  return { id: `${model}-step-${numSteps}`, title, model, adapters };
 }
 
-/** Puts a start and its methods' adapters into `files`. Returns its checkpoints in the order of training. */
+/** Puts a model and its methods' adapters into `files`. Returns its checkpoints in the order of training. */
 async function addStart(
   files: PlaygroundFiles,
-  start: StartName,
+  model: InitialModelName,
   root: string,
 ): Promise<PlaygroundCheckpoint[]> {
-  await addFolder(files, startFolder(start, root), start, [
+  await addFolder(files, modelFolder(model, root), model, [
     'config.json',
     'tokenizer.json',
     'model.safetensors',
   ]);
   const checkpoints: PlaygroundCheckpoint[] = [
-    { id: start, title: `${start}, before GRPO`, start, adapters: {} },
+    { id: model, title: `${model}, before GRPO`, model, adapters: {} },
   ];
-  const folders = runsOf(start).map((run) => adapterFolder(run, root));
-  for (const numSteps of keptSteps(runsOf(start)[0])) {
+  const folders = runsOf(model).map((run) => adapterFolder(run, root));
+  for (const numSteps of keptSteps(runsOf(model)[0])) {
     const part = stepFolder(numSteps);
     if (folders.every((folder) => existsSync(join(folder, part))))
-      checkpoints.push(await addAdapters(files, { start, numSteps, root }, part));
+      checkpoints.push(await addAdapters(files, { model, numSteps, root }, part));
   }
   requireFolders(folders);
   const { grpo } = parseTrainConfig(await readJson(join(folders[0], TRAIN_CONFIG_FILE)));
-  return [...checkpoints, await addAdapters(files, { start, numSteps: grpo.steps, root })];
+  return [...checkpoints, await addAdapters(files, { model, numSteps: grpo.steps, root })];
 }
 
 /** Instruct before base: it is the one that answers better. */
-const STARTS = [...START_NAMES].reverse();
+const MODELS = [...INITIAL_MODELS].reverse();
 
 /**
- * Reads everything that the page carries: each start with the adapters of both methods at the end of training and at the
+ * Reads everything that the page carries: each model with the adapters of both methods at the end of training and at the
  * steps that were kept, all passages, the test questions, and the WebAssembly of the tensor library.
  * @param root the folder of the checkpoints
  * @throws Error naming weights that are missing
@@ -98,8 +106,8 @@ const STARTS = [...START_NAMES].reverse();
 export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFiles> {
   const files: PlaygroundFiles = new Map();
   const checkpoints: PlaygroundCheckpoint[] = [];
-  for (const start of STARTS) checkpoints.push(...(await addStart(files, start, root)));
-  const trained = checkpoints.findLast(({ start }) => start === STARTS[0])!;
+  for (const model of MODELS) checkpoints.push(...(await addStart(files, model, root)));
+  const trained = checkpoints.findLast(({ model }) => model === MODELS[0])!;
   const config = await readJson(join(root, trained.adapters.parallelsearch, TRAIN_CONFIG_FILE));
   const setup: PlaygroundSetup = {
     methods: PLAYGROUND_METHODS.map((name) => ({

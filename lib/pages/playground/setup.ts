@@ -11,15 +11,15 @@ export interface PlaygroundMethod {
 export interface PlaygroundCheckpoint {
   id: string;
   title: string;
-  /** The folder of the start. */
-  start: string;
+  /** The folder of the model. */
+  model: string;
   /** The folder of each method's adapter by the method's name; empty before training. */
   adapters: Readonly<Record<string, string>>;
 }
 
 export interface PlaygroundSetup {
   methods: PlaygroundMethod[];
-  /** Start by start, each in the order of its training. */
+  /** Start by model, each in the order of its training. */
   checkpoints: PlaygroundCheckpoint[];
   /** The id of the one that the page begins with. */
   firstCheckpoint: string;

@@ -35,7 +35,7 @@ export const PLAYGROUND_STYLE = `
 .stretch.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
 .stretch.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
 .results td, .results th { white-space: normal; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: start; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: model; }
 .column { min-width: 0; }
 .column h2 { margin: 1.2rem 0 .5rem; }
 .prompt { color: var(--soft); font-size: .85rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0; }

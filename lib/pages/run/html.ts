@@ -26,8 +26,8 @@ export interface RunDescription {
 /** Groups of rollouts that are shown. */
 const MOST_GROUPS = 8;
 
-export const runTitle = ({ method, start, seed }: TrainConfig): string =>
-  `Training: ${method} from ${start}, seed ${seed}`;
+export const runTitle = ({ method, model, seed }: TrainConfig): string =>
+  `Training: ${method} from ${model}, seed ${seed}`;
 
 const SECTIONS = [
   { id: 'guards', text: 'Guards' },

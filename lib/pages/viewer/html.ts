@@ -25,7 +25,9 @@ const STATIC_ROWS = 50;
 /** The page's script out of the compiled modules; throws where the package is not built. */
 export function viewerScript(): string {
   const beside = new URL('./page/main.js', import.meta.url);
-  const entry = existsSync(beside) ? beside : pathToFileURL(packagePath('dist', 'pages', 'viewer', 'page', 'main.js'));
+  const entry = existsSync(beside)
+    ? beside
+    : pathToFileURL(packagePath('dist', 'pages', 'viewer', 'page', 'main.js'));
   if (!existsSync(entry)) {
     throw new Error(
       `Expected the viewer's script at ${entry.pathname}, but it is not there. Run "npm run build".`,

@@ -69,7 +69,7 @@ export const VIEWER_STYLE = `${KIND_STYLE}.static { padding: 1rem 1.25rem; }
 .row[aria-selected=true] { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }
 .row[aria-selected=true] .row-facts { color: var(--fg); }
 .detail { overflow: auto; padding: 0 1.25rem 3rem; min-width: 0; }
-.detail.two { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; align-content: start; }
+.detail.two { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; align-content: model; }
 .missing { grid-column: 1 / -1; color: var(--soft); }
 .detail article { min-width: 0; }
 .detail h2 { border: 0; font-size: 1.2rem; line-height: 1.3; margin: 1rem 0 .6rem; padding: 0; }
@@ -94,7 +94,7 @@ svg .missed rect { stroke: var(--bad); stroke-dasharray: 4 3; fill: var(--bg); }
 svg .stray rect { stroke-dasharray: 4 3; }
 svg .right rect { stroke: var(--good); stroke-width: 2; }
 svg .failed rect, svg .wrong rect { stroke: var(--bad); stroke-width: 2; }
-.scores { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: start; margin: 1rem 0; }
+.scores { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: model; margin: 1rem 0; }
 .scores tr.total th, .scores tr.total td { font-weight: 700; border-top: 2px solid var(--line); }
 .scores td, .scores th { vertical-align: middle; }
 .scores tr.this { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { matchSubQuestions } from '../../../lib/rewards/coverage.js';
-import { decompositionMeasures, parallelizingCurves } from '../../../lib/experiments/decomposition/measures.js';
+import {
+  decompositionMeasures,
+  parallelizingCurves,
+} from '../../../lib/experiments/decomposition/measures.js';
 import { quantitiesOf, type Measure } from '../../../lib/evaluation/measures.js';
 import { summariseResults, type TidyRow } from '../../../lib/evaluation/table.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../../training/tiny.js';
@@ -124,7 +127,7 @@ function ratioOf(measure: Measure): number {
 }
 
 describe('parallelizing over training', () => {
-  const point = { method: 'm', start: 'base', seed: 1, step: 0 };
+  const point = { method: 'm', model: 'base', seed: 1, step: 0 };
 
   it('follows from the shares and ratios of a step: 0.3 hits, 0.4 decomposed, 0.5 parallelizable', () => {
     const [curve] = parallelizingCurves([

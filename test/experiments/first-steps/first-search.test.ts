@@ -9,7 +9,7 @@ import { GrpoTrainer } from '../../../lib/training/trainer.js';
 import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
 
 const config = parseTrainConfig({
-  ...{ method: 'parallelsearch', start: 'tiny', rewards: { preset: 'paper' }, grpo: { steps: 1 } },
+  ...{ method: 'parallelsearch', model: 'tiny', rewards: { preset: 'paper' }, grpo: { steps: 1 } },
   rollout: { prompt: 'parallel', splitQueries: true },
 });
 
@@ -19,10 +19,10 @@ beforeAll(async () => {
 
 describe('firstSearchProbabilities', () => {
   it('multiplies the probabilities of the tokens of each beginning, to 3 decimals of its logarithm', async () => {
-    const start = tinyModel();
+    const model = tinyModel();
     const before = tf.memory().numTensors;
     const trainer = new GrpoTrainer({
-      ...{ config, start, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+      ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
     });
     const [found] = await firstSearchProbabilities(trainer, [COMPARISON]);
     const prompt = TOKENIZER.encode(
@@ -40,7 +40,7 @@ describe('firstSearchProbabilities', () => {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
-      const [logProbs] = await sequenceLogProbs(start.weights, [sequence], start.config);
+      const [logProbs] = await sequenceLogProbs(model.weights, [sequence], model.config);
       expect(Math.log(found[mode])).toBeCloseTo(
         logProbs.reduce((a, b) => a + b, 0),
         3,
@@ -48,13 +48,13 @@ describe('firstSearchProbabilities', () => {
     }
     trainer.dispose();
     expect(tf.memory().numTensors).toBe(before);
-    tf.dispose(Object.values(start.weights));
+    tf.dispose(Object.values(model.weights));
   });
 
   it('refuses a question with one way to begin', async () => {
-    const start = tinyModel();
+    const model = tinyModel();
     const trainer = new GrpoTrainer({
-      ...{ config, start, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+      ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
     });
     await expect(firstSearchProbabilities(trainer, [SEQUENTIAL])).rejects.toThrow(
       'Expected questions with independent sub-questions, but got sequential with fewer.',

@@ -18,7 +18,7 @@ describe('the runs of the ablation', () => {
     );
     expect(names).toContain('instruct-parallelsearch-d0-s0.35-seed2');
     expect(names).toContain('instruct-parallelsearch-d0-s0-seed2');
-    expect(lambdasOf({ method: 'parallelsearch', start: 'instruct', seed: 1 })).toEqual({
+    expect(lambdasOf({ method: 'parallelsearch', model: 'instruct', seed: 1 })).toEqual({
       ...{ lambdaD: 0.15, lambdaS: 0.35 },
     });
   });
@@ -30,7 +30,7 @@ describe('the runs of the ablation', () => {
       expect(names).toContain(runName(run));
       expect(stepsOf(run)).toBeGreaterThan(0);
     }
-    expect(() => stepsOf({ method: 'r1', start: 'base', seed: 1 })).toThrow('that is trained, but got r1');
+    expect(() => stepsOf({ method: 'r1', model: 'base', seed: 1 })).toThrow('that is trained, but got r1');
   });
 });
 

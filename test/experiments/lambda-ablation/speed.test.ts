@@ -11,8 +11,8 @@ const NEVER: Lambdas = { lambdaD: 0, lambdaS: 0 };
 /** A seed's curve; a step without parallelizable questions has no share. */
 const curve = (setting: Lambdas, seed: number, shares: readonly (number | null)[]): CurvePoint[] =>
   shares.map((share, step) => ({
-    ...{ method: lambdaMethod(setting), start: 'instruct', seed, step },
-    ...{ 'decomposition_ratio/parallelizable': share, turns: 1 + seed, 'reward/outcome': step / 10 },
+    ...{ method: lambdaMethod(setting), model: 'instruct', seed, step },
+    ...{ 'decomposition_ratio/parallelizable': share, turns: 1 + seed, 'rewards/outcome': step / 10 },
   }));
 
 const curves = [

@@ -9,7 +9,7 @@ import { syntheticCurves, syntheticResults } from '../../evaluation/synthetic.js
 /** Without lambda_d nothing is decomposed; every parallelizable question takes two calls more without lambda_s. */
 export function syntheticLambdaResults({ perTemplate = 8, seeds = 3 } = {}): QuestionResult[] {
   const ours = syntheticResults({ perTemplate, seeds }).filter(
-    ({ method, start }) => method === 'parallelsearch' && start === 'instruct',
+    ({ method, model }) => method === 'parallelsearch' && model === 'instruct',
   );
   return lambdaSettings().flatMap((setting) =>
     ours.map((result): QuestionResult => {
@@ -27,7 +27,7 @@ export function syntheticLambdaResults({ perTemplate = 8, seeds = 3 } = {}): Que
 
 function syntheticLambdaCurves(): CurvePoint[] {
   const ours = syntheticCurves({ steps: 30 }).filter(
-    ({ method, start }) => method === 'parallelsearch' && start === 'instruct',
+    ({ method, model }) => method === 'parallelsearch' && model === 'instruct',
   );
   return lambdaSettings().flatMap((setting) =>
     ours.map((point) => ({ ...point, method: lambdaMethod(setting) })),

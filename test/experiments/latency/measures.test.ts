@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadLatency, quantile, requestCosts, summariseLatency } from '../../../lib/experiments/latency/measures.js';
+import {
+  loadLatency,
+  quantile,
+  requestCosts,
+  summariseLatency,
+} from '../../../lib/experiments/latency/measures.js';
 import { syntheticLatency, writeSyntheticLatency } from './synthetic.js';
 import { writeSyntheticTiming } from '../../evaluation/synthetic.js';
 

@@ -22,14 +22,14 @@ describe('summariseTiming', () => {
     writeSyntheticTiming(folder);
     const { rows, contrasts } = summariseTiming(readTiming(folder)!, { resamples: 50 });
     expect(new Set(rows.map(({ metric }) => metric))).toEqual(new Set(['seconds']));
-    const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', start: 'base' };
+    const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
     expect(rows).toContainEqual(
       // One search and the answer, whatever is compared.
       expect.objectContaining({ ...cell, method: 'parallelsearch', value: 0.02, low: 0.02, high: 0.02 }),
     );
     const ratio = contrasts.find(
       (c) =>
-        c.kind === 'ratio' && c.start === 'base' && c.benchmark === 'hotpotqa' && c.subset === cell.subset,
+        c.kind === 'ratio' && c.model === 'base' && c.benchmark === 'hotpotqa' && c.subset === cell.subset,
     )!;
     expect(ratio).toMatchObject({ method: 'parallelsearch', against: 'search-r1' });
     expect(ratio.high).toBeLessThan(0.7);

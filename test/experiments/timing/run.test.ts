@@ -21,10 +21,10 @@ describe('timeAnswers', () => {
     await useBackend('auto');
     const { questions, retriever } = await loadWorld();
     const sample: Question[] = timedQuestions(questions, 100).slice(0, 2);
-    const policy = await loadPolicy({ method: 'r1', start: 'instruct', seed: 1 });
+    const policy = await loadPolicy({ method: 'r1', model: 'instruct', seed: 1 });
     const asked: string[] = [];
     const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
-      run: { method, start: 'instruct', seed: 1 },
+      run: { method, model: 'instruct', seed: 1 },
       policy: {
         ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
         clearCache: () => policy.clearCache(),

@@ -1,7 +1,11 @@
 /** A made-up record of the experiment on passages a sub-query, with known effects of k and of the retriever. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { topKConfigSchema, type TopKAnswer, type TopKRecord } from '../../../lib/experiments/top-k/measures.js';
+import {
+  topKConfigSchema,
+  type TopKAnswer,
+  type TopKRecord,
+} from '../../../lib/experiments/top-k/measures.js';
 import { TOP_K_CONFIG } from '../../../lib/experiments/top-k/run.js';
 import { syntheticResults } from '../../evaluation/synthetic.js';
 
@@ -9,7 +13,7 @@ import { syntheticResults } from '../../evaluation/synthetic.js';
 export function syntheticTopK({ perTemplate = 4 } = {}): TopKRecord {
   const config = topKConfigSchema.parse(TOP_K_CONFIG);
   const results = syntheticResults({ perTemplate }).filter(
-    ({ method, start }) => start === config.start && ['parallelsearch', 'search-r1'].includes(method),
+    ({ method, model }) => model === config.model && ['parallelsearch', 'search-r1'].includes(method),
   );
   const settings = config.retrievers.flatMap((retriever) => config.ks.map((k) => ({ retriever, k })));
   const answers = settings.flatMap(({ retriever, k }) =>

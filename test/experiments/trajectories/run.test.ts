@@ -21,7 +21,7 @@ import { printTrajectory } from '../../../lib/rollout/trajectory.js';
 import { scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
-const RUN: PolicyRun = { method: 'parallelsearch', start: 'instruct', seed: 1 };
+const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
 const retriever = createBm25Retriever(passagesOf({ Town0: 'Town0 is old.', River0: 'River0 is new.' }));
 const [comparison, chain] = [syntheticQuestion(0), syntheticQuestion(1)];
 const policy = () =>
@@ -83,7 +83,7 @@ describe('runTrajectories', () => {
    * `asked` gets the names of those that answered.
    */
   function experiment(asked: string[], fails?: string): Experiment {
-    const start = (): GeneratingWorker<TrajectoriesJob, TrajectoriesReply> => ({
+    const model = (): GeneratingWorker<TrajectoriesJob, TrajectoriesReply> => ({
       send: async ({ run }) => {
         if (policyTitle(run) === fails) {
           await vi.waitUntil(() => numParts() === names.length - 1);
@@ -96,7 +96,7 @@ describe('runTrajectories', () => {
     });
     return {
       ...{ title: 'test', config: () => ({}), estimateSeconds: () => 1 },
-      run: (context) => runTrajectories(TRAJECTORIES_CONFIG, context, start),
+      run: (context) => runTrajectories(TRAJECTORIES_CONFIG, context, model),
     };
   }
   const run = (asked: string[], fails?: string) =>

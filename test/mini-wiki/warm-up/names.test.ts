@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
-import { createNameMaker, nameParts, TOKEN_BREAK, type NameParts } from '../../../lib/mini-wiki/warm-up/names.js';
+import {
+  createNameMaker,
+  nameParts,
+  TOKEN_BREAK,
+  type NameParts,
+} from '../../../lib/mini-wiki/warm-up/names.js';
 import { encodePieces } from '../../../lib/training/supervised.js';
 import { PASSAGES, QUESTIONS, TOKENIZER } from '../../training/tiny.js';
 

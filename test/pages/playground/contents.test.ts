@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { START_NAMES } from '../../../lib/config.js';
-import { adapterFolder, runName, startFolder, stepFolder } from '../../../lib/experiments/world.js';
+import { INITIAL_MODELS } from '../../../lib/config.js';
+import { adapterFolder, runName, modelFolder, stepFolder } from '../../../lib/experiments/world.js';
 import { readPlayground } from '../../../lib/pages/playground/contents.js';
 import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 
@@ -14,10 +14,10 @@ const ADAPTER = ['adapter_config.json', 'adapter_model.safetensors'];
 let root: string;
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'checkpoints-'));
-  for (const start of START_NAMES) {
-    symlinkSync(startFolder(start), startFolder(start, root));
+  for (const model of INITIAL_MODELS) {
+    symlinkSync(modelFolder(model), modelFolder(model, root));
     for (const method of METHODS) {
-      const run = { method, start, seed: 1 };
+      const run = { method, model, seed: 1 };
       mkdirSync(adapterFolder(run, root));
       for (const file of [...ADAPTER, 'train_config.json'])
         cpSync(join(adapterFolder(run), file), join(adapterFolder(run, root), file));
@@ -28,7 +28,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 /** Puts an adapter of a step into a run's folder, its content the folder's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
-  const run = { method, start: 'instruct', seed: 1 } as const;
+  const run = { method, model: 'instruct', seed: 1 } as const;
   const folder = join(adapterFolder(run, root), stepFolder(step));
   mkdirSync(folder);
   for (const file of ADAPTER) writeFileSync(join(folder, file), `${runName(run)} ${step}`);

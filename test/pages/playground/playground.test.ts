@@ -8,7 +8,7 @@ import {
   adapterFolder,
   loadPolicyFiles,
   loadWorld,
-  startFolder,
+  modelFolder,
   stepFolder,
   type World,
 } from '../../../lib/experiments/world.js';
@@ -78,10 +78,10 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
 
   /** @param part the folder of an earlier adapter in the run's */
   const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
-    const run = { method, start: 'instruct', seed: 1 } as const;
+    const run = { method, model: 'instruct', seed: 1 } as const;
     const policy = await loadPolicyFiles(
       'node',
-      startFolder('instruct'),
+      modelFolder('instruct'),
       path.join(adapterFolder(run), part),
     );
     const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
@@ -163,7 +163,7 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     expect(await accessibilityComplaints(page)).toEqual([]);
   });
 
-  it('goes back to the start of the training in the middle of an answer', async () => {
+  it('goes back to the model of the training in the middle of an answer', async () => {
     await page.evaluate(set('delay', '3000'));
     await page.evaluate(ASK);
     await page.evaluate(until(`document.querySelector('.query.waiting')`));

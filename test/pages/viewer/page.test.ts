@@ -1,7 +1,12 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
 import { createFilter, facetValues, FACETS, searchWords } from '../../../lib/pages/viewer/page/filter.js';
-import { graphColumns, nodesAsked, policyDiagram, questionDiagram } from '../../../lib/pages/viewer/page/graph.js';
+import {
+  graphColumns,
+  nodesAsked,
+  policyDiagram,
+  questionDiagram,
+} from '../../../lib/pages/viewer/page/graph.js';
 import { aboveMean, createGroups, methodsOf } from '../../../lib/pages/viewer/page/groups.js';
 import { shownResults } from '../../../lib/pages/viewer/page/passages.js';
 import { syntheticData, syntheticLines } from './synthetic.js';

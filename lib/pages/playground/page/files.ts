@@ -17,14 +17,14 @@ export const readBytes = async (name: string): Promise<Uint8Array<ArrayBuffer>> 
 /** What a method's policy is made of at a checkpoint. */
 export async function readPolicy(
   { name }: PlaygroundMethod,
-  { start, adapters }: PlaygroundCheckpoint,
+  { model, adapters }: PlaygroundCheckpoint,
 ): Promise<PolicyFiles> {
   const adapter: string | undefined = adapters[name];
   return {
     name,
-    config: await readJson(`${start}/config.json`),
-    tokenizer: await readJson<object>(`${start}/tokenizer.json`),
-    weights: await readBytes(`${start}/model.safetensors`),
+    config: await readJson(`${model}/config.json`),
+    tokenizer: await readJson<object>(`${model}/tokenizer.json`),
+    weights: await readBytes(`${model}/model.safetensors`),
     adapter: adapter
       ? {
           config: await readJson(`${adapter}/adapter_config.json`),

@@ -28,6 +28,6 @@ async function buildPlayground(root: HTMLElement): Promise<void> {
 const root = document.getElementById('playground')!;
 root.hidden = false;
 buildPlayground(root).catch((error: unknown) => {
-  root.replaceChildren(element('p', { role: 'alert' }, `The playground could not start: ${String(error)}`));
+  root.replaceChildren(element('p', { role: 'alert' }, `The playground could not model: ${String(error)}`));
   throw error;
 });

@@ -18,8 +18,8 @@ import { runWarmUp, totalSteps, type WarmUpRun } from './run-warm-up.js';
 import type { SupervisedStep } from '../../training/supervised.js';
 import { TAG_TOKENS, tokenizerLines } from './tokenizer-text.js';
 import { EMPTY_MIX, trainingPassages, type WarmUpOptions } from './warm-up.js';
-import { writeStartCard } from '../model-card.js';
-import { startFolder, type World } from '../../experiments/world.js';
+import { writeModelCard } from '../model-card.js';
+import { modelFolder, type World } from '../../experiments/world.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 
 /** 1.1 million parameters. */
@@ -159,7 +159,7 @@ export const RECIPES: Record<WarmUpName, Recipe> = {
       },
       {
         // Once more from a high learning rate, until whole transcripts come out right under the drill prompt; with more of
-        // the sequential habit, for a start that is to be trained towards either method.
+        // the sequential habit, for a name that is to be trained towards either method.
         steps: 1400,
         learningRate: 1.6e-3,
         finalLearningRate: 5e-5,
@@ -289,7 +289,7 @@ async function modelToTrain(
   checkpoints: string,
 ): Promise<Model> {
   const place = WARM_UP_NAMES.indexOf(name);
-  if (place > 0) return loadModel(startFolder(WARM_UP_NAMES[place - 1], checkpoints));
+  if (place > 0) return loadModel(modelFolder(WARM_UP_NAMES[place - 1], checkpoints));
   const questions = world.questions.filter(({ split }) => split === 'train');
   const tokenizerJson = trainBpe(
     tokenizerLines(trainingPassages(world.passages, world.questions), questions),
@@ -311,7 +311,7 @@ async function modelToTrain(
   };
 }
 
-export interface TrainStartOptions {
+export interface TrainInitialModelOptions {
   seed: number;
   /** Where the run's checkpoint and metrics go. */
   folder: string;
@@ -329,10 +329,14 @@ function shortened({ stages, ...rest }: Recipe, maxSteps = Infinity): Recipe {
   return { ...rest, stages: stages.map((stage) => ({ ...stage, steps: Math.min(maxSteps, stage.steps) })) };
 }
 
-/** Trains a start, or the foundation, and writes it in half precision into the checkpoints' folder. */
-export async function trainStart(start: WarmUpName, world: World, options: TrainStartOptions): Promise<void> {
+/** Trains a name, or the foundation, and writes it in half precision into the checkpoints' folder. */
+export async function trainInitialModel(
+  name: WarmUpName,
+  world: World,
+  options: TrainInitialModelOptions,
+): Promise<void> {
   const checkpoints = options.checkpoints ?? CHECKPOINTS;
-  const model = await modelToTrain(start, world, options.seed, checkpoints);
+  const model = await modelToTrain(name, world, options.seed, checkpoints);
   const data = {
     questions: world.questions.filter(({ split }) => split === 'train'),
     passages: trainingPassages(world.passages, world.questions),
@@ -340,7 +344,7 @@ export async function trainStart(start: WarmUpName, world: World, options: Train
     tokenizer: model.tokenizer,
   };
   const worker = startGradientWorker(model.config, options.backend);
-  const recipe = shortened(RECIPES[start], options.maxSteps);
+  const recipe = shortened(RECIPES[name], options.maxSteps);
   const run = { ...recipe, seed: options.seed, folder: options.folder, checkpointEvery: 50 };
   try {
     const weights = await runWarmUp(model, data, run, {
@@ -348,9 +352,9 @@ export async function trainStart(start: WarmUpName, world: World, options: Train
       signal: options.signal,
       onStep: (report) => options.onStep?.(report, totalSteps(run.stages)),
     });
-    await saveModel(join(checkpoints, start), { ...model, weights }, { storage: 'F16' });
+    await saveModel(join(checkpoints, name), { ...model, weights }, { storage: 'F16' });
     disposeWeights(weights);
-    await writeStartCard(start, world, { seed: options.seed, recipe, checkpoints });
+    await writeModelCard(name, world, { seed: options.seed, recipe, checkpoints });
   } finally {
     worker.stop();
   }

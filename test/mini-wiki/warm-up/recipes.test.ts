@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { START_NAMES } from '../../../lib/config.js';
+import { INITIAL_MODELS } from '../../../lib/config.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadModel, type Model } from '../../../lib/policy/model-folder.js';
 import { forward, logitsOf, rotaryTable } from '../../../lib/policy/transformer.js';
@@ -21,7 +21,7 @@ interface Expected {
 const worstDifference = (a: readonly number[], b: readonly number[]): number =>
   Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
-describe.each(START_NAMES)('the start %s beside transformers (Python)', (start) => {
+describe.each(INITIAL_MODELS)('the start %s beside transformers (Python)', (start) => {
   const fixture = new URL(`../fixtures/start-${start}.json`, import.meta.url);
   const expected = JSON.parse(readFileSync(fixture, 'utf8')) as Expected;
   let model: Model;
