@@ -1,6 +1,10 @@
 /** What a result says about where it was computed. */
 import { execFileSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { packagePath } from './paths.js';
+
+/** Where numbers come from: seeds, commit, config hash, backend, hardware, ... by name. */
+export type Provenance = Record<string, unknown>;
 
 /** The short hash of the package's commit, or words that say there is none. */
 export function commitOf(): string {
@@ -12,3 +16,10 @@ export function commitOf(): string {
     return 'not a git checkout';
   }
 }
+
+/** Where something is computed that is computed now. */
+export const provenanceHere = (): Provenance => ({
+  commit: commitOf(),
+  hardware: `${process.arch}, ${availableParallelism()} cores, ${process.platform}`,
+  node: process.version,
+});
