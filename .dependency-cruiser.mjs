@@ -17,7 +17,7 @@ const LAYERS = [
   ['policy', 'retrieval'],
   ['data'],
   ['text', 'tensor'],
-  ['io', 'random.ts'],
+  ['io', 'random.ts', 'registry.ts'],
 ];
 
 const pattern = (rooms) =>

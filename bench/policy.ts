@@ -7,7 +7,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { loadPolicyFiles, loadWorld, modelFolder } from '../lib/experiments/world.js';
+import { loadPolicyFiles, modelFolder } from '../lib/experiments/runs.js';
+import { loadWorld } from '../lib/experiments/world.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';

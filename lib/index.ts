@@ -61,21 +61,17 @@ export { runGrpo, type GrpoRun } from './training/run-grpo.js';
 export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
-export {
-  METHODS,
-  parseTrainConfig,
-  rolloutConfigOf,
-  trainingPreset,
-  type MethodName,
-  type TrainConfig,
-} from './config.js';
+export { METHODS, rolloutConfigOf } from './methods/index.js';
+export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
 export { configHash } from './io/hash.js';
-export { loadPolicy, loadWorld, type PolicyRun, type World } from './experiments/world.js';
+export { loadPolicy, type PolicyRun } from './experiments/runs.js';
+export { loadWorld, type World } from './experiments/world.js';
 
 // evaluation
 export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
-export { loadResults, type CurvePoint, type Results } from './evaluation/load.js';
+export type { CurvePoint, Results } from './evaluation/load.js';
+export { loadResults } from './experiments/results.js';
 export { loadLatency, type LatencyResults } from './experiments/latency/measures.js';
 export { loadTopK, type TopKResults } from './experiments/top-k/measures.js';
 export { predictTime, questionMs, type Asking, type RequestCosts } from './experiments/latency/model.js';

@@ -2,20 +2,15 @@ import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Command, Option } from 'commander';
-import {
-  METHOD_NAMES,
-  parseTrainConfig,
-  rolloutConfigOf,
-  INITIAL_MODELS,
-  type MethodName,
-  type RolloutConfig,
-  isInitialModel,
-  type InitialModelName,
-} from '../config.js';
+import { parseTrainConfig } from '../methods/config.js';
+import { METHODS, rolloutConfigOf } from '../methods/index.js';
+import { INITIAL_MODELS, isInitialModel, type InitialModelName } from '../experiments/runs.js';
+import type { RolloutConfig } from '../rollout/options.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { loadPolicy, loadPolicyFiles, loadWorld, modelFolder } from '../experiments/world.js';
+import { loadPolicy, loadPolicyFiles, modelFolder } from '../experiments/runs.js';
+import { loadWorld } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { readJson, writeFileSafely } from '../io/files.js';
@@ -24,11 +19,11 @@ import type { BackendName } from '../tensor/backend.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
 
-const DEFAULT_METHOD: MethodName = 'parallelsearch';
+const DEFAULT_METHOD = 'parallelsearch';
 const DEFAULT_MODEL: InitialModelName = 'instruct';
 
 interface EvaluateSettings {
-  method?: MethodName;
+  method?: string;
   /** A committed initial model, or a folder. */
   model: string;
   seed: number;
@@ -135,7 +130,7 @@ export function evaluateCommand(): Command {
       new Option(
         '--method <name>',
         `who answers, and under which prompt; an adapter’s own by default, else ${DEFAULT_METHOD}`,
-      ).choices(METHOD_NAMES),
+      ).choices(METHODS.names()),
     )
     .option(
       '--model <name>',

@@ -1,17 +1,13 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import {
-  parseTrainConfig,
-  INITIAL_MODELS,
-  isInitialModel,
-  trainingPreset,
-  type Lambdas,
-  type TrainConfig,
-} from '../config.js';
+import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
+import { trainedMethods } from '../methods/index.js';
+import { INITIAL_MODELS, isInitialModel } from '../experiments/runs.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { commitOf } from '../io/provenance.js';
-import { loadWorld, modelFolder } from '../experiments/world.js';
+import { loadWorld } from '../experiments/world.js';
+import { modelFolder } from '../experiments/runs.js';
 import { MINI_WIKI } from '../io/paths.js';
 import { loadModel } from '../policy/model-folder.js';
 import { readJson } from '../io/files.js';
@@ -34,7 +30,7 @@ import {
 
 interface TrainSettings {
   config?: string;
-  method: 'search-r1' | 'parallelsearch';
+  method: string;
   /** A committed initial model, or a folder. */
   model: string;
   seed: number;
@@ -150,11 +146,7 @@ export function trainCommand(): Command {
   return new Command('train')
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
     .option('--config <file>', 'a training configuration (JSON); replaces --method, --model and --seed')
-    .addOption(
-      new Option('--method <name>', 'preset')
-        .choices(['search-r1', 'parallelsearch'])
-        .default('parallelsearch'),
-    )
+    .addOption(new Option('--method <name>', 'preset').choices(trainedMethods()).default('parallelsearch'))
     .option(
       '--model <name>',
       `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format`,

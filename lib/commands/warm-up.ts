@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { WARM_UP_NAMES, type WarmUpName } from '../config.js';
+import { WARM_UP_NAMES, type WarmUpName } from '../experiments/runs.js';
 import { trainInitialModel } from '../mini-wiki/warm-up/recipes.js';
 import { loadWorld } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';

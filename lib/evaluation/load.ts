@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { QuestionResult } from './result.js';
-import { summariseResults, type Provenance, type SummaryOptions, type TidyResults } from './table.js';
+import type { Provenance, TidyResults } from './table.js';
 
 const count = z.number().int().nonnegative();
 const share = z.number().min(0).max(1);
@@ -56,15 +56,6 @@ export interface Evaluation {
   questions: QuestionResult[];
   curves: CurvePoint[];
   provenance: Provenance;
-}
-
-/**
- * Loads a folder that `evaluate` wrote and computes the tidy table with its intervals (seconds). Training curves may
- * be absent. Errors name the file and the line.
- */
-export function loadResults(folder: string, options: Omit<SummaryOptions, 'provenance'> = {}): Results {
-  const { questions, curves, provenance } = readEvaluation(folder);
-  return { questions, curves, tidy: summariseResults(questions, { ...options, provenance }) };
 }
 
 /** Reads the files of an evaluation. Training curves may be absent. Errors name the file and the line. */

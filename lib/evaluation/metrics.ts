@@ -24,13 +24,6 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   bamboogle: 'Bamboogle',
 };
 
-export const METHOD_TITLES: Readonly<Record<string, string>> = {
-  r1: 'R1 (no search)',
-  'search-r1': 'Search-R1',
-  'search-r1-parallel-prompt': 'Search-R1 + parallel prompt',
-  parallelsearch: 'ParallelSearch',
-};
-
 /** Which questions a figure is the mean of. */
 export interface Selection {
   /** A benchmark, `all` (every test question counts once) or `average` (every benchmark counts once). */

@@ -12,7 +12,6 @@ import {
 } from './bootstrap.js';
 import { columnsOf, MAIN_MEASURES, quantitiesOf, type Measure } from './measures.js';
 import { isInSubset, isSelected, selectionsOf, selectionWeights, type Selection } from './metrics.js';
-import { loadPaperTables, paperFigure, type PaperTables } from './paper.js';
 import type { QuestionResult } from './result.js';
 import { scoreTable, type ScoreTable } from './scores.js';
 
@@ -43,6 +42,9 @@ export interface TidyContrast extends Interval {
   kind: 'difference' | 'ratio';
 }
 
+/** Names a figure that the paper may print too. */
+export type PaperCell = Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>;
+
 /** Where the numbers come from: seeds, commit, config hash, backend, hardware, ... as the evaluation wrote it. */
 export type Provenance = Record<string, unknown>;
 
@@ -62,7 +64,8 @@ export interface SummaryOptions {
   seed?: number;
   /** Default 2,000. */
   resamples?: number;
-  paper?: PaperTables;
+  /** The paper's figure for a cell, of another scale; none by default. */
+  paper?: (cell: PaperCell) => number | null;
   /** What is computed; default: the metrics of the main report. */
   measures?: readonly Measure[];
   /** For which selections; default: all that hold a question. */
@@ -107,7 +110,7 @@ interface Context {
   groups: Group[];
   /** Null where the figure is a ratio to something that is 0 in a resample. */
   estimate(group: Group, measure: Measure, cell: Cell): Estimate | null;
-  paper: PaperTables;
+  paper: (cell: PaperCell) => number | null;
 }
 
 /**
@@ -144,7 +147,7 @@ function createContext(results: readonly QuestionResult[], options: SummaryOptio
     .map((selection) => ({ selection, weights: selectionWeights(table.questions, selection) }));
   const groups = new Map(table.runs.map(({ method, model }) => [`${method} ${model}`, { method, model }]));
   return {
-    ...{ table, measures, cells, groups: [...groups.values()], paper: options.paper ?? loadPaperTables() },
+    ...{ table, measures, cells, groups: [...groups.values()], paper: options.paper ?? (() => null) },
     estimate: memoised((group, measure, { weights }) =>
       measureEstimate(bootstrap, { group, measure, weights }),
     ),
@@ -186,7 +189,7 @@ function groupRows(context: Context, group: Group): TidyRow[] {
       const { among = () => true, metric } = measure;
       const n = context.table.questions.filter((q) => isSelected(q, cell.selection) && among(q)).length;
       const name = { ...group, ...cell.selection, metric };
-      const paper = paperFigure(context.paper, name);
+      const paper = context.paper(name);
       return [{ ...name, ...rounded(percentileInterval(estimate)), n, seeds, paper }];
     }),
   );

@@ -1,5 +1,5 @@
 /** Every claim of the paper, with what its own tables give and where this project looks for it. */
-import type { Lambdas } from '../config.js';
+import type { Lambdas } from '../methods/config.js';
 import {
   identicalSettings,
   lambdaGrid,
@@ -10,8 +10,8 @@ import {
   RECOMMENDED,
 } from './lambda-ablation/settings.js';
 import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
-import { BACKBONES, METHODS, paperParallelCalls, type PaperTables } from '../evaluation/paper.js';
-import { paperAverageGain, paperGains, paperMean, type PaperMean } from '../evaluation/paper-gains.js';
+import { BACKBONES, paperMethod, paperParallelCalls, type PaperTables } from './paper.js';
+import { paperAverageGain, paperGains, paperMean, type PaperMean } from './paper-gains.js';
 import { alwaysF1 } from './decomposition/figures.js';
 import { benchmarkTitle, figureText, pointsText } from '../report/select.js';
 import type { Numbers, Part, PaperClaim } from './verdicts.js';
@@ -72,7 +72,7 @@ function gainsText(paper: PaperTables, table: PaperMean['table']): string {
 function benchmarkGaps({ table2_main_em: { rows } }: PaperTables): number[] {
   return MODELS.flatMap((model) => {
     const em = (method: string): (number | null)[] =>
-      rows.find((row) => row.backbone === BACKBONES[model] && row.method === METHODS[method])?.em ?? [];
+      rows.find((row) => row.backbone === BACKBONES[model] && row.method === paperMethod(method))?.em ?? [];
     const theirs = em('search-r1');
     return em('parallelsearch').flatMap((ours, i) => {
       const other = theirs[i];
@@ -258,8 +258,8 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     tables: ({ table2_main_em: { rows } }) => {
       const [base, instruct] = MODELS.map(
         (model) =>
-          rows.find((r) => r.backbone === BACKBONES[model] && r.method === METHODS.parallelsearch)?.avg ??
-          NaN,
+          rows.find((r) => r.backbone === BACKBONES[model] && r.method === paperMethod('parallelsearch'))
+            ?.avg ?? NaN,
       );
       return `${pointsText(base - instruct)} points (printed averages of Table 2)`;
     },
@@ -364,7 +364,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
             (r) =>
               r.subset === 'MultihopRAG-par' &&
               r.backbone === BACKBONES[model] &&
-              r.method === METHODS[method],
+              r.method === paperMethod(method),
           )?.values[columns.indexOf('em')] ?? NaN;
         return `${model} ${pointsText(em('parallelsearch') - em('search-r1'))} points on parallelizable`;
       }).join(', '),
@@ -376,7 +376,7 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
     paper: '0.458 (base), 0.425 (instruct)',
     tables: ({ table2_main_em: { rows } }) =>
       rows
-        .filter(({ method }) => method === METHODS.parallelsearch)
+        .filter(({ method }) => method === paperMethod('parallelsearch'))
         .map(({ em, backbone }) => {
           const mean = em.reduce<number>((sum, x) => sum + (x ?? NaN), 0) / em.length;
           return `${figureText(mean, 4)} (${backbone.split('-').at(-1)!.toLowerCase()})`;

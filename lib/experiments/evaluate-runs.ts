@@ -22,7 +22,7 @@ import {
 import { startEvaluationWorker } from './evaluation-worker.js';
 import { commitOf } from '../io/provenance.js';
 import { addUp, workSideBySide } from './renewed-worker.js';
-import { adapterFolder, runName, type PolicyRun } from './world.js';
+import { adapterFolder, runName, type PolicyRun } from './runs.js';
 
 /** Seeds that every trained method is trained with. */
 export const SEEDS = [1, 2, 3];

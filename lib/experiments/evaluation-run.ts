@@ -7,13 +7,14 @@ import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { rolloutConfigOf } from '../config.js';
+import { rolloutConfigOf } from '../methods/index.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
 import { createRandom } from '../random.js';
-import { loadPolicy, requireFolders, runName, weightFolders, type PolicyRun, type World } from './world.js';
+import { loadPolicy, requireFolders, runName, weightFolders, type PolicyRun } from './runs.js';
+import type { World } from './world.js';
 import { MINI_WIKI } from '../io/paths.js';
 
 export const EVALUATION_BATCH_SIZE = 64;

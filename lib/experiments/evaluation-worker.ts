@@ -2,7 +2,7 @@
 import type { BackendName } from '../tensor/backend.js';
 import { evaluateRun } from './evaluation-run.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from './generating-worker.js';
-import type { PolicyRun } from './world.js';
+import type { PolicyRun } from './runs.js';
 
 /** A run to evaluate, and the folder that its record goes into. */
 export interface EvaluationJob {

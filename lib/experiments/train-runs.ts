@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { trainingPreset } from '../config.js';
+import { trainingPreset } from '../methods/config.js';
 import { packagePath, CHECKPOINTS } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { writeAdapterCard } from '../mini-wiki/model-card.js';
-import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './world.js';
+import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
@@ -31,8 +31,6 @@ export interface TrainRunsOptions {
 
 /** GRPO steps of a run. */
 export function stepsOf({ method, model, seed, lambdas }: PolicyRun, maxSteps = Infinity): number {
-  if (method !== 'search-r1' && method !== 'parallelsearch')
-    throw new Error(`Expected a method that is trained, but got ${method}.`);
   return Math.min(maxSteps, trainingPreset(method, model, seed, lambdas).grpo.steps);
 }
 

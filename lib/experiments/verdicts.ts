@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
-import { loadPaperTables, type PaperTables } from '../evaluation/paper.js';
+import { loadPaperTables, type PaperTables } from './paper.js';
 import { intervalText, pointsIntervalText } from '../report/select.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */

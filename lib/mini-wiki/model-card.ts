@@ -1,13 +1,10 @@
 /** Model cards: what a start has been trained on and what it can do, measured on the questions kept for tuning. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  parseTrainConfig,
-  rolloutConfigOf,
-  type MethodName,
-  type RolloutConfig,
-  type WarmUpName,
-} from '../config.js';
+import { parseTrainConfig } from '../methods/config.js';
+import { rolloutConfigOf } from '../methods/index.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import type { WarmUpName } from '../experiments/runs.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { LocalPolicy } from '../policy/local-policy.js';
@@ -17,14 +14,8 @@ import { numParameters } from '../policy/model-config.js';
 import { disposeWeights } from '../policy/weights.js';
 import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { totalSteps, type WarmUpRun } from './warm-up/run-warm-up.js';
-import {
-  keptSteps,
-  runName,
-  modelFolder,
-  stepFolder,
-  type PolicyRun,
-  type World,
-} from '../experiments/world.js';
+import { keptSteps, runName, modelFolder, stepFolder, type PolicyRun } from '../experiments/runs.js';
+import type { World } from '../experiments/world.js';
 
 interface CardOptions {
   seed: number;
@@ -49,7 +40,7 @@ const TRIALS: readonly Trial[] = [
     rollout: { ...rolloutConfigOf('parallelsearch'), prompt: 'drill' },
     temperature: 0,
   },
-  ...(['search-r1', 'parallelsearch'] as MethodName[]).flatMap((method) =>
+  ...['search-r1', 'parallelsearch'].flatMap((method) =>
     [0, 1].map((temperature) => ({
       title: `${rolloutConfigOf(method).prompt} prompt, ${temperature === 0 ? 'greedy' : 'sampled'}`,
       rollout: rolloutConfigOf(method),

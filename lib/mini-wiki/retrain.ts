@@ -2,20 +2,22 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { METHODS, WARM_UP_NAMES, type WarmUpName } from '../config.js';
+import { trainedBy } from '../methods/index.js';
+import { WARM_UP_NAMES, type WarmUpName } from '../experiments/runs.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder/encoder.js';
 import { lambdaRuns } from '../experiments/lambda-ablation/run.js';
 import { mainRuns } from '../experiments/main-results/runs.js';
 import { trainInitialModel } from './warm-up/recipes.js';
 import { estimateTraining, recordedSeconds, trainRuns } from '../experiments/train-runs.js';
-import { loadWorld, runName, modelFolder, type PolicyRun } from '../experiments/world.js';
+import { loadWorld } from '../experiments/world.js';
+import { runName, modelFolder, type PolicyRun } from '../experiments/runs.js';
 
 const WARM_UP_SEED = 1;
 
 /** The runs that training makes: those of the main comparison first. */
 export function trainedRuns(): PolicyRun[] {
-  const all = [...mainRuns(), ...lambdaRuns()].filter(({ method }) => METHODS[method].trainedBy === method);
+  const all = [...mainRuns(), ...lambdaRuns()].filter(({ method }) => trainedBy(method) === method);
   return [...new Map(all.map((run) => [runName(run), run])).values()];
 }
 

@@ -1,5 +1,5 @@
 /** What every chart shares: a title, a text alternative, one colour and shape for each method. */
-import { METHOD_TITLES } from '../evaluation/metrics.js';
+import { METHODS, methodTitle } from '../methods/index.js';
 import { chartComplaints } from './chart-rules.js';
 
 /** A Vega-Lite specification as JSON; charts keep to what versions 5 (JupyterLab 4) and 6 both understand. */
@@ -13,15 +13,7 @@ export interface Chart {
   spec: VegaLiteSpec;
 }
 
-/** Distinguishable for colour-blind readers, on white and on black; shapes repeat what colours say. */
-const METHOD_STYLES: Record<string, { color: string; shape: string }> = {
-  r1: { color: '#8a8a8a', shape: 'square' },
-  'search-r1': { color: '#2b86c5', shape: 'circle' },
-  'search-r1-parallel-prompt': { color: '#b98a00', shape: 'triangle-up' },
-  parallelsearch: { color: '#d95f02', shape: 'diamond' },
-};
-
-/** For what has no style of its own, the same way: each colour has a contrast of 3 or more on both. */
+/** For what has no style of its own: each colour has a contrast of 3 or more on white and on black. */
 export const SERIES_COLORS = [
   ...['#d95f02', '#2b86c5', '#8a8a8a', '#8e5bb5'],
   ...['#1a936f', '#c94a87', '#5b8c00', '#a0623d'],
@@ -60,18 +52,24 @@ export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { 
 
 /** Colour of the methods named in a chart, with a legend of their names. */
 export function methodColor(methods: readonly string[]): VegaLiteSpec {
-  const range = methods.map((method) => METHOD_STYLES[method]?.color ?? '#666666');
-  return { field: 'method', type: 'nominal', title: 'Method', scale: { domain: titlesOf(methods), range } };
+  const range = methods.map((method) => (METHODS.has(method) ? METHODS.get(method).color : '#666666'));
+  return {
+    field: 'method',
+    type: 'nominal',
+    title: 'Method',
+    scale: { domain: methods.map(methodTitle), range },
+  };
 }
 
 /** Shape of the methods named in a chart, in the same legend as their colour. */
 export function methodShape(methods: readonly string[]): VegaLiteSpec {
-  const range = methods.map((method) => METHOD_STYLES[method]?.shape ?? 'cross');
-  return { field: 'method', type: 'nominal', title: 'Method', scale: { domain: titlesOf(methods), range } };
-}
-
-function titlesOf(methods: readonly string[]): string[] {
-  return methods.map((method) => METHOD_TITLES[method] ?? method);
+  const range = methods.map((method) => (METHODS.has(method) ? METHODS.get(method).shape : 'cross'));
+  return {
+    field: 'method',
+    type: 'nominal',
+    title: 'Method',
+    scale: { domain: methods.map(methodTitle), range },
+  };
 }
 
 /** An axis title with its unit. */

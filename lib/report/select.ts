@@ -1,7 +1,10 @@
 /** Looking things up in a tidy table, and writing figures as readers expect them. */
-import { BENCHMARK_TITLES, METHOD_TITLES } from '../evaluation/metrics.js';
+import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
+import { METHODS } from '../methods/index.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { TidyContrast, TidyResults, TidyRow } from '../evaluation/table.js';
+
+export { methodTitle } from '../methods/index.js';
 
 export const SUBSET_TITLES: Readonly<Record<string, string>> = {
   all: 'all questions',
@@ -17,11 +20,6 @@ export const SUBSET_TITLES: Readonly<Record<string, string>> = {
 export function benchmarkTitle(benchmark: string): string {
   if (benchmark === 'average') return 'Average';
   return benchmark === 'all' ? 'All questions' : (BENCHMARK_TITLES[benchmark] ?? benchmark);
-}
-
-/** Readable name of a method. */
-export function methodTitle(method: string): string {
-  return METHOD_TITLES[method] ?? method;
 }
 
 type RowQuery = Partial<Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>>;
@@ -51,7 +49,7 @@ export function findContrast(tidy: TidyResults, query: ContrastQuery): TidyContr
 
 /** The methods of a table, from no search to parallel search. */
 export function methodsOf(tidy: TidyResults): string[] {
-  const known = Object.keys(METHOD_TITLES);
+  const known = METHODS.names();
   const rank = (method: string): number => (known.indexOf(method) + known.length + 1) % (known.length + 1);
   return [...new Set(tidy.rows.map((row) => row.method))].sort((a, b) => rank(a) - rank(b));
 }

@@ -1,5 +1,5 @@
 /** What charts draw of methods and of models: points with intervals, and lines in bands. */
-import { METHOD_TITLES } from '../evaluation/metrics.js';
+import { methodTitle } from '../methods/index.js';
 import { methodColor, methodShape, type VegaLiteSpec } from './chart.js';
 
 /** What is told apart by colour and shape within a chart: the field that names it, and its channels. */
@@ -17,7 +17,7 @@ export const MODEL_SORT = ['base', 'instruct'].map(modelTitle);
 
 /** Methods, in their own colours and shapes. */
 export function methodSeries(methods: readonly string[]): Series {
-  const sort = methods.map((method) => METHOD_TITLES[method] ?? method);
+  const sort = methods.map(methodTitle);
   return { field: 'method', sort, color: methodColor(methods), shape: methodShape(methods) };
 }
 

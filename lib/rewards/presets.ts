@@ -1,8 +1,21 @@
 /** Named reward options, each with the sentence it follows. */
+import { z } from 'zod';
 import type { RewardOptions } from './options.js';
 
 export const REWARD_PRESET_NAMES = ['paper', 'authors-code', 'search-r1'] as const;
 export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
+
+const weight = z.number().min(0).optional();
+
+/** Rewards as a configuration names them: a preset, and weights in place of the preset's. */
+export const rewardsSchema = z.strictObject({
+  preset: z.enum(REWARD_PRESET_NAMES),
+  lambdaD: weight,
+  lambdaS: weight,
+  lambdaF: weight,
+  alpha: z.number().positive().optional(),
+});
+export type RewardsConfig = z.infer<typeof rewardsSchema>;
 
 export interface RewardPreset {
   /** What the preset follows. */

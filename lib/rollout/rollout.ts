@@ -10,29 +10,14 @@ import type { Policy, SamplingOptions } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
-import { buildPrompt, type PromptName } from '../text/prompts.js';
+import { buildPrompt } from '../text/prompts.js';
 import { INVALID_ACTION_NOTICE, nextAction, printInformation, STOP_STRINGS } from '../text/tags.js';
+import type { RolloutConfig } from './options.js';
 import type { FinishReason, SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
-export interface RolloutOptions {
-  prompt: PromptName;
-  promptForm: 'short' | 'full';
-  /** B: turns in which a search is executed. */
-  maxSearchTurns: number;
-  /** Passages a sub-query. */
-  topK: number;
-  /** Whether `##` separates sub-queries; off, a search is one query, as in Search-R1. */
-  splitQueries: boolean;
-  /** Sub-queries of one turn beyond this are dropped. */
-  maxSubQueries: number;
-  /** New tokens of one turn. */
-  maxNewTokens: number;
+export interface RolloutOptions extends RolloutConfig {
+  /** 0 is greedy. */
   temperature: number;
-  topP: number;
-  /** Milliseconds that a retrieval may take. */
-  retrievalTimeoutMs: number;
-  /** Tokens kept free for every later search turn; without it all passages are shown, however many. */
-  reservePerTurn?: number;
   /** Answers of the retriever kept across calls. */
   cache?: SearchCache;
   signal?: AbortSignal;

@@ -1,11 +1,11 @@
-import type { TrainConfig } from '../config.js';
 import { questionShape, type Question } from '../data/question.js';
 import type { Random } from '../random.js';
+import type { QuestionMix } from './options.js';
 
 /** Questions by kind, so that each kind has its share of every step. */
 export function createQuestionSampler(
   questions: readonly Question[],
-  mix: TrainConfig['grpo']['mix'],
+  mix: QuestionMix,
 ): (random: Random, count: number) => Question[] {
   const where = (test: (shape: string, size: number) => boolean): Question[] =>
     questions.filter(

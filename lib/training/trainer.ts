@@ -1,6 +1,5 @@
 /** GRPO in memory, a step at a time; what is written to disk between the steps is the caller's. */
 import * as tf from '@tensorflow/tfjs-core';
-import type { TrainConfig } from '../config.js';
 import type { Question } from '../data/question.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter } from '../policy/lora.js';
@@ -16,11 +15,12 @@ import { AdamW, scheduledRate } from './adamw.js';
 import { saveCheckpoint, type Checkpoint, type RunState } from './checkpoint.js';
 import { grpoStep, type GrpoMetrics, type GrpoSetting, type ScoredTrajectory } from './grpo.js';
 import { createQuestionSampler } from './question-sampler.js';
+import type { GrpoConfig } from './options.js';
 import { scoreSequences, type Sequence } from './sequences.js';
 
 /** What is trained, on what. */
 export interface GrpoTask {
-  config: TrainConfig;
+  config: GrpoConfig;
   /** The model; its weights stay the caller's. */
   model: Model;
   questions: readonly Question[];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
-import { parseTrainConfig } from '../../lib/config.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
@@ -14,7 +14,7 @@ import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 
 /** Settings that no preset has. */
 const CONFIG = parseTrainConfig({
-  method: 'mine',
+  method: 'search-r1',
   model: 'tiny',
   seed: 5,
   rollout: { prompt: 'search-r1', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
@@ -68,7 +68,7 @@ describe('evaluate', () => {
     await evaluate({ model, adapter, trajectories, out: out() });
     expect(linesOf(out())).toHaveLength(QUESTIONS.length);
     for (const line of linesOf(out()))
-      expect(line).toMatchObject({ method: 'mine', model: 'model', seed: 5 });
+      expect(line).toMatchObject({ method: 'search-r1', model: 'model', seed: 5 });
     for (const { segments, searchTurns } of linesOf<Trajectory>(trajectories)) {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadResults } from '../../lib/evaluation/load.js';
+import { loadResults } from '../../lib/experiments/results.js';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
-import { loadPaperTables, paperFigure, paperParallelCalls } from '../../lib/evaluation/paper.js';
+import { loadPaperTables, paperFigure, paperParallelCalls } from '../../lib/experiments/paper.js';
 import { summariseResults, type TidyResults } from '../../lib/evaluation/table.js';
 import { syntheticResults, writeSyntheticEvaluation } from './synthetic.js';
 
 const results = syntheticResults();
-const tidy = summariseResults(results, { resamples: 400, provenance: { commit: 'abc' } });
+const tidy = summariseResults(results, { resamples: 400, provenance: { commit: 'abc' }, paper: paperFigure });
 const find = <T extends object>(items: T[], wanted: Partial<T>): T => {
   const found = items.filter((item) =>
     Object.entries(wanted).every(([key, value]) => item[key as keyof T] === value),
@@ -127,7 +127,7 @@ describe('contrasts', () => {
 describe("the paper's figures", () => {
   const paper = loadPaperTables();
   const figure = (method: string, model: string, benchmark: string, subset: string, metric: string) =>
-    paperFigure(paper, { method, model, benchmark, subset, metric });
+    paperFigure({ method, model, benchmark, subset, metric }, paper);
 
   it('come from Table 2 for whole benchmarks and their average', () => {
     expect(figure('parallelsearch', 'instruct', '2wikimultihopqa', 'all', 'em')).toBe(0.424);

@@ -9,7 +9,8 @@ import {
   readPart,
   readRecord,
 } from '../../lib/experiments/evaluation-run.js';
-import { loadWorld, type PolicyRun, type World } from '../../lib/experiments/world.js';
+import { loadWorld, type World } from '../../lib/experiments/world.js';
+import type { PolicyRun } from '../../lib/experiments/runs.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', seed: 1 };

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { trainingPreset } from '../../lib/config.js';
+import { trainingPreset } from '../../lib/methods/config.js';
 import { publishRun, trainArguments } from '../../lib/experiments/train-runs.js';
-import { adapterFolder, type PolicyRun } from '../../lib/experiments/world.js';
+import { adapterFolder, type PolicyRun } from '../../lib/experiments/runs.js';
 import { keptAdapter } from '../../lib/training/run-grpo.js';
 
 const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };

@@ -17,12 +17,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WARM_UP_NAMES } from '../../lib/config.js';
+import { WARM_UP_NAMES } from '../../lib/experiments/runs.js';
 import { readPassages, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
 import { mainRuns } from '../../lib/experiments/main-results/runs.js';
 import { trainedRuns } from '../../lib/mini-wiki/retrain.js';
-import { runName } from '../../lib/experiments/world.js';
+import { runName } from '../../lib/experiments/runs.js';
 import { MINI_WIKI, packagePath } from '../../lib/io/paths.js';
 
 /** Questions of each kind that are kept, by split. */

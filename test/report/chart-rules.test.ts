@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { METHOD_TITLES } from '../../lib/evaluation/metrics.js';
+import { METHODS } from '../../lib/methods/index.js';
 import { chartOf, methodColor, type VegaLiteSpec } from '../../lib/report/chart.js';
 import { chartComplaints } from '../../lib/report/chart-rules.js';
 
@@ -65,7 +65,7 @@ function luminance(color: string): number {
 }
 
 describe('the colours of the methods', () => {
-  const methods = Object.keys(METHOD_TITLES);
+  const methods = METHODS.names();
   const { range: colors } = methodColor(methods).scale as { range: string[] };
 
   it('differ, and stand out 3 to 1 from a light and from a dark page', () => {

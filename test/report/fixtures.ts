@@ -1,5 +1,6 @@
 /** Synthetic results in the form that charts and tables take. */
 import type { Results } from '../../lib/evaluation/load.js';
+import { paperFigure } from '../../lib/experiments/paper.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { callsChart, emChart, gapChart, trainingChart } from '../../lib/report/charts.js';
@@ -20,7 +21,7 @@ export function syntheticSummary(): Results {
   return {
     questions,
     curves: syntheticCurves(),
-    tidy: summariseResults(questions, { resamples: 100, provenance }),
+    tidy: summariseResults(questions, { resamples: 100, provenance, paper: paperFigure }),
   };
 }
 

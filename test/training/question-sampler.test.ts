@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionMixSchema } from '../../lib/config.js';
+import { questionMixSchema } from '../../lib/training/options.js';
 import { questionShape } from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
 import { createQuestionSampler } from '../../lib/training/question-sampler.js';

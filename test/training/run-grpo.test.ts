@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig, type TrainConfig } from '../../lib/config.js';
+import { parseTrainConfig, type TrainConfig } from '../../lib/methods/config.js';
 import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/policy/safetensors.js';

@@ -1,6 +1,7 @@
 /** The report on the two models: end results, and the course of training (Figure 5). */
 import { readEvaluation, type CurvePoint } from '../../evaluation/load.js';
 import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/measures.js';
+import { paperFigure } from '../paper.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 import { chartOf, SMALL_WORLD, titled, type Chart } from '../../report/chart.js';
 import { bandValues, curveEnds, curveTitle, valuesOf } from '../../report/charts.js';
@@ -40,7 +41,12 @@ export function loadBaseVsInstruct(
 ): BaseVsInstruct {
   const { questions, curves, provenance } = readEvaluation(folder);
   const figures = summariseResults(questions, {
-    ...{ measures: [...MAIN_MEASURES, RESPONSE_TOKENS], comparesModels: true, provenance },
+    ...{
+      measures: [...MAIN_MEASURES, RESPONSE_TOKENS],
+      comparesModels: true,
+      provenance,
+      paper: paperFigure,
+    },
     selects: ({ subset }) => ['all', 'parallelizable', 'sequential'].includes(subset),
     ...options,
   });

@@ -11,6 +11,7 @@ import {
   omissionMeasures,
   type NameCount,
 } from './names.js';
+import { paperFigure } from '../paper.js';
 import {
   summariseResults,
   type SummaryOptions,
@@ -71,7 +72,7 @@ export function loadDecomposition(
     ...nameMeasures(questions, tokensOf),
   ];
   const figures = summariseResults(answers, {
-    ...{ measures, provenance },
+    ...{ measures, provenance, paper: paperFigure },
     selects: ({ benchmark }) => benchmark !== 'average',
     ...options,
   });

@@ -1,5 +1,5 @@
 /** Charts of the report on the rewards' weights. */
-import type { Lambdas } from '../../config.js';
+import type { Lambdas } from '../../methods/config.js';
 import { FAINT, isSameSetting, lambdaMethod, lambdasOfMethod, lambdaTitle, RECOMMENDED } from './settings.js';
 import type { TidyRow } from '../../evaluation/table.js';
 import {

@@ -1,7 +1,7 @@
 /** The report on the weights of the decomposition reward (lambda_d) and of the search-count reward (lambda_s): Table 4. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Lambdas } from '../../config.js';
+import type { Lambdas } from '../../methods/config.js';
 import {
   CONTROL,
   FAINT,
@@ -15,7 +15,7 @@ import {
 } from './settings.js';
 import { readEvaluation, type CurvePoint } from '../../evaluation/load.js';
 import { mainMeasure } from '../../evaluation/measures.js';
-import { loadPaperTables } from '../../evaluation/paper.js';
+import { loadPaperTables } from '../paper.js';
 import {
   summariseResults,
   type MethodPair,

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { trainingPreset, type Lambdas } from '../../config.js';
+import { trainingPreset, type Lambdas } from '../../methods/config.js';
 import { configHash, contentHash } from '../../io/hash.js';
 import { isSameSetting, lambdaMethod, lambdaSettings } from './settings.js';
 import { rewardOptions } from '../../rewards/presets.js';
@@ -14,7 +14,7 @@ import { EVALUATED, evaluateRuns, SEEDS } from '../evaluate-runs.js';
 import type { Experiment, ExperimentContext, ExperimentResults } from '../experiment.js';
 import { mainRuns } from '../main-results/runs.js';
 import { estimateTraining, stepsOf, trainRuns } from '../train-runs.js';
-import { adapterFolder, modelFolder, type PolicyRun } from '../world.js';
+import { adapterFolder, modelFolder, type PolicyRun } from '../runs.js';
 
 const START = 'instruct';
 /** What an evaluation of all test questions takes on one core, roughly: for an estimate and nothing else. */

@@ -1,7 +1,7 @@
 /** The settings of Table 4, and their names in results. */
-import type { Lambdas } from '../../config.js';
+import type { Lambdas } from '../../methods/config.js';
 import { rewardOptions } from '../../rewards/presets.js';
-import { loadPaperTables, type PaperTables } from '../../evaluation/paper.js';
+import { loadPaperTables, type PaperTables } from '../paper.js';
 
 /** Columns of Table 4 for a metric of ours, and what to multiply them by; its "turns" are model calls. */
 const COLUMNS: Readonly<Record<string, readonly [column: string, factor: number]>> = {

@@ -3,7 +3,7 @@
  * compared; what is compared is the shape: the sign and the size of the gap between two methods.
  */
 import type { Results } from '../../evaluation/load.js';
-import { loadPaperTables, paperParallelCalls } from '../../evaluation/paper.js';
+import { loadPaperTables, paperParallelCalls } from '../paper.js';
 import type { TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { tableOf, type Table } from '../../report/frame.js';
 import {

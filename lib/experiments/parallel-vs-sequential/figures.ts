@@ -2,8 +2,8 @@
 import { distributionMeasures, parseAtMost, type CountedMetric } from './distribution.js';
 import { readEvaluation } from '../../evaluation/load.js';
 import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../../evaluation/measures.js';
-import { loadPaperTables } from '../../evaluation/paper.js';
-import { paperGains, paperMean, type PaperMean } from '../../evaluation/paper-gains.js';
+import { loadPaperTables, paperFigure } from '../paper.js';
+import { paperGains, paperMean, type PaperMean } from '../paper-gains.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 import { readTiming, summariseTiming, type Timing } from '../timing/measures.js';
@@ -49,7 +49,7 @@ export function loadParallelVsSequential(
   const measures = measuresFor(questions);
   const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
     BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
-  const tidy = summariseResults(questions, { measures, selects, provenance, ...options });
+  const tidy = summariseResults(questions, { measures, selects, provenance, paper: paperFigure, ...options });
   const timed = readTiming(timing);
   if (timed) addTiming(tidy, timed, { selects, ...options });
   tidy.provenance.headlines = headlines(tidy);

@@ -1,12 +1,12 @@
 /** How long questions take that are answered one at a time, with several policies in turn. */
-import { rolloutConfigOf } from '../../config.js';
+import { rolloutConfigOf } from '../../methods/index.js';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { TimedAnswer } from './measures.js';
 import type { Policy } from '../../policy/policy.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { stratifiedSample } from '../question-sample.js';
-import type { PolicyRun } from '../world.js';
+import type { PolicyRun } from '../runs.js';
 
 /** The data sets of the paper's Tables 3 and 6 that the mini-wiki has, and the kinds of question they tell apart. */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { questionResultSchema } from '../../evaluation/load.js';
 import type { Measure } from '../../evaluation/measures.js';
 import type { QuestionResult } from '../../evaluation/result.js';
+import { paperFigure } from '../paper.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
@@ -39,7 +40,7 @@ const SECONDS: Measure = {
 /** Rows and contrasts of the seconds a question takes. */
 export function summariseTiming({ answers }: Timing, options: SummaryOptions): TidyResults {
   return summariseResults(answers, {
-    ...{ measures: [SECONDS], pairs: [['parallelsearch', 'search-r1']] },
+    ...{ measures: [SECONDS], pairs: [['parallelsearch', 'search-r1']], paper: paperFigure },
     // The two were timed side by side seed by seed, while the machine was as fast as it then was: the same seeds are drawn.
     weightsOf: () => 'timed together',
     ...options,

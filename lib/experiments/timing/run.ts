@@ -2,7 +2,7 @@
  * Seconds a question (Tables 3 and 6): how long one waits who asks a single question. Both methods answer the same questions in
  * turn in one process, so that whatever else the machine does falls on both.
  */
-import { INITIAL_MODELS, type MethodName } from '../../config.js';
+import { INITIAL_MODELS } from '../runs.js';
 import type { TimedAnswer } from './measures.js';
 import { useBackend } from '../../tensor/backend.js';
 import { SEEDS } from '../evaluate-runs.js';
@@ -13,7 +13,7 @@ import { timedQuestions } from './answers.js';
 import { startTimingWorker, type TimingJob } from './worker.js';
 import { loadWorld } from '../world.js';
 
-const METHODS: readonly MethodName[] = ['parallelsearch', 'search-r1'];
+const METHODS: readonly string[] = ['parallelsearch', 'search-r1'];
 const ONE_OF = 20;
 /** Seconds a question, roughly: for an estimate and nothing else. */
 const ROUGH_SECONDS = 1;

@@ -1,14 +1,14 @@
 /** Processes that time answers, under the same conditions as those that evaluate. */
-import type { MethodName, InitialModelName } from '../../config.js';
+import type { InitialModelName } from '../runs.js';
 import type { TimedAnswer } from './measures.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
 import { timeAnswers, timedQuestions } from './answers.js';
-import { loadPolicy } from '../world.js';
+import { loadPolicy } from '../runs.js';
 
 /** Methods of one model and seed, to be timed against each other. */
 export interface TimingJob {
-  methods: readonly MethodName[];
+  methods: readonly string[];
   model: InitialModelName;
   seed: number;
   oneOf: number;

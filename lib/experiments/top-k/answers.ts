@@ -1,5 +1,5 @@
 /** One evaluation of the experiment on passages a sub-query: a run's policy answers the sample under one setting. */
-import { rolloutConfigOf } from '../../config.js';
+import { rolloutConfigOf } from '../../methods/index.js';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { Retrieved, RetrieverName, TopKAnswer, TopKConfig, TopKSetting } from './measures.js';
@@ -12,7 +12,8 @@ import { loadEncoder } from '../../mini-wiki/encoder/train-encoder.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { ENCODER } from '../../io/paths.js';
 import { stratifiedSample } from '../question-sample.js';
-import type { PolicyRun, World } from '../world.js';
+import type { PolicyRun } from '../runs.js';
+import type { World } from '../world.js';
 
 export type Retrievers = Readonly<Record<RetrieverName, Retriever>>;
 

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { questionResultSchema } from '../../evaluation/load.js';
+import { methodNameSchema } from '../../methods/index.js';
 import { mainMeasure, type Measure } from '../../evaluation/measures.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import {
@@ -19,7 +20,7 @@ export const RETRIEVER_NAMES = ['bm25', 'exact', 'hnsw'] as const;
 export type RetrieverName = (typeof RETRIEVER_NAMES)[number];
 
 export const topKConfigSchema = z.strictObject({
-  methods: z.array(z.enum(['parallelsearch', 'search-r1'])).min(1),
+  methods: z.array(methodNameSchema).min(1),
   model: z.enum(['base', 'instruct']),
   seeds: z.array(z.int()).min(1),
   retrievers: z.array(z.enum(RETRIEVER_NAMES)).min(1),

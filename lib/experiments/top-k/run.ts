@@ -25,7 +25,8 @@ import type { Experiment, ExperimentContext, ExperimentResults } from '../experi
 import { addUp, workSideBySide } from '../renewed-worker.js';
 import { loadRetrievers, sampleQuestions } from './answers.js';
 import { startTopKWorker, type TopKJob } from './worker.js';
-import { loadWorld, runName } from '../world.js';
+import { loadWorld } from '../world.js';
+import { runName } from '../runs.js';
 import { contentHash } from '../../io/hash.js';
 
 export const TOP_K_CONFIG: TopKConfig = topKConfigSchema.parse({

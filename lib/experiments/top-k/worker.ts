@@ -3,7 +3,7 @@ import type { TopKAnswer, TopKConfig, TopKSetting } from './measures.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
 import { answerWith, loadRetrievers, sampleQuestions, type Retrievers } from './answers.js';
-import { loadPolicy, type PolicyRun } from '../world.js';
+import { loadPolicy, type PolicyRun } from '../runs.js';
 
 /** One evaluation. */
 export interface TopKJob {

@@ -1,9 +1,9 @@
 /** Greedy answers of a policy as complete trajectories with their scores, in the layout of training's `trajectories.jsonl`. */
-import { rolloutConfigOf } from '../../config.js';
+import { rolloutConfigOf } from '../../methods/index.js';
 import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
 import { coverage } from '../../rewards/coverage.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
-import { METHOD_TITLES } from '../../evaluation/metrics.js';
+import { methodTitle } from '../../methods/index.js';
 import type { Policy } from '../../policy/policy.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { rewardInputFromTrajectory } from '../../rewards/input.js';
@@ -11,7 +11,7 @@ import type { RewardOptions } from '../../rewards/options.js';
 import { totalReward, type RewardComponents } from '../../rewards/total.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches } from '../../text/turns.js';
-import type { PolicyRun } from '../world.js';
+import type { PolicyRun } from '../runs.js';
 
 /** A line of `trajectories.jsonl`. There is no advantage: a policy answers each question once, so that nothing is a group. */
 export interface TrajectoryLine extends Trajectory {
@@ -24,7 +24,7 @@ export interface TrajectoryLine extends Trajectory {
 }
 
 /** A run's name for readers, such as `ParallelSearch (instruct)`. */
-export const policyTitle = ({ method, model }: PolicyRun): string => `${METHOD_TITLES[method]} (${model})`;
+export const policyTitle = ({ method, model }: PolicyRun): string => `${methodTitle(method)} (${model})`;
 
 /** Adds to a trajectory who answered and what it is worth. */
 export function scoredLine(

@@ -13,7 +13,8 @@ import { stratifiedSample, type SampleOptions } from '../question-sample.js';
 import { addUp, workSideBySide } from '../renewed-worker.js';
 import type { TrajectoryLine } from './answers.js';
 import { startTrajectoriesWorker } from './worker.js';
-import { loadWorld, runName, type PolicyRun } from '../world.js';
+import { loadWorld } from '../world.js';
+import { runName, type PolicyRun } from '../runs.js';
 
 export interface TrajectoriesConfig {
   runs: PolicyRun[];

@@ -4,7 +4,7 @@ import type { BackendName } from '../../tensor/backend.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
 import { stratifiedSample, type SampleOptions } from '../question-sample.js';
 import { recordTrajectories, type TrajectoryLine } from './answers.js';
-import { loadPolicy, type PolicyRun } from '../world.js';
+import { loadPolicy, type PolicyRun } from '../runs.js';
 
 /** A run whose policy answers the sample. */
 export interface TrajectoriesJob {

@@ -5,7 +5,7 @@
  * uses, most of them sequential even where parallel was possible.
  */
 import { join } from 'node:path';
-import { WARM_UP_NAMES, type WarmUpName } from '../../config.js';
+import { WARM_UP_NAMES, type WarmUpName } from '../../experiments/runs.js';
 import type { ModelConfig } from '../../policy/model-config.js';
 import { loadModel, saveModel, type Model } from '../../policy/model-folder.js';
 import { disposeWeights, randomWeights } from '../../policy/weights.js';
@@ -19,7 +19,8 @@ import type { SupervisedStep } from '../../training/supervised.js';
 import { TAG_TOKENS, tokenizerLines } from './tokenizer-text.js';
 import { EMPTY_MIX, trainingPassages, type WarmUpOptions } from './warm-up.js';
 import { writeModelCard } from '../model-card.js';
-import { modelFolder, type World } from '../../experiments/world.js';
+import { modelFolder } from '../../experiments/runs.js';
+import type { World } from '../../experiments/world.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 
 /** 1.1 million parameters. */

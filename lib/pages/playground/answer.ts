@@ -1,5 +1,5 @@
 /** One question through the rollout, told event by event. */
-import type { RolloutConfig } from '../../config.js';
+import type { RolloutConfig } from '../../rollout/options.js';
 import type { Question } from '../../data/question.js';
 import type { Policy } from '../../policy/policy.js';
 import { createRandom } from '../../random.js';

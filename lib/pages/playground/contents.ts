@@ -3,15 +3,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
-import {
-  parseTrainConfig,
-  rolloutConfigOf,
-  INITIAL_MODELS,
-  type MethodName,
-  type InitialModelName,
-} from '../../config.js';
+import { parseTrainConfig } from '../../methods/config.js';
+import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
+import { INITIAL_MODELS, type InitialModelName } from '../../experiments/runs.js';
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
-import { METHOD_TITLES } from '../../evaluation/metrics.js';
 import { commitOf } from '../../io/provenance.js';
 import {
   adapterFolder,
@@ -21,7 +16,7 @@ import {
   modelFolder,
   stepFolder,
   type PolicyRun,
-} from '../../experiments/world.js';
+} from '../../experiments/runs.js';
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
@@ -35,7 +30,7 @@ import {
 } from './setup.js';
 
 /** The methods that stand side by side. */
-const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const satisfies readonly MethodName[];
+const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const;
 const SEED = 1;
 const runsOf = (model: InitialModelName): PolicyRun[] =>
   PLAYGROUND_METHODS.map((method) => ({ method, model, seed: SEED }));
@@ -112,7 +107,7 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
   const setup: PlaygroundSetup = {
     methods: PLAYGROUND_METHODS.map((name) => ({
       name,
-      title: METHOD_TITLES[name],
+      title: methodTitle(name),
       rollout: rolloutConfigOf(name),
     })),
     checkpoints,

@@ -1,5 +1,5 @@
 /** What the playground's page is told besides the files that it carries. */
-import type { RolloutConfig } from '../../config.js';
+import type { RolloutConfig } from '../../rollout/options.js';
 
 export interface PlaygroundMethod {
   name: string;

@@ -1,5 +1,5 @@
 /** The page of a training run: its curves, its guards, its newest rollouts. Live, or as the run's report. */
-import type { TrainConfig } from '../../config.js';
+import type { TrainConfig } from '../../methods/config.js';
 import type { Provenance } from '../../evaluation/table.js';
 import { escapeHtml, type TableCells } from '../../html/cells.js';
 import { citationHtml } from '../../report/citation.js';

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../../lib/config.js';
+import { parseTrainConfig } from '../../../lib/methods/config.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { firstSearchProbabilities } from '../../../lib/experiments/first-steps/first-search.js';

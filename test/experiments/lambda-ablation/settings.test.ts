@@ -8,7 +8,7 @@ import {
   paperLambdaFigure,
   RECOMMENDED,
 } from '../../../lib/experiments/lambda-ablation/settings.js';
-import { loadPaperTables } from '../../../lib/evaluation/paper.js';
+import { loadPaperTables } from '../../../lib/experiments/paper.js';
 
 describe('the settings of Table 4', () => {
   it('are seven, each once, with lambda_d and lambda_s in 0, 0.15, 0.35, 0.5', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Lambdas } from '../../../lib/config.js';
+import type { Lambdas } from '../../../lib/methods/config.js';
 import { lambdaMethod } from '../../../lib/experiments/lambda-ablation/settings.js';
 import type { CurvePoint } from '../../../lib/evaluation/load.js';
 import { cellsOf } from '../../../lib/report/frame.js';

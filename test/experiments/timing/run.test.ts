@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../lib/data/question.js';
 import { timeAnswers, timedQuestions, type Contestant } from '../../../lib/experiments/timing/answers.js';
-import { loadPolicy, loadWorld } from '../../../lib/experiments/world.js';
+import { loadPolicy } from '../../../lib/experiments/runs.js';
+import { loadWorld } from '../../../lib/experiments/world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 
 describe('the questions', () => {

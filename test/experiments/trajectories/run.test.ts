@@ -13,7 +13,7 @@ import {
   type TrajectoryLine,
 } from '../../../lib/experiments/trajectories/answers.js';
 import type { TrajectoriesJob, TrajectoriesReply } from '../../../lib/experiments/trajectories/worker.js';
-import type { PolicyRun } from '../../../lib/experiments/world.js';
+import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rewardOptions } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INITIAL_MODELS } from '../../../lib/config.js';
+import { INITIAL_MODELS } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadModel, type Model } from '../../../lib/policy/model-folder.js';
 import { forward, logitsOf, rotaryTable } from '../../../lib/policy/transformer.js';

@@ -1,6 +1,6 @@
 /** A question told event by event, with the delays that the page can set. */
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../../lib/config.js';
+import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../lib/pages/playground/answer.js';
 import { delayRetriever, pause } from '../../../lib/pages/playground/retriever.js';
 import { createTextStream } from '../../../lib/pages/playground/stream.js';

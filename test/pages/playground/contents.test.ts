@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INITIAL_MODELS } from '../../../lib/config.js';
-import { adapterFolder, runName, modelFolder, stepFolder } from '../../../lib/experiments/world.js';
+import { INITIAL_MODELS } from '../../../lib/experiments/runs.js';
+import { adapterFolder, runName, modelFolder, stepFolder } from '../../../lib/experiments/runs.js';
 import { readPlayground } from '../../../lib/pages/playground/contents.js';
 import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 

@@ -1,6 +1,6 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../../lib/config.js';
+import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import type { Question, SubQuestion } from '../../../lib/data/question.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
 import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';

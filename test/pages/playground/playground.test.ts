@@ -3,15 +3,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../../lib/config.js';
-import {
-  adapterFolder,
-  loadPolicyFiles,
-  loadWorld,
-  modelFolder,
-  stepFolder,
-  type World,
-} from '../../../lib/experiments/world.js';
+import { rolloutConfigOf } from '../../../lib/methods/index.js';
+import { adapterFolder, loadPolicyFiles, modelFolder, stepFolder } from '../../../lib/experiments/runs.js';
+import { loadWorld, type World } from '../../../lib/experiments/world.js';
 import { exportPlayground } from '../../../lib/pages/playground/html.js';
 import { createRandom } from '../../../lib/random.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';

@@ -1,7 +1,7 @@
 /** A made-up run: lines as training writes them. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { trainingPreset } from '../../../lib/config.js';
+import { trainingPreset } from '../../../lib/methods/config.js';
 import type { RunDescription } from '../../../lib/pages/run/html.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 

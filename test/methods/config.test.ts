@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  METHOD_NAMES,
-  METHODS,
-  parseTrainConfig,
-  rolloutConfigOf,
-  trainingPreset,
-  type TrainConfig,
-} from '../lib/config.js';
-import { configHash } from '../lib/io/hash.js';
+import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../lib/methods/config.js';
+import { configHash } from '../../lib/io/hash.js';
 
 const MINIMAL = {
   method: 'parallelsearch',
@@ -83,6 +76,17 @@ describe('parseTrainConfig', () => {
     expect(() => parseTrainConfig({ ...MINIMAL, grpo: { steps: 1, [key]: value } })).toThrow(`grpo.${key}`);
   });
 
+  it('refuses a method that there is not, and lists those that there are', () => {
+    const parse = (): unknown => parseTrainConfig({ ...MINIMAL, method: 'mine' });
+    expect(parse).toThrow(
+      'Expected a method of r1, search-r1, search-r1-parallel-prompt, parallelsearch, but got mine.',
+    );
+    expect(() => trainingPreset('mine', 'base', 1)).toThrow('but got mine');
+    expect(() => trainingPreset('r1', 'base', 1)).toThrow(
+      'that is trained (search-r1, parallelsearch), but got r1',
+    );
+  });
+
   it('names every field that does not fit', () => {
     const parse = (): unknown => parseTrainConfig({ ...MINIMAL, seed: 'x', checkpointEvery: 0 });
     expect(parse).toThrow('seed');
@@ -119,9 +123,7 @@ describe('configHash', () => {
 
 describe('presets', () => {
   it('train Search-R1 and ParallelSearch alike but for prompt, splitting and rewards', () => {
-    const [searchR1, parallel] = (['search-r1', 'parallelsearch'] as const).map((m) =>
-      trainingPreset(m, 'base', 3),
-    );
+    const [searchR1, parallel] = ['search-r1', 'parallelsearch'].map((m) => trainingPreset(m, 'base', 3));
     expect(searchR1.rollout).toMatchObject({ prompt: 'search-r1', splitQueries: false });
     expect(parallel.rollout).toMatchObject({ prompt: 'parallel', splitQueries: true });
     expect([searchR1.rewards.preset, parallel.rewards.preset]).toEqual(['search-r1', 'paper']);
@@ -133,13 +135,5 @@ describe('presets', () => {
       rollout: { ...searchR1.rollout, prompt, splitQueries },
     }).toEqual(parallel);
     expect(parallel).toMatchObject({ model: 'base', seed: 3 });
-  });
-
-  it('have a rollout for every method, without search for r1 alone', () => {
-    for (const method of METHOD_NAMES) {
-      const rollout = rolloutConfigOf(method);
-      expect(rollout.prompt).toBe(METHODS[method].prompt);
-      expect(rollout.maxSearchTurns).toBe(method === 'r1' ? 0 : 4);
-    }
   });
 });

@@ -1,5 +1,5 @@
 /** What the paper's own tables give for its headline figures, recomputed. */
-import { BACKBONES, METHODS, type PaperTables } from './paper.js';
+import { BACKBONES, paperMethod, type PaperTables } from './paper.js';
 
 /** Whose rows of Tables 3 and 6 are averaged. */
 export interface PaperMean {
@@ -22,7 +22,7 @@ export function paperMean(tables: PaperTables, mean: PaperMean): number {
   const [column, factor] =
     mean.column === 'em' && table === 'sequential' ? ['em_percent', 0.01] : [mean.column, 1];
   const chosen = rows.filter(
-    (row) => row.method === METHODS[method] && (model === 'all' || row.backbone === BACKBONES[model]),
+    (row) => row.method === paperMethod(method) && (model === 'all' || row.backbone === BACKBONES[model]),
   );
   const weightOf = (subset: string): number => {
     const [dataSet] = subset.split('-');
@@ -64,7 +64,7 @@ export function paperAverageGain(tables: PaperTables, model: string): number {
   const averageOf = (isOurs: boolean): number =>
     Math.max(
       ...rows.flatMap(({ method, avg }) =>
-        (method === METHODS.parallelsearch) === isOurs && avg !== null ? [avg] : [],
+        (method === paperMethod('parallelsearch')) === isOurs && avg !== null ? [avg] : [],
       ),
     );
   return averageOf(true) - averageOf(false);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadPaperTables } from '../../lib/evaluation/paper.js';
-import { paperAverageGain, paperGains, paperMean } from '../../lib/evaluation/paper-gains.js';
+import { loadPaperTables } from '../../lib/experiments/paper.js';
+import { paperAverageGain, paperGains, paperMean } from '../../lib/experiments/paper-gains.js';
 
 const paper = loadPaperTables();
 

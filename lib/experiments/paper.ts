@@ -1,7 +1,9 @@
 /** The paper's own figures, for the column beside ours. They are read from `data/paper/tables.json`, never typed in. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { BENCHMARK_TITLES } from './metrics.js';
+import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
+import type { PaperCell } from '../evaluation/table.js';
+import { METHODS } from '../methods/index.js';
 
 const subsetRow = z.object({
   subset: z.string(),
@@ -34,21 +36,10 @@ const paperSchema = z.looseObject({
 });
 export type PaperTables = z.infer<typeof paperSchema>;
 
-export interface PaperCell {
-  method: string;
-  model: string;
-  benchmark: string;
-  subset: string;
-  metric: string;
-}
+/** What the tables call a method; null for one that they do not have. */
+export const paperMethod = (name: string): string | null =>
+  METHODS.has(name) ? METHODS.get(name).paperName : null;
 
-/** Names in the tables. */
-export const METHODS: Readonly<Record<string, string>> = {
-  r1: 'R1',
-  'search-r1': 'Search-R1',
-  'search-r1-parallel-prompt': 'Search-R1+Parallel Prompt',
-  parallelsearch: 'ParallelSearch',
-};
 /** Names in the tables. */
 export const BACKBONES: Readonly<Record<string, string>> = {
   base: 'Qwen2.5-7B-Base',
@@ -74,11 +65,14 @@ export function loadPaperTables(
   return paperSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
+let known: PaperTables | undefined;
+const paperTables = (): PaperTables => (known ??= loadPaperTables());
+
 /**
  * The paper's figure for a cell, or null where it prints none: Table 2 (EM of whole benchmarks, and their average),
  * Table 3 (HotpotQA and 2Wiki comparisons), Table 6 (HotpotQA bridge; 2Wiki inference and compositional).
  */
-export function paperFigure(tables: PaperTables, cell: PaperCell): number | null {
+export function paperFigure(cell: PaperCell, tables: PaperTables = paperTables()): number | null {
   if (cell.subset === 'all') return cell.metric === 'em' ? wholeBenchmark(tables.table2_main_em, cell) : null;
   const suffix = { parallelizable: 'par', sequential: 'seq' }[cell.subset];
   const table = cell.subset === 'parallelizable' ? tables.table3_parallel : tables.table6_sequential;
@@ -87,7 +81,7 @@ export function paperFigure(tables: PaperTables, cell: PaperCell): number | null
       suffix !== undefined &&
       subset === `${SUBSET_NAMES[cell.benchmark]}-${suffix}` &&
       backbone === BACKBONES[cell.model] &&
-      method === METHODS[cell.method],
+      method === paperMethod(cell.method),
   );
   for (const [column, factor] of Object.entries(COLUMNS[cell.metric] ?? {})) {
     const value = row?.values[table.columns.indexOf(column)];
@@ -98,7 +92,7 @@ export function paperFigure(tables: PaperTables, cell: PaperCell): number | null
 
 function wholeBenchmark(table: PaperTables['table2_main_em'], cell: PaperCell): number | null {
   const row = table.rows.find(
-    ({ backbone, method }) => backbone === BACKBONES[cell.model] && method === METHODS[cell.method],
+    ({ backbone, method }) => backbone === BACKBONES[cell.model] && method === paperMethod(cell.method),
   );
   if (cell.benchmark === 'average') return row?.avg ?? null;
   return row?.em[table.benchmarks.indexOf(BENCHMARK_TITLES[cell.benchmark])] ?? null;
@@ -108,7 +102,7 @@ function wholeBenchmark(table: PaperTables['table2_main_em'], cell: PaperCell): 
 export function paperParallelCalls(tables: PaperTables, method: string): number {
   const { rows, columns } = tables.table3_parallel;
   const turns = rows
-    .filter((row) => row.method === METHODS[method])
+    .filter((row) => row.method === paperMethod(method))
     .map((row) => row.values[columns.indexOf('turns')] ?? NaN);
   return turns.reduce((sum, value) => sum + value, 0) / turns.length;
 }

@@ -1,0 +1,68 @@
+/**
+ * The configuration of a training run, and presets for each method. Unknown keys throw, so that a misspelt option never passes
+ * for a default.
+ */
+import { z } from 'zod';
+import { rewardsSchema } from '../rewards/presets.js';
+import { rolloutSchema } from '../rollout/options.js';
+import { grpoSchema, loraSchema } from '../training/options.js';
+import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';
+
+export const trainSchema = z.strictObject({
+  method: methodNameSchema,
+  /** A committed initial model, or a folder in Hugging Face format. */
+  model: z.string().min(1),
+  seed: z.int().default(1),
+  rollout: rolloutSchema,
+  rewards: rewardsSchema,
+  grpo: grpoSchema,
+  lora: loraSchema.prefault({}),
+  /** Weight of a title's words in BM25. */
+  titleWeight: z.number().min(0).default(5),
+  checkpointEvery: z.int().min(1).default(10),
+});
+
+export type TrainConfig = z.infer<typeof trainSchema>;
+
+/**
+ * Reads a configuration.
+ * @throws Error that names every field that does not fit
+ */
+export function parseTrainConfig(json: unknown): TrainConfig {
+  const parsed = trainSchema.safeParse(json);
+  if (!parsed.success)
+    throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
+export interface Lambdas {
+  lambdaD: number;
+  lambdaS: number;
+}
+
+/**
+ * The training configuration of a method at the embedded scale.
+ * @param lambdas in place of the paper's
+ * @throws RangeError for a method that is not trained
+ */
+export function trainingPreset(
+  method: string,
+  model: string,
+  seed: number,
+  lambdas?: Partial<Lambdas>,
+): TrainConfig {
+  const { training } = METHODS.get(method);
+  if (!training || !('trainer' in training))
+    throw new RangeError(
+      `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
+    );
+  return parseTrainConfig({
+    method,
+    model,
+    seed,
+    rollout: rolloutConfigOf(method),
+    rewards: { preset: training.rewards, ...lambdas },
+    grpo: { steps: 30 },
+  });
+}

@@ -1,0 +1,44 @@
+/** The methods, in the order of tables: from no search to parallel search. A new one is its file and its line here. */
+import { z } from 'zod';
+import { createRegistry } from '../registry.js';
+import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
+import type { Method } from './method.js';
+import { parallelSearch } from './parallelsearch.js';
+import { r1 } from './r1.js';
+import { searchR1ParallelPrompt } from './search-r1-parallel-prompt.js';
+import { searchR1 } from './search-r1.js';
+
+export type { Method } from './method.js';
+
+export const METHODS = createRegistry<Method>('method', [
+  r1,
+  searchR1,
+  searchR1ParallelPrompt,
+  parallelSearch,
+]);
+
+/** A method's name in a configuration or a file. */
+export const methodNameSchema = z.string().refine((name) => METHODS.has(name), {
+  error: ({ input }) => `Expected a method of ${METHODS.names().join(', ')}, but got ${String(input)}.`,
+});
+
+/** The title of a method; a name that is none of a method stands for itself. */
+export const methodTitle = (name: string): string => (METHODS.has(name) ? METHODS.get(name).title : name);
+
+/** How a method's rollouts go. @throws RangeError for an unknown method */
+export const rolloutConfigOf = (name: string): RolloutConfig =>
+  rolloutSchema.parse(METHODS.get(name).rollout);
+
+/** Names of the methods that are trained, each with weights of its own. */
+export const trainedMethods = (): string[] =>
+  METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));
+
+/**
+ * The method whose training a method's weights come from: itself, another one, or null for those of the initial model.
+ * @throws RangeError for an unknown method
+ */
+export function trainedBy(name: string): string | null {
+  const { training } = METHODS.get(name);
+  if (!training) return null;
+  return 'weightsOf' in training ? training.weightsOf : name;
+}
