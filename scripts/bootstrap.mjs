@@ -22,6 +22,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILD_STAMP = 'dist/.source-hash';
 const TOOLS = {
   tsc: 'node_modules/typescript/bin/tsc', // never node_modules/.bin/tsc: tslab brings a TypeScript of its own
+  depcruise: 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
   eslint: 'node_modules/eslint/bin/eslint.js',
   prettier: 'node_modules/prettier/bin/prettier.cjs',
   vitest: 'node_modules/vitest/vitest.mjs',
@@ -30,8 +31,8 @@ const HELP = `Installs and builds what is missing or out of date, then runs.
 
   npm start [-- ARGS]            evaluate, execute the notebooks, export the reports
                                  (ARGS go to \`parallelsearch reproduce\`: --retrain, --full, --backend NAME, ...)
-  npm test                       lint, format, types and all tests
-  npm test -- FILTER ...         only the tests that vitest finds with FILTER; no lint, format, types
+  npm test                       lint, layers, format, types and all tests
+  npm test -- FILTER ...         only the tests that vitest finds with FILTER; no lint, layers, format, types
   npm test -- --full             with the slow tests
   node scripts/bootstrap.mjs build          only install and build
 `;
@@ -226,10 +227,11 @@ async function runVitest(args, env) {
   }
 }
 
-/** Lint, format, types: all three, so that one run shows everything. Returns `[name, exit code]` of each. */
+/** Lint, layers, format, types: all of them, so that one run shows everything. Returns `[name, exit code]` of each. */
 async function runChecks() {
   const checks = [
     ['lint', 'eslint .', [TOOLS.eslint, '.']],
+    ['layers', 'depcruise lib', [TOOLS.depcruise, 'lib', '--config', '.dependency-cruiser.mjs']],
     ['format', 'prettier --check .', [TOOLS.prettier, '--check', '--log-level=warn', '.']],
     ['types', 'tsc -p tsconfig.json', [TOOLS.tsc, '-p', 'tsconfig.json']],
   ];

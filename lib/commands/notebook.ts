@@ -1,5 +1,4 @@
 /** `parallelsearch notebook run FILE...`: executes notebooks without Jupyter or Python. */
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
@@ -79,7 +78,6 @@ async function attempt(
   settings: NotebookRunSettings,
   log: Log,
 ): Promise<Attempt> {
-  mkdirSync(path.dirname(output), { recursive: true });
   try {
     return await runNotebook(file, {
       output,

@@ -105,7 +105,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
     say(`Report: ${await exportTrajectories({ folder, outDir: REPORTS })}`);
   }
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
-  writeIndex(REPORTS);
+  await writeIndex(REPORTS);
   say(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 

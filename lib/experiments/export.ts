@@ -1,8 +1,8 @@
 /** Reports as files: the page, its numbers beside it, and the index of all of them. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TidyTable } from '../evaluation/table.js';
-import { writeAtomically } from '../notebook/nbformat.js';
+import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml } from '../html/cells.js';
 import { reportHtml } from '../report/html.js';
@@ -38,12 +38,11 @@ export async function exportReport(options: ExportOptions): Promise<ExportedRepo
   const { notebook: file, name, outDir, executed, ...runOptions } = options;
   const { notebook, elapsedMs } = await runNotebook(file, { ...runOptions, output: executed });
   const report = reportHtml(notebook);
-  mkdirSync(outDir, { recursive: true });
   const html = path.join(outDir, `${name}.html`);
   const json = path.join(outDir, `${name}.json`);
-  if (report.tidy) writeAtomically(json, tidyJson(report.tidy));
-  writeAtomically(html, report.html);
-  return { html, json: report.tidy ? json : null, index: writeIndex(outDir), elapsedMs };
+  if (report.tidy) await writeFileSafely(json, tidyJson(report.tidy));
+  await writeFileSafely(html, report.html);
+  return { html, json: report.tidy ? json : null, index: await writeIndex(outDir), elapsedMs };
 }
 
 /** JSON with one row a line: small, and readable in a comparison of two versions. */
@@ -58,7 +57,7 @@ export function tidyJson(tidy: TidyTable): string {
  * Writes `index.html`: the paper's claims, judged by the numbers beside the reports, and every report of the folder with
  * its headline figures; and `index.json`, the judged claims. Returns the page's name.
  */
-export function writeIndex(outDir: string): string {
+export async function writeIndex(outDir: string): Promise<string> {
   const names = readdirSync(outDir)
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
     .map((name) => name.slice(0, -'.html'.length))
@@ -71,8 +70,8 @@ export function writeIndex(outDir: string): string {
   const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
   const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
   const file = path.join(outDir, 'index.html');
-  writeAtomically(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
-  writeAtomically(file, pageHtml({ title, description: intro, body, styles: CLAIMS_STYLES }));
+  await writeFileSafely(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
+  await writeFileSafely(file, pageHtml({ title, description: intro, body, styles: CLAIMS_STYLES }));
   return file;
 }
 

@@ -2,10 +2,12 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file aside and renames it, so that a reader never sees half of it. */
+let numWritten = 0;
+
+/** Writes a file aside and renames it, so that a reader never sees half of it. Of several at once the last one stays. */
 export async function writeFileSafely(path: string, content: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const aside = `${path}.${process.pid}.partial`;
+  const aside = `${path}.${process.pid}-${numWritten++}.partial`;
   try {
     await writeFile(aside, content);
     await rename(aside, path);

@@ -1,4 +1,7 @@
-/** A helper process that answers one request after the other. */
+/**
+ * A helper process that answers one request after the other. (tinypool would recycle workers by the size of their heap; what
+ * grows here is tensors' memory, which is outside of it.)
+ */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -3,19 +3,15 @@
  * by then), this library's build, tslab, Node, the working folder, and the files that the notebook declares as inputs.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
+import { configHash } from '../io/hash.js';
 import { packagePath } from '../io/paths.js';
-import { codeCells, textOf, writeAtomically, type CodeCell, type Notebook } from './nbformat.js';
-
-const recordSchema = z.object({
-  elapsedMs: z.number(),
-  cells: z.array(
-    z.object({ ms: z.number(), execution_count: z.number().nullable(), outputs: z.array(z.unknown()) }),
-  ),
-});
+import { provenanceHere } from '../io/provenance.js';
+import { recordStore } from '../io/records.js';
+import { codeCells, textOf, type CodeCell, type Notebook } from './nbformat.js';
 
 /** How long a run took, and each of its code cells. */
 export interface Timing {
@@ -79,56 +75,53 @@ export interface HashOptions {
   inputs: readonly string[];
 }
 
-/** Sixteen hex digits that change with anything that a notebook's outputs can depend on. */
+/** Twelve hex digits that change with anything that a notebook's outputs can depend on. */
 export async function contentHash(notebook: Notebook, { cwd, inputs }: HashOptions): Promise<string> {
   const { version } = createRequire(import.meta.url)('tslab/package.json') as { version: string };
-  const content = {
+  return configHash({
     code: codeCells(notebook).map(({ source }) => textOf(source)),
     cwd: path.resolve(cwd),
     build: await hashPath(packagePath('dist')),
     tslab: version,
     node: process.version,
     inputs: await Promise.all(inputs.map(async (input) => [input, await hashPath(path.resolve(cwd, input))])),
-  };
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  });
 }
 
-const recordFile = (folder: string, hash: string): string => path.join(folder, `${hash}.json`);
+/** What is remembered of a code cell. */
+type CellRecord = Pick<CodeCell, 'execution_count' | 'outputs'> & { ms: number };
+type NotebookRecord = { elapsedMs: number; cells: CellRecord[] };
 
 /** Gives the code cells the outputs that were remembered under `hash`; null where there are none, or unreadable ones. */
-export function restoreOutputs(folder: string, hash: string, notebook: Notebook): Timing | null {
-  const file = recordFile(folder, hash);
-  if (!existsSync(file)) return null;
-  const cells = codeCells(notebook);
-  const parsed = recordSchema.safeParse(parseJson(readFileSync(file, 'utf8')));
-  if (!parsed.success || parsed.data.cells.length !== cells.length) return null;
-  cells.forEach((cell, i) => {
-    const { execution_count, outputs } = parsed.data.cells[i];
+export async function restoreOutputs(
+  folder: string,
+  hash: string,
+  notebook: Notebook,
+): Promise<Timing | null> {
+  const record = await recordStore([folder])
+    .read<NotebookRecord>(hash, hash)
+    .catch(() => null);
+  if (!record) return null;
+  const { elapsedMs, cells } = record.value;
+  codeCells(notebook).forEach((cell, i) => {
+    const { execution_count, outputs } = cells[i];
     Object.assign(cell, { execution_count, outputs });
   });
-  return { elapsedMs: parsed.data.elapsedMs, cellMs: parsed.data.cells.map(({ ms }) => ms) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return { elapsedMs, cellMs: cells.map(({ ms }) => ms) };
 }
 
 /** Remembers the outputs of a notebook that has passed. */
-export function rememberOutputs(
+export async function rememberOutputs(
   folder: string,
   hash: string,
   notebook: Notebook,
   { elapsedMs, cellMs }: Timing,
-): void {
-  const cells = codeCells(notebook).map(({ execution_count, outputs }: CodeCell, i) => ({
+): Promise<void> {
+  const cells = codeCells(notebook).map(({ execution_count, outputs }, i) => ({
     ms: cellMs[i],
     execution_count,
     outputs,
   }));
-  mkdirSync(folder, { recursive: true });
-  writeAtomically(recordFile(folder, hash), `${JSON.stringify({ elapsedMs, cells })}\n`);
+  const value: NotebookRecord = { elapsedMs, cells };
+  await recordStore([folder]).write(hash, { hash, provenance: provenanceHere(), value });
 }

@@ -1,6 +1,7 @@
 /** Notebook files, nbformat 4.5: what the runner and the report read and write. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { writeFileSafely } from '../io/files.js';
 
 /** Long texts may be one string or a list of lines; {@link textOf} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
@@ -143,26 +144,15 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T 
 }
 
 /**
- * Writes a notebook aside and renames it, so that a reader never finds half a file.
+ * Writes a notebook as Jupyter does.
  * @throws Error naming every field that nbformat 4.5 does not allow; nothing is written then
  */
-export function writeNotebook(file: string, notebook: Notebook): void {
+export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
   const valid = checked(writtenSchema, notebook, `Expected ${file} to become a notebook of nbformat 4.5`);
-  writeAtomically(file, JSON.stringify(valid, null, 1) + '\n');
+  await writeFileSafely(file, `${JSON.stringify(valid, null, 1)}\n`);
 }
 
 /** The code cells, in order; they are the notebook's own, not copies. */
 export function codeCells(notebook: Notebook): CodeCell[] {
   return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
-}
-
-/** Writes `text` beside `file` and renames it into place. */
-export function writeAtomically(file: string, text: string): void {
-  const aside = `${file}.${process.pid}.tmp`;
-  try {
-    writeFileSync(aside, text);
-    renameSync(aside, file);
-  } finally {
-    rmSync(aside, { force: true });
-  }
 }

@@ -1,4 +1,6 @@
 /** Parameters of a notebook: typed by the cell tagged `parameters`, injected as a cell after it. */
+import { createRequire } from 'node:module';
+import type ts from 'typescript';
 import { textOf, linesOf, type Cell, type CodeCell, type Notebook } from './nbformat.js';
 
 export type ParameterValue =
@@ -12,47 +14,56 @@ interface Declaration {
   kind: ParameterKind;
   /** The type as written, if any. */
   annotation: string | undefined;
-  /** The default as written; of a default of several lines only the first. */
-  source: string;
+  /** The default, where it is a plain text. */
+  text: string | undefined;
 }
 
-const STRING = String.raw`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\`(?:[^\`\\]|\\.)*\``;
-/** One declaration a line. A string is read as a whole, for it may hold `//`. */
-const DECLARATION = new RegExp(
-  String.raw`^\s*(?:let|const|var)\s+([A-Za-z_$][\w$]*)\s*(?::([^=\n]+))?=\s*(${STRING}|.+?);?\s*(?:\/\/.*)?$`,
-  'gm',
-);
-const IS_STRING = new RegExp(`^(?:${STRING})$`);
+type TypeScript = typeof ts;
 
+/** The TypeScript that compiles the notebook's cells: tslab's own. It takes half a second to load. */
+function loadTypeScript(): TypeScript {
+  const tslab = createRequire(import.meta.url).resolve('tslab/package.json');
+  return createRequire(tslab)('@tslab/typescript-for-tslab') as TypeScript;
+}
+
+/** The variables that the cell tagged `parameters` declares. */
 function declarations(notebook: Notebook): Map<string, Declaration> {
   const cell = notebook.cells.find(isParameterCell);
-  const matches = (cell ? textOf(cell.source) : '').matchAll(DECLARATION);
+  if (!cell) return new Map();
+  const ts = loadTypeScript();
+  const { statements } = ts.createSourceFile('cell.ts', textOf(cell.source), ts.ScriptTarget.Latest, true);
+  const declared = statements.flatMap((s) =>
+    ts.isVariableStatement(s) ? s.declarationList.declarations : [],
+  );
   return new Map(
-    Array.from(matches, ([, name, type, source]) => {
-      const annotation = type?.trim();
-      return [name, { kind: kindOf(annotation, source), annotation, source }];
+    declared.map(({ name, type, initializer }) => {
+      const annotation = type?.getText();
+      const text = initializer && ts.isStringLiteralLike(initializer) ? initializer.text : undefined;
+      return [name.getText(), { kind: kindOf(ts, annotation, initializer), annotation, text }];
     }),
   );
 }
 
-function kindOf(annotation: string | undefined, source: string): ParameterKind {
+function kindOf(
+  ts: TypeScript,
+  annotation: string | undefined,
+  initializer: ts.Expression | undefined,
+): ParameterKind {
   if (annotation === 'string' || annotation === 'number' || annotation === 'boolean') return annotation;
-  if (IS_STRING.test(source)) return 'string';
-  if (/^(?:true|false)$/.test(source)) return 'boolean';
-  if (/^[[{]/.test(source)) return 'json';
-  return Number.isFinite(Number(source.replaceAll('_', ''))) ? 'number' : 'any';
-}
-
-/** The parameters that a notebook declares, with the kind of their defaults. */
-export function declaredParameters(notebook: Notebook): Map<string, ParameterKind> {
-  return new Map(Array.from(declarations(notebook), ([name, { kind }]) => [name, kind]));
+  const value = initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
+  if (!value) return 'any';
+  if (ts.isStringLiteralLike(value) || ts.isTemplateExpression(value)) return 'string';
+  if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return 'boolean';
+  if (ts.isArrayLiteralExpression(value) || ts.isObjectLiteralExpression(value)) return 'json';
+  const isNegative = ts.isPrefixUnaryExpression(value) && ts.isNumericLiteral(value.operand);
+  return isNegative || ts.isNumericLiteral(value) ? 'number' : 'any';
 }
 
 /** The texts that parameters have when the notebook runs: those of `given`, and defaults written as plain text. */
 export function textParameters(notebook: Notebook, given: Parameters): Map<string, string> {
   const texts = new Map<string, string>();
-  for (const [name, { source }] of declarations(notebook)) {
-    const value = given[name] ?? /^(['"`])([^\\]*)\1$/.exec(source)?.[2];
+  for (const [name, { text }] of declarations(notebook)) {
+    const value = given[name] ?? text;
     if (typeof value === 'string') texts.set(name, value);
   }
   return texts;
@@ -64,21 +75,20 @@ export function textParameters(notebook: Notebook, given: Parameters): Map<strin
  * @throws Error naming the parameter and its type when the value is of another
  */
 export function parseParameters(assignments: readonly string[], notebook: Notebook): Parameters {
-  const declared = declaredParameters(notebook);
+  const declared = declarations(notebook);
   return Object.fromEntries(
     assignments.map((assignment) => {
       const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
       if (name === undefined) throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
-      return [name, parseValue(name, text, declared.get(name) ?? 'any')];
+      return [name, parseValue(name, text, declared.get(name)?.kind ?? 'any')];
     }),
   );
 }
 
 function parseValue(name: string, text: string, kind: ParameterKind): ParameterValue {
   if (kind === 'string') return text;
-  if (kind === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-  if (kind === 'number' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
-  const value = kind === 'json' || kind === 'any' ? parseJson(text) : undefined;
+  const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(Number(text));
+  const value = isNumber ? Number(text) : parseJson(text);
   if (kind === 'any') return value === undefined ? text : value;
   if (value !== undefined && isOfKind(value, kind)) return value;
   throw new Error(`Expected ${name} to be ${describeKind(kind)}, but got ${text}.`);
@@ -111,7 +121,7 @@ export function injectParameters(notebook: Notebook, parameters: Parameters): No
   const declared = declarations(notebook);
   const lines = Object.entries(parameters).map(([name, value]) => assignment(name, value, declared));
   const position = cells.findIndex(isParameterCell) + 1;
-  return { ...notebook, cells: [...cells.slice(0, position), injectedCell(lines), ...cells.slice(position)] };
+  return { ...notebook, cells: cells.toSpliced(position, 0, injectedCell(lines)) };
 }
 
 /** The line that gives a parameter its value, with the type that its declaration has. */

@@ -74,13 +74,13 @@ export async function runNotebook(file: string, options: RunOptions = {}): Promi
   const { force, output } = options;
   const cache = inputs && options.cache;
   const hash = cache ? await contentHash(notebook, { cwd, inputs }) : '';
-  const remembered = cache && !force ? restoreOutputs(cache, hash, notebook) : null;
+  const remembered = cache && !force ? await restoreOutputs(cache, hash, notebook) : null;
   if (remembered) live.progress(`${file}: unchanged, outputs of the run ${hash}`);
   const run = remembered
     ? { ...remembered, failures: [] }
     : await execute(notebook, { file, cwd, live, options });
-  if (cache && !remembered && run.failures.length === 0) rememberOutputs(cache, hash, notebook, run);
-  if (output) writeNotebook(output, notebook);
+  if (cache && !remembered && run.failures.length === 0) await rememberOutputs(cache, hash, notebook, run);
+  if (output) await writeNotebook(output, notebook);
   return { notebook, ...run, cached: remembered !== null };
 }
 

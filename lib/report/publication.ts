@@ -1,7 +1,7 @@
 /** The charts and tables of a report page as files for a paper. */
-import { mkdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { writeAtomically } from '../notebook/nbformat.js';
+import { writeFileSafely } from '../io/files.js';
 import { writePicture } from './browser.js';
 import type { TableCells } from '../html/cells.js';
 import { chartData } from './chart-data.js';
@@ -38,7 +38,7 @@ export async function writeArtefact(
   folder: string,
   formats: readonly ExportFormat[],
 ): Promise<string[]> {
-  mkdirSync(folder, { recursive: true });
+  await mkdir(folder, { recursive: true });
   const own = formats.filter((format) =>
     (EXPORT_FORMATS[artefact.kind] as readonly string[]).includes(format),
   );
@@ -48,7 +48,11 @@ export async function writeArtefact(
   });
   for (const [i, format] of own.entries()) {
     if (artefact.kind === 'chart') await writeChart(artefact, format, files[i]);
-    else writeAtomically(files[i], TABLE_FORMATS[format as TableFormat].print(artefact.cells, artefact.name));
+    else
+      await writeFileSafely(
+        files[i],
+        TABLE_FORMATS[format as TableFormat].print(artefact.cells, artefact.name),
+      );
   }
   return files;
 }
@@ -58,9 +62,9 @@ async function writeChart(
   format: ExportFormat,
   file: string,
 ): Promise<void> {
-  if (format === 'csv') return writeAtomically(file, TABLE_FORMATS.csv.print(chartData(spec, name), name));
-  if (format === 'json') return writeAtomically(file, `${JSON.stringify(spec, null, 2)}\n`);
+  if (format === 'csv') return writeFileSafely(file, TABLE_FORMATS.csv.print(chartData(spec, name), name));
+  if (format === 'json') return writeFileSafely(file, `${JSON.stringify(spec, null, 2)}\n`);
   const svg = await renderSvg({ title: name, spec });
-  if (format === 'svg') return writeAtomically(file, svg);
+  if (format === 'svg') return writeFileSafely(file, svg);
   await writePicture(svg, file);
 }

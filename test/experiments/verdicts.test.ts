@@ -112,9 +112,9 @@ describe('the page of claims', () => {
     expect(html).toContain('<th scope="row">&lt;b&gt;</th>');
   });
 
-  it('stands above the list of reports, with its numbers beside it', () => {
+  it('stands above the list of reports, with its numbers beside it', async () => {
     writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
-    const html = readFileSync(writeIndex(folder), 'utf8');
+    const html = readFileSync(await writeIndex(folder), 'utf8');
     expect(html.match(/<tr id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
     expect(html).toContain('<a href="main-results.html#cell-gap-table">');
     const { claims } = JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as {

@@ -17,7 +17,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   writeFileSync(file, reportHtml(await syntheticNotebook()).html);
-  index = writeIndex(folder);
+  index = await writeIndex(folder);
   if (chromiumPath) browser = await startChromium();
 });
 afterAll(async () => {

@@ -2,7 +2,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { codeCells, readNotebook, writeNotebook, type CellOutput } from '../../lib/notebook/nbformat.js';
+import {
+  codeCells,
+  readNotebook,
+  writeNotebook,
+  type CodeCell,
+  type Notebook,
+} from '../../lib/notebook/nbformat.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'nbformat-'));
@@ -10,10 +16,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const file = path.join(folder, 'a.ipynb');
 
 /** A notebook with ids, of one cell that shows `outputs`. */
-function shown(...outputs: unknown[]) {
-  const notebook = notebookOf({ ...code('1'), id: 'one', outputs: outputs as CellOutput[] } as never);
-  return notebook;
-}
+const shown = (...outputs: unknown[]): Notebook =>
+  notebookOf({ ...code('1'), id: 'one', outputs } as CodeCell);
 
 describe('readNotebook', () => {
   it('gives cells of older files an id, and makes them 4.5', () => {
@@ -36,7 +40,7 @@ describe('readNotebook', () => {
 });
 
 describe('writeNotebook', () => {
-  it('writes what reads back the same', () => {
+  it('writes what reads back the same', async () => {
     const notebook = shown(
       { output_type: 'stream', name: 'stdout', text: ['a\n', 'b'] },
       {
@@ -46,7 +50,7 @@ describe('writeNotebook', () => {
       },
       { output_type: 'error', ename: 'E', evalue: 'e', traceback: ['e'] },
     );
-    writeNotebook(file, notebook);
+    await writeNotebook(file, notebook);
     expect(readNotebook(file)).toEqual(notebook);
   });
 
@@ -66,9 +70,9 @@ describe('writeNotebook', () => {
     ['a field that cells have not', notebookOf({ ...cell, extra: 1 } as never)],
     ['a kernel without name', { ...notebookOf(cell), metadata: { kernelspec: { name: 'x' } } } as never],
     ['an older format', { ...notebookOf(cell), nbformat_minor: 4 }],
-  ])('refuses %s, and leaves the file alone', (_, notebook) => {
+  ])('refuses %s, and leaves the file alone', async (_, notebook) => {
     rmSync(file, { force: true });
-    expect(() => writeNotebook(file, notebook)).toThrow('to become a notebook of nbformat 4.5');
+    await expect(writeNotebook(file, notebook)).rejects.toThrow('to become a notebook of nbformat 4.5');
     expect(existsSync(file)).toBe(false);
   });
 });

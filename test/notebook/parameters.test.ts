@@ -1,41 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../../lib/notebook/nbformat.js';
-import {
-  declaredParameters,
-  injectParameters,
-  parseParameters,
-  textParameters,
-} from '../../lib/notebook/parameters.js';
+import { injectParameters, parseParameters, textParameters } from '../../lib/notebook/parameters.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
-const defaults = [
-  `let folder = '../runs'; // where`,
-  'const seed: number = 3',
-  'let quick = false;',
-  'let sizes: number[] = [1, // and so on',
-  '];',
-  'let limit: number | null = null;',
-  `let page = 'https://example.org'; // not a comment within`,
-  'const budget = 1_000;',
+const DEFAULTS = `let folder = '../runs'; // where
+// let no = 'parameter';
+const seed: number = 3, quick = false
+let sizes: number[] = [
+  1, // and so on
 ];
-const notebook = notebookOf(markdown('# Title'), code(defaults.join('\n'), 'parameters'), code('seed'));
+let limit: number | null = null;
+let page = 'https://example.org'; // not a comment within
+const budget = 1_000;`;
+const notebook = notebookOf(markdown('# Title'), code(DEFAULTS, 'parameters'), code('seed'));
 
 describe('parameters', () => {
-  it('have the type of their defaults', () => {
-    expect([...declaredParameters(notebook)]).toEqual([
-      ['folder', 'string'],
-      ['seed', 'number'],
-      ['quick', 'boolean'],
-      ['sizes', 'json'],
-      ['limit', 'any'],
-      ['page', 'string'],
-      ['budget', 'number'],
-    ]);
-  });
-
-  it('are read from a command line by that type', () => {
-    const parsed = parseParameters(['folder=12', 'seed=12', 'quick=true'], notebook);
-    expect(parsed).toEqual({ folder: '12', seed: 12, quick: true });
+  it('are read from a command line by the type of their defaults', () => {
+    const parsed = parseParameters(['folder=12', 'seed=12', 'quick=true', 'budget=.5'], notebook);
+    expect(parsed).toEqual({ folder: '12', seed: 12, quick: true, budget: 0.5 });
+    for (const text of ['quick=1', 'budget=', 'budget=true'])
+      expect(() => parseParameters([text], notebook)).toThrow(
+        /^Expected \w+ to be a (boolean|number), but got/,
+      );
     expect(() => parseParameters(['seed=many'], notebook)).toThrow(
       'Expected seed to be a number, but got many.',
     );

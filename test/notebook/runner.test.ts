@@ -65,7 +65,7 @@ describe('a notebook that passes', () => {
     expect(cells[4].outputs).toEqual([]);
     expect(live).toMatch(/\[3\/6\] import \{ double \}.*\n {8}a\n {8}42\n/);
     expect(result.cellMs).toHaveLength(6);
-    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 });
 

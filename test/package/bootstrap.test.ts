@@ -18,6 +18,8 @@ const BOOTSTRAP = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.me
 const CALLED =
   "require('node:fs').appendFileSync('calls.txt', [NAME, ...process.argv.slice(2)].join(' ') + '\\n');";
 const tool = (name: string, code = '') => CALLED.replace('NAME', `'${name}'`) + code;
+const esm = (code: string) =>
+  `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); ${code}`;
 const lock = (version: string) =>
   JSON.stringify({
     packages: { '': {}, 'node_modules/a': { version }, 'node_modules/b': { version, optional: true } },
@@ -84,12 +86,9 @@ beforeEach(() => {
   write('npm-cli.js', tool('npm'));
   write('node_modules/typescript/bin/tsc', tool('tsc', BUILD));
   write('node_modules/eslint/bin/eslint.js', tool('eslint'));
+  write('node_modules/dependency-cruiser/bin/dependency-cruise.mjs', esm(tool('depcruise')));
   write('node_modules/prettier/bin/prettier.cjs', tool('prettier'));
-  write(
-    'node_modules/vitest/vitest.mjs',
-    `import { createRequire } from 'node:module';
-const require = createRequire(import.meta.url); ${tool('vitest', REPORT)}`,
-  );
+  write('node_modules/vitest/vitest.mjs', esm(tool('vitest', REPORT)));
   write('lib/cli.ts', CLI);
 });
 
@@ -174,7 +173,7 @@ describe('test', () => {
     write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
     const { code, output, stdout } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
-    expect(names).toEqual(['tsc', 'eslint', 'prettier', 'tsc', 'vitest', 'full=']);
+    expect(names).toEqual(['tsc', 'eslint', 'depcruise', 'prettier', 'tsc', 'vitest', 'full=']);
     expect(code).toBe(4);
     expect(output).toContain('failed: lint, tests\n');
     // one failed test and one file that could not be loaded; two skipped and one todo

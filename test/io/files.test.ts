@@ -1,0 +1,36 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readJson, writeFileSafely } from '../../lib/io/files.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('writeFileSafely', () => {
+  it('leaves one of several contents that are written at once, whole, and nothing beside it', async () => {
+    const file = path.join(folder, 'deep', 'a.txt');
+    const contents = Array.from({ length: 20 }, (_, i) => String(i).repeat(50_000));
+    await Promise.all(contents.map((content) => writeFileSafely(file, content)));
+    expect(contents).toContain(readFileSync(file, 'utf8'));
+    expect(readdirSync(path.dirname(file))).toEqual(['a.txt']);
+  });
+
+  it('leaves the file as it was, and nothing beside it, where writing fails', async () => {
+    const taken = path.join(folder, 'folder');
+    await writeFileSafely(path.join(taken, 'inside.txt'), 'a');
+    await expect(writeFileSafely(taken, 'b')).rejects.toThrow();
+    expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
+    expect(readFileSync(path.join(taken, 'inside.txt'), 'utf8')).toBe('a');
+  });
+});
+
+describe('readJson', () => {
+  it('names the file that is no JSON', async () => {
+    const file = path.join(folder, 'half.json');
+    writeFileSync(file, '{"a": 1}');
+    expect(await readJson(file)).toEqual({ a: 1 });
+    writeFileSync(file, '{"a": ');
+    await expect(readJson(file)).rejects.toThrow(`Expected ${file} to be JSON, but`);
+  });
+});

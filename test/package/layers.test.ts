@@ -1,0 +1,54 @@
+/** The rule that says which folder of lib/ may import which: that it covers all of them, and that it bites. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+
+const CONFIG = packagePath('.dependency-cruiser.mjs');
+const TOOL = packagePath('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
+const folder = mkdtempSync(path.join(tmpdir(), 'layers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What the rule says of a lib/ of these files, each given as what it imports. */
+async function violationsOf(files: Record<string, readonly string[]>): Promise<string[]> {
+  const root = mkdtempSync(path.join(folder, 'project-'));
+  writeFileSync(path.join(root, 'tsconfig.json'), '{"compilerOptions": {"module": "NodeNext"}}');
+  for (const [name, imports] of Object.entries(files)) {
+    const file = path.join(root, 'lib', name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    const lines = imports.map((from) => `import type { A } from '${from}';\n`);
+    writeFileSync(file, `${lines.join('')}export type B = number;\n`);
+  }
+  const args = [TOOL, 'lib', '--config', CONFIG, '--output-type', 'json'];
+  const stdout = await new Promise<string>((resolve) =>
+    execFile(process.execPath, args, { cwd: root }, (_, text) => resolve(text)),
+  );
+  const { summary } = JSON.parse(stdout) as {
+    summary: { violations: { rule: { name: string }; from: string }[] };
+  };
+  return summary.violations.map(({ rule, from }) => `${from}: ${rule.name}`).sort();
+}
+
+it('refuses an import from above, one from beside, a circle, and Node in what a browser runs', async () => {
+  const violations = await violationsOf({
+    'text/tags.ts': ['node:fs'],
+    'rewards/upwards.ts': ['../training/grpo.js'],
+    'training/grpo.ts': ['./loss.js', '../evaluation/metrics.js'],
+    'training/loss.ts': ['./grpo.js'],
+    'evaluation/metrics.ts': ['../io/hash.js'],
+    'io/hash.ts': ['node:crypto'],
+  });
+  expect(violations).toEqual([
+    'lib/rewards/upwards.ts: not-above-rewards',
+    'lib/text/tags.ts: browser-needs-no-node',
+    'lib/training/grpo.ts: no-circles',
+    'lib/training/grpo.ts: training-by-itself',
+  ]);
+});
+
+it('names every folder and file of lib/', async () => {
+  const { LAYERS } = (await import(CONFIG)) as { LAYERS: string[][] };
+  expect(readdirSync(packagePath('lib')).sort()).toEqual(LAYERS.flat().sort());
+});
