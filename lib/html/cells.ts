@@ -38,7 +38,7 @@ export function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
   for (const column of columns) {
     const parts = column.split(' · ');
-    const group = parts.length > 1 ? parts[0] : null;
+    const group = parts.slice(0, -1).join(' · ') || null;
     const label = parts[parts.length - 1];
     const last = runs.at(-1);
     if (group !== null && last?.group === group) last.labels.push(label);

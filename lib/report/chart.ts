@@ -1,6 +1,4 @@
-/** What every chart shares: a title, a text alternative, one colour and shape for each method. */
-import { METHODS, methodTitle } from '../methods/index.js';
-import { chartComplaints } from './chart-rules.js';
+/** What every chart shares, and what every chart must tell its readers: a title, named axes with units, its content in words. */
 
 /** A Vega-Lite specification as JSON; charts keep to what versions 5 (JupyterLab 4) and 6 both understand. */
 export type VegaLiteSpec = Record<string, unknown>;
@@ -13,18 +11,49 @@ export interface Chart {
   spec: VegaLiteSpec;
 }
 
-/** For what has no style of its own: each colour has a contrast of 3 or more on white and on black. */
-export const SERIES_COLORS = [
-  ...['#d95f02', '#2b86c5', '#8a8a8a', '#8e5bb5'],
-  ...['#1a936f', '#c94a87', '#5b8c00', '#a0623d'],
-];
-export const SERIES_SHAPES = [
-  ...['diamond', 'circle', 'square', 'triangle-up'],
-  ...['cross', 'triangle-down', 'triangle-right', 'triangle-left'],
-];
-
 /** Goes under the title of every chart of results of the embedded scale. */
 export const SMALL_WORLD = 'Small world: levels cannot be compared with the paper’s';
+
+interface Axis {
+  channel: string;
+  type: unknown;
+  title: unknown;
+}
+
+/** All positional channels of a specification that show a field, also those of its layers and panels. */
+function axesOf(spec: unknown): Axis[] {
+  if (typeof spec !== 'object' || spec === null) return [];
+  return Object.entries(spec as VegaLiteSpec).flatMap(([key, inner]) => {
+    if (key === 'data') return [];
+    return key === 'encoding' ? positionsOf(inner as Record<string, VegaLiteSpec>) : axesOf(inner);
+  });
+}
+
+function positionsOf(encoding: Record<string, VegaLiteSpec>): Axis[] {
+  return ['x', 'y']
+    .filter((channel) => encoding[channel] && 'field' in encoding[channel])
+    .map((channel) => ({ channel, type: encoding[channel].type, title: encoding[channel].title }));
+}
+
+/**
+ * What a chart fails to tell, as sentences that follow "Expected ...". Layers share an axis, so that one of them must
+ * name it; the title of a quantity ends in its unit, in parentheses.
+ */
+export function chartComplaints({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
+  const complaints: string[] = [];
+  if (title.trim() === '') complaints.push('a title');
+  if (alt.trim() === '' || alt.trim() === title.trim()) complaints.push('a text alternative that says more');
+  const axes = axesOf(spec);
+  for (const channel of new Set(axes.map((axis) => axis.channel))) {
+    const own = axes.filter((axis) => axis.channel === channel);
+    const titles = own.filter(({ title: name }) => typeof name === 'string' && name.trim() !== '');
+    if (titles.length === 0) complaints.push(`a title of the ${channel} axis`);
+    for (const { type, title: name } of titles)
+      if (type === 'quantitative' && !/\(.+\)$/.test(name as string))
+        complaints.push(`a unit in parentheses at the end of the ${channel} axis title "${name as string}"`);
+  }
+  return [...new Set(complaints)];
+}
 
 /**
  * Makes a chart; title and subtitle go into the drawing and the alternative into its description.
@@ -50,29 +79,5 @@ export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { 
   return { kind: 'chart', title, alt, spec: { $schema, title: heading, description: alt, config, ...spec } };
 }
 
-/** Colour of the methods named in a chart, with a legend of their names. */
-export function methodColor(methods: readonly string[]): VegaLiteSpec {
-  const range = methods.map((method) => (METHODS.has(method) ? METHODS.get(method).color : '#666666'));
-  return {
-    field: 'method',
-    type: 'nominal',
-    title: 'Method',
-    scale: { domain: methods.map(methodTitle), range },
-  };
-}
-
-/** Shape of the methods named in a chart, in the same legend as their colour. */
-export function methodShape(methods: readonly string[]): VegaLiteSpec {
-  const range = methods.map((method) => (METHODS.has(method) ? METHODS.get(method).shape : 'cross'));
-  return {
-    field: 'method',
-    type: 'nominal',
-    title: 'Method',
-    scale: { domain: methods.map(methodTitle), range },
-  };
-}
-
 /** An axis title with its unit. */
-export function titled(title: string, unit: string): string {
-  return `${title} (${unit})`;
-}
+export const titled = (title: string, unit: string): string => `${title} (${unit})`;

@@ -1,43 +1,76 @@
-/** Training curves as a chart needs them: fewer points, and a band over the seeds. */
-import type { CurvePoint } from '../evaluation/load.js';
+/** Training curves: fewer points, with a band over the seeds, as rows of a tidy table. */
+import { mean } from 'd3-array';
+import type { Interval } from '../evaluation/bootstrap.js';
 
-/** The seeds of one method at one place of training. */
-export interface CurveBand {
+/** Every number that training wrote at one step, under its own name (`reward`, `rewards/outcome`, `turns`, ...). */
+export interface CurvePoint {
   method: string;
   model: string;
-  /** The middle of the window that was averaged. */
+  seed: number;
   step: number;
-  mean: number;
-  /** Lowest and highest seed. */
-  low: number;
-  high: number;
+  [metric: string]: string | number | null;
 }
+
+/** A window of a training curve; `low` and `high` are the lowest and the highest seed, not a 95 % interval. */
+export interface TrainingRow extends Interval {
+  method: string;
+  model: string;
+  benchmark: 'training';
+  /** The kind of question that the metric is about. */
+  subset: string;
+  metric: string;
+  /** The middle of the window of steps that was averaged. */
+  step: number;
+  seeds: number;
+  band: 'range of seeds';
+}
+
+const SUBSETS = ['parallelizable', 'sequential'];
 
 /**
- * Averages each seed's curve over windows of equal numbers of steps, at most `maxPoints` of them, then takes the mean
- * and the range over seeds. Points where a metric is missing or null are left out.
+ * A row for each metric, run and window of steps: each seed's curve is averaged over windows of equal numbers of steps, at most
+ * `maxPoints` of them, then come the mean and the range over seeds. Points where a metric is missing or null are left out.
+ * A metric such as `coverage/parallelizable` becomes a metric and its subset.
  */
-export function aggregateCurves(curves: readonly CurvePoint[], metric: string, maxPoints = 60): CurveBand[] {
-  const points = curves.filter((point) => typeof point[metric] === 'number');
-  const lastStep = points.reduce((last, { step }) => Math.max(last, step), 0);
-  const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
-  const windows = new Map<string, Map<number, number[]>>();
-  for (const point of points) {
-    const key = JSON.stringify([point.method, point.model, Math.floor(point.step / width)]);
-    if (!windows.has(key)) windows.set(key, new Map());
-    const seeds = windows.get(key)!;
-    seeds.set(point.seed, [...(seeds.get(point.seed) ?? []), point[metric] as number]);
-  }
-  const bands = [...windows].map(([key, seeds]): CurveBand => {
-    const [method, model, window] = JSON.parse(key) as [string, string, number];
-    const means = [...seeds.values()].map(mean);
-    const step = Math.min(window * width + (width - 1) / 2, lastStep);
-    return { method, model, step, mean: mean(means), low: Math.min(...means), high: Math.max(...means) };
+export function trainingRows(
+  curves: readonly CurvePoint[],
+  metrics: readonly string[],
+  maxPoints = 60,
+): TrainingRow[] {
+  return metrics.flatMap((name) => {
+    const points = curves.filter((point) => typeof point[name] === 'number');
+    const lastStep = points.reduce((last, { step }) => Math.max(last, step), 0);
+    const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
+    const [stem, suffix] = name.split('/');
+    const isSubset = SUBSETS.includes(suffix);
+    return [...windowsOf(points, name, width)].map(([key, seeds]): TrainingRow => {
+      const [method, model, window] = JSON.parse(key) as [string, string, number];
+      const means = [...seeds.values()].map((values) => mean(values)!);
+      const all = curves.filter((point) => point.method === method && point.model === model);
+      return {
+        ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
+        ...{ metric: isSubset ? stem : name, step: Math.min(window * width + (width - 1) / 2, lastStep) },
+        ...{ value: mean(means)!, low: Math.min(...means), high: Math.max(...means) },
+        ...{ seeds: new Set(all.map(({ seed }) => seed)).size, band: 'range of seeds' },
+      };
+    });
   });
-  const nameOf = (band: CurveBand): string => `${band.method}/${band.model}`;
-  return bands.sort((a, b) => nameOf(a).localeCompare(nameOf(b)) || a.step - b.step);
 }
 
-function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+/** Values of each seed by method, model and window. */
+function windowsOf(
+  points: readonly CurvePoint[],
+  metric: string,
+  width: number,
+): Map<string, Map<number, number[]>> {
+  const windows = new Map<string, Map<number, number[]>>();
+  const order = points.toSorted(
+    (a, b) => `${a.method}/${a.model}`.localeCompare(`${b.method}/${b.model}`) || a.step - b.step,
+  );
+  for (const point of order) {
+    const key = JSON.stringify([point.method, point.model, Math.floor(point.step / width)]);
+    const seeds = windows.get(key) ?? windows.set(key, new Map()).get(key)!;
+    seeds.set(point.seed, [...(seeds.get(point.seed) ?? []), point[metric] as number]);
+  }
+  return windows;
 }

@@ -1,24 +1,36 @@
-/** One function that shows charts, tables and results wherever a notebook is read. */
+/** One function that shows charts, tables, results and findings wherever a notebook is read. */
 import { createRequire } from 'node:module';
 import { DataFrame } from 'danfojs-node';
-import type { Results } from '../evaluation/load.js';
-import type { TidyResults, TidyTable } from '../evaluation/table.js';
-import type { Chart } from './chart.js';
-import { tableHtml, tableText, type TableCells } from '../html/cells.js';
-import { cellsOf, type Table } from './frame.js';
-import { renderSvg } from './render.js';
+import type { TidyTable } from '../evaluation/table.js';
+import { escapeHtml, tableHtml, tableText } from '../html/cells.js';
 import type { Transcript } from '../html/transcript.js';
-import { claimsOf } from '../experiments/main-results/tables.js';
+import type { Chart } from './chart.js';
+import { frameOf } from './frame.js';
+import { renderSvg } from './render.js';
+import type { Finding } from './sentences.js';
+import { plainTable, type Table } from './table.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
 export type MimeBundle = Record<string, unknown>;
-/** What a page is about: a sentence on it, and the tidy table that goes into the file beside the page. */
+
+/** What a report is about: a sentence on it, its figures as data frames, and the tidy table for the file beside the page. */
 export interface ReportResults {
   kind: 'results';
   summary: string;
+  /** A row for each figure. */
+  rows: DataFrame;
+  /** A row for each comparison of two. */
+  contrasts: DataFrame;
   tidy: TidyTable;
 }
-export type Displayable = Chart | Table | DataFrame | Results | ReportResults | Transcript;
+
+/** Results out of a tidy table. */
+export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
+  ...{ kind: 'results', summary, tidy },
+  ...{ rows: frameOf(tidy.rows), contrasts: frameOf(tidy.contrasts) },
+});
+
+export type Displayable = Chart | Table | DataFrame | ReportResults | Transcript | Finding;
 
 export const MIME = {
   /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
@@ -37,31 +49,33 @@ export const MIME = {
  * alternative in a terminal. A table: HTML, or aligned text. Results: a sentence, and the tidy table for the export.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
-  if (item instanceof DataFrame) return tableBundle(cellsOf({ kind: 'table', caption: '', frame: item }));
-  if ('questions' in item) return resultsBundle(item);
-  if (item.kind === 'results') return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
-  if (item.kind === 'transcript') return { [MIME.html]: item.html, [MIME.text]: item.text };
-  if (item.kind === 'table') return tableBundle(cellsOf(item));
-  const text = `${item.title}\n${item.alt}`;
-  return { [MIME.vegaLite]: item.spec, [MIME.svg]: await renderSvg(item), [MIME.text]: text };
-}
-
-function tableBundle(cells: TableCells): MimeBundle {
-  return { [MIME.html]: tableHtml(cells), [MIME.table]: cells, [MIME.text]: tableText(cells) };
-}
-
-function resultsBundle(results: Results): MimeBundle {
-  const { rows, contrasts, provenance } = results.tidy;
-  const headlines = claimsOf(results);
-  const tidy: TidyResults = { rows, contrasts, provenance: { ...provenance, headlines } };
-  const count = (n: number): string => n.toLocaleString('en');
-  const text = `${count(results.questions.length)} answers, ${count(rows.length)} figures, ${count(contrasts.length)} comparisons.`;
-  return { [MIME.text]: text, [MIME.tidy]: tidy };
+  if (item instanceof DataFrame) return mimeBundle(plainTable(item));
+  switch (item.kind) {
+    case 'results':
+      return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
+    case 'transcript':
+      return { [MIME.html]: item.html, [MIME.text]: item.text };
+    case 'finding':
+      return {
+        [MIME.html]: `<p class="finding"><strong>Found:</strong> ${escapeHtml(item.text)}</p>`,
+        [MIME.text]: item.text,
+      };
+    case 'table':
+      return {
+        [MIME.html]: tableHtml(item.cells),
+        [MIME.table]: item.cells,
+        [MIME.text]: tableText(item.cells),
+      };
+    case 'chart': {
+      const text = `${item.title}\n${item.alt}`;
+      return { [MIME.vegaLite]: item.spec, [MIME.svg]: await renderSvg(item), [MIME.text]: text };
+    }
+  }
 }
 
 /**
- * Shows a chart, a table (also a bare data frame) or results as the output of the running cell; outside of a notebook
- * it prints their text. Wait for it: `await display(chart)`.
+ * Shows a chart, a table (also a bare data frame), results or a finding as the output of the running cell; outside of a
+ * notebook it prints their text. Wait for it: `await display(chart)`.
  */
 export async function display(item: Displayable): Promise<void> {
   const data = await mimeBundle(item);

@@ -1,29 +1,22 @@
-/** Data frames as tables. */
+/** Results as data frames (danfo.js), which notebooks filter, group and pivot. */
 import { DataFrame } from 'danfojs-node';
-import type { TableCells } from '../html/cells.js';
 
-/** A data frame with the sentence that says what it shows. */
-export interface Table {
-  kind: 'table';
-  caption: string;
-  frame: DataFrame;
+/** One row of a data frame by the names of its columns. */
+export type Row = Record<string, string | number | boolean | null>;
+
+/** A data frame of records; a field that a record lacks is null there. */
+export function frameOf(records: readonly object[]): DataFrame {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));
+  return new DataFrame(rows, { columns });
 }
 
-type CellValue = string | number | boolean | null | undefined;
-
-/** Makes a table from records, which all have the same keys in the same order. */
-export function tableOf(caption: string, records: readonly Record<string, string | number>[]): Table {
-  if (records.length === 0) throw new Error(`Expected rows for the table "${caption}", but got none.`);
-  return { kind: 'table', caption, frame: new DataFrame(records.map((record) => ({ ...record }))) };
-}
-
-/** The cells of a data frame as texts; numbers keep at most four significant decimals, missing values are dashes. */
-export function cellsOf({ caption, frame }: Table): TableCells {
-  const rows = frame.values as CellValue[][];
-  return { caption, columns: [...frame.columns], rows: rows.map((row) => row.map(cellText)) };
-}
-
-function cellText(value: CellValue): string {
-  if (value === null || value === undefined || Number.isNaN(value)) return '–';
-  return typeof value === 'number' ? String(Number(value.toFixed(4))) : String(value);
+/** The rows of a data frame, which hold no undefined and no NaN. */
+export function rowsOf(frame: DataFrame): Row[] {
+  const columns: string[] = frame.columns;
+  const cell = (value: unknown): Row[string] =>
+    value === undefined || Number.isNaN(value) ? null : (value as Row[string]);
+  return (frame.values as unknown[][]).map((values) =>
+    Object.fromEntries(columns.map((column, i) => [column, cell(values[i])])),
+  );
 }

@@ -1,37 +1,53 @@
-/** What charts draw of methods and of models: points with intervals, and lines in bands. */
-import { methodTitle } from '../methods/index.js';
-import { methodColor, methodShape, type VegaLiteSpec } from './chart.js';
+/** What is told apart within a chart: by colour and by shape, which repeats what the colour says. */
+import { METHODS } from '../methods/index.js';
+import type { VegaLiteSpec } from './chart.js';
+import { fieldTitle, titleOf } from './titles.js';
 
-/** What is told apart by colour and shape within a chart: the field that names it, and its channels. */
+interface Style {
+  color: string;
+  shape: string;
+}
+
+/** Distinguishable for colour-blind readers; each has a contrast of 3 or more on white and on black. */
+const STYLES: readonly Style[] = [
+  { color: '#d95f02', shape: 'diamond' },
+  { color: '#2b86c5', shape: 'circle' },
+  { color: '#8a8a8a', shape: 'square' },
+  { color: '#8e5bb5', shape: 'triangle-up' },
+  { color: '#1a936f', shape: 'cross' },
+  { color: '#c94a87', shape: 'triangle-down' },
+  { color: '#5b8c00', shape: 'triangle-right' },
+  { color: '#a0623d', shape: 'triangle-left' },
+];
+
+/** Methods and initial models look alike in every chart; other values take the styles in turn. */
+function styleOf(field: string, value: string, place: number): Style {
+  if (field === 'method' && METHODS.has(value)) return METHODS.get(value);
+  const own = field === 'model' ? { base: STYLES[3], instruct: STYLES[4] }[value] : undefined;
+  return own ?? STYLES[place % STYLES.length];
+}
+
 export interface Series {
   field: string;
+  /** Titles of the values, in order. */
   sort: string[];
   color: VegaLiteSpec;
   shape: VegaLiteSpec;
 }
 
-/** How a model is called in charts. */
-export const modelTitle = (model: string): string => `${model} model`;
-/** Order of the models. */
-export const MODEL_SORT = ['base', 'instruct'].map(modelTitle);
-
-/** Methods, in their own colours and shapes. */
-export function methodSeries(methods: readonly string[]): Series {
-  const sort = methods.map(methodTitle);
-  return { field: 'method', sort, color: methodColor(methods), shape: methodShape(methods) };
-}
-
-/** The two models. */
-export function modelSeries(): Series {
-  const channel = { field: 'model', type: 'nominal', title: 'Initial model' };
+/** Colour and shape of a field's values, in one legend. */
+export function seriesOf(field: string, values: readonly string[]): Series {
+  const styles = values.map((value, i) => styleOf(field, value, i));
+  const domain = values.map((value) => titleOf(field, value));
+  const channel = { field, type: 'nominal', title: fieldTitle(field) };
   return {
-    ...{ field: 'model', sort: MODEL_SORT },
-    color: { ...channel, scale: { domain: MODEL_SORT, range: ['#8e5bb5', '#1a936f'] } },
-    shape: { ...channel, scale: { domain: MODEL_SORT, range: ['square', 'circle'] } },
+    ...{ field, sort: domain },
+    color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
+    shape: { ...channel, scale: { domain, range: styles.map(({ shape }) => shape) } },
   };
 }
 
-/** Points with 95 % intervals (`value`, `low`, `high`), side by side for each of a series. */
+/** Points with intervals (`value`, `low`, `high`), side by side for each of a series. */
 export function intervalLayers(series: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec[] {
   const { field, sort, color, shape } = series;
   const shared = { x, xOffset: { field, sort }, color };
@@ -70,5 +86,14 @@ export function bandLayers(
       mark: { type: 'line', strokeWidth: 2, interpolate },
       encoding: { ...shared, y: { ...y, field: 'value' }, strokeDash },
     },
+  ];
+}
+
+/** Lines with points, one for each of a series. */
+export function lineLayers({ color, shape }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec[] {
+  const at = { x, y: { ...y, field: 'value' }, color };
+  return [
+    { mark: { type: 'line', strokeWidth: 2 }, encoding: at },
+    { mark: { type: 'point', filled: true, size: 55, opacity: 1 }, encoding: { ...at, shape } },
   ];
 }

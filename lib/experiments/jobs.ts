@@ -1,0 +1,165 @@
+/** The one job runner: does what is not done yet, in processes side by side, and keeps every result. */
+import { join } from 'node:path';
+import { sum } from 'd3-array';
+import { provenanceHere } from '../io/provenance.js';
+import { openJournal, recordStore } from '../io/records.js';
+import type { BackendReport } from '../tensor/backend.js';
+import type { Experiment, Job } from './experiment.js';
+import { NOTE, RECORDED, RESULTS, resultsOf, resultStore, type Done } from './results.js';
+import { startJobWorker, type JobWorker, type Reply, type Task } from './worker.js';
+
+export interface RunJobsOptions {
+  backend: BackendReport;
+  /** Where results go; default {@link RESULTS}. */
+  folder?: string;
+  /** Computes again what is there. */
+  force?: boolean;
+  /** Seconds after which recorded results stand in for what is not computed yet, where there are any; default Infinity. */
+  budgetSeconds?: number;
+  signal: AbortSignal;
+  /** @param fraction of all that is to be done */
+  onProgress: (fraction: number, note: string) => void;
+  /** Starts a process; tests give their own. */
+  start?: () => JobWorker;
+}
+
+/** A worker is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. Resident memory, since tensors are not on the heap. */
+const MOST_BYTES = 3e9;
+
+/** The file in which an unfinished job keeps what it has. */
+const journalFile = (folder: string, { key }: Job<unknown>): string => join(folder, `${key}.part.jsonl`);
+
+/**
+ * Does the jobs of an experiment that have no result of this machine yet. A stopped call goes on from the jobs, and within them
+ * from what they had kept.
+ * @throws what a job throws, or the signal's reason
+ */
+export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<void> {
+  const { folder = RESULTS, force = false, budgetSeconds = Infinity, signal, onProgress } = options;
+  const { computation } = experiment;
+  if (!computation) return;
+  const start = performance.now();
+  const all = await resultsOf(experiment, folder);
+  const open = all.filter(({ done }) => force || !done?.isOwn);
+  const isBudgeted = open.every(({ done }) => done !== null);
+  const report = addUp(
+    open.map(({ job }) => job.seconds),
+    (fraction, i) => onProgress(fraction, open[i].job.key),
+  );
+  await workSideBySide(open.length, options, computation.processes ?? 2, async (i, send) => {
+    const { job, done } = open[i];
+    const left = isBudgeted ? budgetSeconds - (performance.now() - start) / 1000 : Infinity;
+    if (left > 0) {
+      const journal = journalFile(folder, job);
+      const { name } = options.backend;
+      const task: Task = {
+        experiment: experiment.name,
+        input: job.input,
+        hash: job.hash,
+        journal,
+        backend: name,
+      };
+      if (Number.isFinite(left)) task.seconds = left;
+      const { value, seconds } = await send(task, (fraction) => report(i, fraction));
+      if (value !== undefined) await writeResult(job, value, seconds, options);
+      else if (done && computation.merged) await writeMerged(experiment, done, folder);
+    }
+    report(i, 1);
+  });
+  signal.throwIfAborted();
+}
+
+async function writeResult(
+  job: Job<unknown>,
+  value: unknown,
+  seconds: number,
+  options: RunJobsOptions,
+): Promise<void> {
+  const provenance = { ...provenanceHere(), backend: options.backend.detail, seconds: Math.round(seconds) };
+  await resultStore(options.folder).write(job.key, { hash: job.hash, provenance, value });
+}
+
+/** A recorded result with what was computed anew in it, and a note that says so. */
+async function writeMerged(
+  experiment: Experiment,
+  { job, record }: Done<unknown, unknown>,
+  folder: string,
+): Promise<void> {
+  const { items } = await openJournal<unknown>(journalFile(folder, job), job.hash);
+  const { value, note } = experiment.computation!.merged!(record.value, items);
+  const provenance = { ...record.provenance, [NOTE]: note };
+  await resultStore(folder).write(job.key, { hash: job.hash, provenance, value });
+}
+
+type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;
+
+/** Works through jobs, by their places, in processes that do one after the other; stops them at the end. */
+async function workSideBySide(
+  numJobs: number,
+  { signal, start = startJobWorker }: RunJobsOptions,
+  numProcesses: number,
+  work: (i: number, send: Send) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const goThrough = async (): Promise<void> => {
+    let worker = start();
+    const stop = (): void => worker.stop();
+    const send: Send = async (task, onFraction) => {
+      const reply = await (await worker.send(task, onFraction)).reply;
+      if (reply.residentBytes >= MOST_BYTES) {
+        worker.stop();
+        worker = start();
+      }
+      return reply;
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      for (let i = next++; i < numJobs; i = next++) {
+        signal.throwIfAborted();
+        await work(i, send);
+      }
+    } catch (error) {
+      next = numJobs;
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      worker.stop();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(numProcesses, numJobs) }, goThrough));
+}
+
+/**
+ * Adds up how far jobs side by side have come.
+ * @param weights what share each has in the whole, in any unit
+ * @param onProgress gets the share that is done, and the place of the job that went on
+ */
+function addUp(
+  weights: readonly number[],
+  onProgress: (fraction: number, i: number) => void,
+): (i: number, fraction: number) => void {
+  const done = weights.map(() => 0);
+  return (i, fraction) => {
+    done[i] = fraction * weights[i];
+    onProgress(sum(done) / Math.max(1e-9, sum(weights)), i);
+  };
+}
+
+/**
+ * Keeps the results of this machine beside the weights.
+ * @throws Error naming a job that was not computed here
+ */
+export async function recordResults(
+  experiment: Experiment,
+  { folder = RESULTS, into = RECORDED } = {},
+): Promise<void> {
+  for (const { job, done } of await resultsOf(experiment, folder)) {
+    if (!done?.isOwn) {
+      throw new Error(
+        `Expected ${job.key} to be computed here. Run "npx parallelsearch experiment ${experiment.name}".`,
+      );
+    }
+    await recordStore([into]).write(job.key, done.record);
+  }
+}

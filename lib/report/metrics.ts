@@ -1,0 +1,69 @@
+/** What metrics are called, in training (TRL's names) as in evaluation: titles and units of axes and columns. */
+
+export interface MetricInfo {
+  title: string;
+  /** What it is counted in, as an axis says it. */
+  unit: string;
+  /** Decimals that it deserves; default 3. */
+  decimals?: number;
+}
+
+const QUESTION = 'mean per question';
+const ROLLOUT = 'mean per rollout';
+const ROLLOUTS = 'share of rollouts';
+const SUB_QUESTIONS = 'share of sub-questions';
+
+export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
+  // of evaluation
+  em: { title: 'Exact match', unit: 'share of questions' },
+  f1: { title: 'F1', unit: 'mean per question' },
+  turns: { title: 'Search turns', unit: QUESTION, decimals: 2 },
+  model_calls: { title: 'Model calls', unit: QUESTION, decimals: 2 },
+  decomposition_ratio: { title: 'Decomposed', unit: 'share of questions' },
+  coverage: { title: 'Coverage', unit: SUB_QUESTIONS },
+  critical_path_ratio: { title: 'Calls / shortest path', unit: 'ratio', decimals: 2 },
+  response_tokens: { title: 'Response length', unit: 'tokens', decimals: 1 },
+  seconds: { title: 'Seconds', unit: QUESTION },
+  parallelizing_precision: { title: 'Precision of parallelizing', unit: 'share of decomposed' },
+  parallelizing_recall: { title: 'Recall of parallelizing', unit: 'share of parallelizable' },
+  parallelizing_f1: { title: 'F1 of parallelizing', unit: 'harmonic mean' },
+  match_precision: { title: 'Precision', unit: 'share of sub-queries' },
+  match_recall: { title: 'Recall', unit: SUB_QUESTIONS },
+  match_f1: { title: 'F1', unit: 'harmonic mean' },
+  asked_at_once: { title: 'Asked at once', unit: SUB_QUESTIONS },
+  complete_at_once: { title: 'All at once', unit: 'share of questions' },
+  evidence_shown: { title: 'Evidence seen', unit: SUB_QUESTIONS },
+  passages_shown: { title: 'Passages seen', unit: 'mean per query' },
+  passages_left_out: { title: 'Left out', unit: 'share of passages found' },
+  context_full: { title: 'Context full', unit: 'share of questions' },
+  recall_at_k: { title: 'Recall@k', unit: SUB_QUESTIONS },
+  wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
+  question_ms: { title: 'A whole question', unit: 'ms' },
+  // of training
+  reward: { title: 'Reward', unit: ROLLOUT },
+  'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },
+  'rewards/decomposition': { title: 'Decomposition reward', unit: ROLLOUT },
+  'rewards/search_count': { title: 'Search-count reward', unit: ROLLOUT },
+  'rewards/format': { title: 'Format reward', unit: ROLLOUT },
+  'completions/mean_length': { title: 'Response length', unit: 'tokens', decimals: 1 },
+  'completions/clipped_ratio': { title: 'Cut short', unit: ROLLOUTS },
+  'decomposition_ratio/parallelizable': { title: 'Decomposed, of parallelizable questions', unit: ROLLOUTS },
+  'decomposition_ratio/sequential': { title: 'Decomposed, of sequential questions', unit: ROLLOUTS },
+  'coverage/parallelizable': { title: 'Coverage of parallelizable questions', unit: SUB_QUESTIONS },
+  steps_to_decompose: { title: 'Steps until 0.9 are decomposed', unit: 'GRPO steps', decimals: 1 },
+  turns_over_training: { title: 'Search turns, all of training', unit: ROLLOUT },
+  outcome_over_training: { title: 'Outcome reward, all of training', unit: ROLLOUT },
+  kl: { title: 'KL to the reference', unit: 'nats per token' },
+  entropy: { title: 'Entropy', unit: 'nats per token' },
+  clip_ratio: { title: 'Clipped', unit: 'share of tokens' },
+  grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
+};
+
+/** Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its name. */
+export function metricInfo(metric: string): MetricInfo {
+  return METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' };
+}
+
+/** Whether a metric is a share, from 0 to 1, whose differences are told in points. */
+export const isShare = (metric: string): boolean =>
+  metric === 'f1' || metricInfo(metric).unit.startsWith('share');

@@ -1,0 +1,89 @@
+/** Sentences that say what was found, made from the numbers. */
+import type { DataFrame } from 'danfojs-node';
+import { rowsOf, type Row } from './frame.js';
+import { isShare, metricInfo } from './metrics.js';
+import { intervalText, listed, pointsIntervalText } from './text.js';
+import { titleOf } from './titles.js';
+import type { Interval } from '../evaluation/bootstrap.js';
+
+/** What a section of a notebook has found. */
+export interface Finding {
+  kind: 'finding';
+  text: string;
+}
+
+/** Sentences to be shown as what was found. @throws Error when they say nothing */
+export function finding(...sentences: readonly string[]): Finding {
+  const text = sentences.filter(Boolean).join(' ');
+  if (text === '') throw new Error('Expected a sentence on what was found, but got none.');
+  return { kind: 'finding', text };
+}
+
+const lowerFirst = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
+
+/** Where a row's figure is from: `parallelizable questions, HotpotQA, instruct`. */
+function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
+  const places = [
+    subset === 'all' || subset === undefined ? '' : `${titleOf('subset', subset)} questions`,
+    benchmark === 'all' || benchmark === undefined ? '' : titleOf('benchmark', benchmark),
+    model === undefined ? '' : model === 'all' ? 'both models' : titleOf('model', model),
+    retriever === undefined ? '' : titleOf('retriever', retriever),
+    k === undefined ? '' : `k = ${k}`,
+  ];
+  return places.filter(Boolean).join(', ');
+}
+
+/** On which side of a limit a whole interval lies; `undecided` when it holds the limit. */
+export function sideOf(
+  { low, high }: Pick<Interval, 'low' | 'high'>,
+  limit = 0,
+): 'above' | 'below' | 'undecided' {
+  return low > limit ? 'above' : high < limit ? 'below' : 'undecided';
+}
+
+const SIDES = { above: 'is ahead of', below: 'is behind', undecided: 'and' } as const;
+const RATIOS = { above: 'more', below: 'less', undecided: 'about as much' } as const;
+
+/** One comparison in words. */
+function comparedRow(row: Row): string {
+  const found = row as unknown as Interval;
+  const [method, against] = [titleOf('method', row.method), titleOf('method', row.against)];
+  const other =
+    row.against_model !== undefined && row.against_model !== null
+      ? titleOf('model', row.against_model)
+      : null;
+  const [ours, theirs] = other === null ? [method, against] : [titleOf('model', row.model), other];
+  const { title, decimals } = metricInfo(String(row.metric));
+  const place = placeOf(other === null ? row : { ...row, model: 'all' });
+  if (row.kind === 'ratio') {
+    const side = RATIOS[sideOf(found, 1)];
+    return `${ours} takes ${side}: ${intervalText(found, 2)} of what ${theirs} takes in ${lowerFirst(title)} (${place}).`;
+  }
+  const isPoints = isShare(String(row.metric));
+  const figure = isPoints ? `${pointsIntervalText(found)} points` : intervalText(found, decimals);
+  const side = sideOf(found);
+  if (side === 'undecided')
+    return `Between ${ours} ${SIDES.undecided} ${theirs} ${lowerFirst(title)} is undecided: ${figure} (${place}).`;
+  const verb = isPoints ? SIDES[side] : side === 'above' ? 'has more than' : 'has less than';
+  return `${ours} ${verb} ${theirs} in ${lowerFirst(title)}: ${figure} (${place}).`;
+}
+
+/** Each comparison of a frame of contrasts in words, in its order. */
+export const compared = (contrasts: DataFrame): string => rowsOf(contrasts).map(comparedRow).join(' ');
+
+/** The rows of a frame in words: `Exact match: ParallelSearch 0.651 [0.630, 0.672] (parallelizable questions, base)`. */
+export function stated(rows: DataFrame): string {
+  const all = rowsOf(rows);
+  const metrics = [...new Set(all.map(({ metric }) => String(metric)))];
+  const sentences = metrics.map((metric) => {
+    const own = all.filter((row) => row.metric === metric);
+    const { title, decimals } = metricInfo(metric);
+    const figures = own.map((row) => {
+      const place = placeOf(row);
+      return `${titleOf('method', row.method)} ${intervalText(row as unknown as Interval, decimals)}${place ? ` (${place})` : ''}`;
+    });
+    return `${title}: ${listed(figures)}.`;
+  });
+  return sentences.join(' ');
+}

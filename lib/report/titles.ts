@@ -1,0 +1,63 @@
+/** What the fields of a tidy table and their values are called, and in which order they stand. */
+import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
+import { METHODS } from '../methods/index.js';
+import { metricInfo } from './metrics.js';
+
+type Titles = Readonly<Record<string, string>>;
+
+export const SUBSET_TITLES: Titles = {
+  all: 'all questions',
+  single_hop: 'single hop',
+  parallelizable: 'parallelizable',
+  parallelizable_2_to_4: 'parallel, 2 to 4',
+  parallelizable_5: 'parallel, 5',
+  sequential: 'sequential',
+  hybrid: 'hybrid',
+};
+
+const FIELD_TITLES: Titles = {
+  method: 'Method',
+  against: 'Against',
+  model: 'Initial model',
+  benchmark: 'Benchmark',
+  subset: 'Questions',
+  metric: 'Metric',
+  retriever: 'Retriever',
+  k: 'k',
+  kind: 'Kind',
+  setting: '(lambda_d, lambda_s)',
+};
+
+const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
+const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of' };
+const RETRIEVER_TITLES: Titles = { bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' };
+
+/** Titles by field, in the order in which values stand. */
+const VALUE_TITLES: Readonly<Record<string, Titles>> = {
+  model: MODEL_TITLES,
+  against_model: MODEL_TITLES,
+  benchmark: { ...BENCHMARK_TITLES, average: 'Average', all: 'All questions' },
+  subset: SUBSET_TITLES,
+  kind: KIND_TITLES,
+  retriever: RETRIEVER_TITLES,
+};
+
+const isMethod = (field: string): boolean => field === 'method' || field === 'against';
+
+/** What a field is called. */
+export const fieldTitle = (field: string): string => FIELD_TITLES[field] ?? field;
+
+/** What a value of a field is called. */
+export function titleOf(field: string, value: unknown): string {
+  const text = String(value);
+  if (field === 'metric') return metricInfo(text).title;
+  if (isMethod(field)) return METHODS.has(text) ? METHODS.get(text).title : text;
+  return VALUE_TITLES[field]?.[text] ?? text;
+}
+
+/** Values of a field in their order: as titles are listed, then as they come. */
+export function inOrder<T>(field: string, values: Iterable<T>): T[] {
+  const known = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
+  const rank = (value: T): number => (known.indexOf(String(value)) + known.length + 1) % (known.length + 1);
+  return [...new Set(values)].sort((a, b) => rank(a) - rank(b));
+}
