@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
-import type { PaperCell } from '../evaluation/table.js';
+import type { PaperCell, TidyContrast } from '../evaluation/table.js';
 import { METHODS } from '../methods/index.js';
 
 const subsetRow = z.object({
@@ -106,3 +106,21 @@ export function paperParallelCalls(tables: PaperTables, method: string): number 
     .map((row) => row.values[columns.indexOf('turns')] ?? NaN);
   return turns.reduce((sum, value) => sum + value, 0) / turns.length;
 }
+
+/**
+ * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio, of the figures that it prints for the two
+ * sides; null where it lacks one.
+ */
+export function withPaper<T extends PaperContrast>(contrasts: readonly T[]): (T & { paper: number | null })[] {
+  return contrasts.map((contrast) => {
+    const { method, against, model, against_model = model, kind } = contrast;
+    const [ours, theirs] = [
+      { ...contrast, method, model },
+      { ...contrast, method: against, model: against_model },
+    ].map((cell) => paperFigure(cell));
+    if (ours === null || theirs === null) return { ...contrast, paper: null };
+    return { ...contrast, paper: kind === 'ratio' ? ours / theirs : ours - theirs };
+  });
+}
+
+type PaperContrast = PaperCell & Pick<TidyContrast, 'against' | 'against_model' | 'kind'>;

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { loadPaperTables, type PaperTables } from './paper.js';
-import { intervalText, pointsIntervalText } from '../report/select.js';
+import { intervalText, pointsIntervalText } from '../report/text.js';
+import { cellAnchor } from '../report/anchor.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
@@ -24,8 +25,6 @@ export type Numbers = z.infer<typeof numbersSchema>;
 
 /** Where the evidence for a claim is, and what it says. */
 export interface Evidence {
-  /** The report's name, such as `main-results`. */
-  report: string;
   /** Id of the notebook's cell that shows it. */
   cell: string;
   /** What must hold, in words. */
@@ -78,40 +77,35 @@ export function verdictOn(parts: readonly Part[]): Verdict {
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
-/** Judges claims by the JSON files of the reports in `folder`. */
+/** Judges the claims of each report by its JSON file in `folder`. */
 export function judgeClaims(
-  claims: readonly PaperClaim[],
+  reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
   folder: string,
   paper: PaperTables = loadPaperTables(),
 ): JudgedClaim[] {
-  const known = new Map<string, Numbers | null>();
-  const numbersOf = (report: string): Numbers | null => {
-    if (!known.has(report)) known.set(report, readNumbers(path.join(folder, `${report}.json`)));
-    return known.get(report)!;
-  };
-  return claims.map((claim) => judge(claim, paper, numbersOf));
+  return reports.flatMap(({ name, claims = [] }) => {
+    const numbers = claims.length > 0 ? readNumbers(path.join(folder, `${name}.json`)) : null;
+    return claims.map((claim) => judge(claim, name, paper, numbers));
+  });
 }
 
 function judge(
   { id, claim, paper: figure, tables, evidence }: PaperClaim,
+  report: string,
   paper: PaperTables,
-  numbersOf: (report: string) => Numbers | null,
+  numbers: Numbers | null,
 ): JudgedClaim {
   const said = { id, claim, paper: figure, tables: tables(paper) };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
     return { ...said, rule, found: '–', parts: [], verdict: 'not testable at this scale', link: null };
   }
-  const { report, cell, rule } = evidence;
-  const numbers = numbersOf(report);
+  const { cell, rule } = evidence;
   const parts = numbers ? evidence.parts(numbers, paper) : [];
   const found = parts.map(partText).join('; ') || '–';
   const link = numbers ? `${report}.html#${cellAnchor(cell)}` : null;
   return { ...said, rule, found, parts, verdict: verdictOn(parts), link };
 }
-
-/** The anchor of a notebook's cell in its page. */
-export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
 function partText({ of, found, unit }: Part): string {
   const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);

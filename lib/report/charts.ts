@@ -75,7 +75,7 @@ function valuesOf(rows: readonly Row[], { x, color, row, column }: ChartSpec): R
       named.map((field) => [field, typeof one[field] === 'number' ? one[field] : titleOf(field, one[field])]),
     ),
     ...Object.fromEntries(
-      ['value', 'low', 'high', 'n'].filter((name) => name in one).map((name) => [name, one[name]]),
+      ['value', 'low', 'high', 'n', 'paper'].filter((name) => name in one).map((name) => [name, one[name]]),
     ),
   }));
 }
@@ -136,12 +136,26 @@ function drawn(frame: DataFrame, spec: ChartSpec, { draw, x, scale, width, heigh
   });
 }
 
-/** Points with intervals by the values of a field, side by side for each of a series. */
+/** The paper's own figures, as hollow points beside ours. */
+function paperLayer({ field, sort, color, shape }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec {
+  return {
+    transform: [{ filter: 'isValid(datum.paper)' }],
+    mark: { type: 'point', filled: false, size: 55, opacity: 0.7 },
+    encoding: { x, xOffset: { field, sort }, y: { ...y, field: 'paper' }, color, shape },
+  };
+}
+
+/**
+ * Points with intervals by the values of a field, side by side for each of a series; where the frame has the paper's figures
+ * (`paper`), they are hollow points.
+ */
 export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
-  const scale = rows.length > 0 && isShare(str(rows[0].metric)) ? { domain: [0, 1] } : { zero: true };
+  const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
+  const hasPaper = rows.some(({ paper }) => typeof paper === 'number');
   return drawn(frame, spec, {
-    ...{ draw: intervalLayers, x: xAxis(rows, spec), scale },
+    draw: (series, x, y) => [...intervalLayers(series, x, y), ...(hasPaper ? [paperLayer(series, x, y)] : [])],
+    ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
     ...{ width: { step: 17 }, height: 200 },
   });
 }

@@ -9,7 +9,7 @@ import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.
 import { chartScripts, COPY_TEXT, pageHtml } from '../html/page.js';
 import type { Provenance, TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
-import { cellAnchor } from '../experiments/verdicts.js';
+import { cellAnchor } from './anchor.js';
 
 export interface Report {
   html: string;

@@ -4,7 +4,7 @@ import type { TableCells } from '../html/cells.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { rowsOf, type Row } from './frame.js';
 import { isShare, metricInfo } from './metrics.js';
-import { figureText, intervalText, pointsIntervalText } from './text.js';
+import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { fieldTitle, inOrder, titleOf } from './titles.js';
 
 /** A table as texts, with the sentence that says what it shows. */
@@ -44,6 +44,12 @@ export const figure =
   (field = 'value', decimals?: number): CellFormat =>
   (row) =>
     figureText(row[field] as number | null, decimals ?? decimalsOf(row));
+
+/** A field's difference in points, such as the paper's: `points('paper')`. */
+export const points =
+  (field: string): CellFormat =>
+  (row) =>
+    pointsText(row[field] as number | null);
 
 /** A field as it is. */
 export const text =

@@ -1,0 +1,159 @@
+/** The work that most experiments are made of: a run's policy answers all test questions, greedily. */
+import { createReadStream, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Measurement, QuestionResult } from '../evaluation/result.js';
+import { configHash, contentHash } from '../io/hash.js';
+import { MINI_WIKI } from '../io/paths.js';
+import type { Provenance } from '../io/provenance.js';
+import { rolloutConfigOf } from '../methods/index.js';
+import { createRandom } from '../random.js';
+import type { CurvePoint } from '../report/curves.js';
+import { computation, type Computation, type Experiment, type Job, type WorkContext } from './experiment.js';
+import { provenanceOf, requireResults } from './results.js';
+import { adapterFolder, loadPolicy, requireFolders, runName, weightFolders, type PolicyRun } from './runs.js';
+
+/** Seeds that every trained method is trained with. */
+export const SEEDS = [1, 2, 3];
+
+const BATCH_SIZE = 64;
+/** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
+const WASM_BATCH_SIZE = 16;
+/** Questions answered side by side. */
+export const evaluationBatchSize = (backend: string): number =>
+  backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
+
+/** What an evaluation of all test questions takes on one core, roughly: for an estimate and nothing else. */
+const ROUGH_SECONDS = 360;
+
+/** A run's answers. */
+export interface Answers {
+  run: PolicyRun;
+  /** In the order of the test questions. */
+  measurements: Measurement[];
+}
+
+const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(MINI_WIKI, name));
+
+/** Identifies the small world's passages and questions. */
+export const dataHash = (): Promise<string> => contentHash(DATA);
+
+/** Identifies what a run's policy would answer: changes with the rollout's settings, the questions, the passages and the weights. */
+export async function evaluationHash(run: PolicyRun): Promise<string> {
+  const folders = weightFolders(run);
+  requireFolders(folders);
+  const files = folders.map((folder, i) =>
+    join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
+  );
+  return configHash({ rollout: rolloutConfigOf(run.method), inputs: await contentHash([...files, ...DATA]) });
+}
+
+/** A job for each run; experiments that share runs share its result. */
+export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]> =>
+  Promise.all(
+    runs.map(async (run) => ({
+      ...{ key: `answers/${runName(run)}`, hash: await evaluationHash(run) },
+      ...{ input: run, seconds: ROUGH_SECONDS },
+    })),
+  );
+
+/** Answers the test questions in batches of mixed kinds, each kept as it comes, those of an earlier call first. */
+async function answerTest(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
+  const { backend, world, kept, keep, until, onFraction } = context;
+  const questions = world.questions.filter(({ split }) => split === 'test');
+  const known = byQuestion(kept as Measurement[][]);
+  const policy = await loadPolicy(run);
+  const batchSize = evaluationBatchSize(backend);
+  for (const batch of createRandom('batches').shuffle(batchesOf(questions, batchSize))) {
+    const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
+    if (left.length === 0) continue;
+    if (performance.now() >= until) break;
+    const rollout = rolloutConfigOf(run.method);
+    const measurements = await evaluatePolicy(policy, world.retriever, left, { rollout, batchSize });
+    policy.clearCache();
+    measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
+    await keep(measurements);
+    onFraction(known.size / questions.length);
+  }
+  policy.dispose();
+  if (known.size < questions.length) return undefined;
+  return { run, measurements: questions.map(({ id }) => known.get(id)!) };
+}
+
+const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement> =>
+  new Map(batches.flat().map((measurement) => [measurement.questionId, measurement]));
+
+const isAlike = (a: Measurement, b: Measurement): boolean =>
+  a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
+
+/** A recorded run with the answers of now where there are any. */
+function merged({ run, measurements }: Answers, kept: readonly unknown[]): { value: Answers; note: string } {
+  const now = byQuestion(kept as Measurement[][]);
+  const alike = measurements.filter((m) => now.has(m.questionId) && isAlike(now.get(m.questionId)!, m));
+  const note = `${now.size} of ${measurements.length} questions answered now, ${alike.length} of them as recorded`;
+  return { value: { run, measurements: measurements.map((m) => now.get(m.questionId) ?? m) }, note };
+}
+
+/** The computation of an experiment that compares runs by their answers. */
+export const answersOf = (
+  runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
+  more: Pick<Computation, 'prepare'> = {},
+): Computation =>
+  computation<PolicyRun, Answers>({
+    ...more,
+    jobs: async () => answerJobs(await runs()),
+    work: answerTest,
+    merged,
+  });
+
+/** The training curves of the trained runs. @param methodOf names the method of a run */
+async function readCurves(
+  runs: readonly PolicyRun[],
+  methodOf: (run: PolicyRun) => string,
+): Promise<CurvePoint[]> {
+  const curves: CurvePoint[] = [];
+  for (const run of runs) {
+    const path = join(adapterFolder(run), 'metrics.jsonl');
+    if (!existsSync(path)) continue;
+    for await (const line of createInterface({ input: createReadStream(path) })) {
+      const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
+      curves.push({ method: methodOf(run), model: run.model, seed: run.seed, ...metrics });
+    }
+  }
+  return curves;
+}
+
+/** All that reports read of answered runs. */
+export interface AnsweredRuns {
+  answers: QuestionResult[];
+  curves: CurvePoint[];
+  provenance: Provenance;
+}
+
+/**
+ * The answers and training curves of an experiment's runs.
+ * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * @param methodOf names the method of a run in rows
+ * @throws Error naming the command that computes what is missing
+ */
+export async function loadAnswers(
+  experiment: Experiment,
+  folder?: string,
+  methodOf: (run: PolicyRun) => string = ({ method }) => method,
+): Promise<AnsweredRuns> {
+  const done = await requireResults<PolicyRun, Answers>(experiment, folder);
+  const answers = done.flatMap(({ record }) => {
+    const { run, measurements } = record.value;
+    const who = { method: methodOf(run), model: run.model, seed: run.seed };
+    return measurements.map((measurement): QuestionResult => ({ ...who, ...measurement }));
+  });
+  const runs = done.map(({ job }) => job.input);
+  return {
+    ...{ answers, curves: await readCurves(runs, methodOf) },
+    provenance: provenanceOf(done, { seeds: SEEDS }),
+  };
+}
+
+/** `46,520`. */
+export const count = (n: number): string => n.toLocaleString('en');

@@ -1,0 +1,2 @@
+/** `parallelsearch/experiments`: what reports read. */
+export { loadMainResults, type MainResults } from './main-results/experiment.js';

@@ -1,0 +1,5 @@
+/** The experiments, in the order of their notebooks. A new one is its folder and its line here. */
+import type { Experiment } from './experiment.js';
+import { mainResults } from './main-results/experiment.js';
+
+export const EXPERIMENTS: readonly Experiment[] = [mainResults];

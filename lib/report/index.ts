@@ -1,0 +1,11 @@
+/** `parallelsearch/report`: data frames, tables, charts, sentences, pages. */
+export { chartOf, type Chart, type VegaLiteSpec } from './chart.js';
+export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts.js';
+export { display, resultsOf, type Displayable, type ReportResults } from './display.js';
+export { frameOf, rowsOf, type Row } from './frame.js';
+export { metricInfo, type MetricInfo } from './metrics.js';
+export { renderSvg } from './render.js';
+export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
+export { figure, interval, plainTable, points, table, text, type CellFormat, type Table, type TableSpec } from './table.js';
+export { figureText, intervalText, listed, pointsIntervalText, pointsText } from './text.js';
+export { titleOf } from './titles.js';
