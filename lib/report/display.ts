@@ -5,7 +5,7 @@ import type { TidyTable } from '../evaluation/table.js';
 import { escapeHtml, tableHtml, tableText } from '../html/cells.js';
 import type { Transcript } from '../html/transcript.js';
 import type { Chart } from './chart.js';
-import { frameOf } from './frame.js';
+import { frameOf, type Frame } from './frame.js';
 import { renderSvg } from './render.js';
 import type { Finding } from './sentences.js';
 import { plainTable, type Table } from './table.js';
@@ -18,9 +18,9 @@ export interface ReportResults {
   kind: 'results';
   summary: string;
   /** A row for each figure. */
-  rows: DataFrame;
+  rows: Frame;
   /** A row for each comparison of two. */
-  contrasts: DataFrame;
+  contrasts: Frame;
   tidy: TidyTable;
 }
 

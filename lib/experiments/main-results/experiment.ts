@@ -4,8 +4,7 @@ import { summariseResults, type SummaryOptions } from '../../evaluation/table.js
 import { METHODS, trainedBy } from '../../methods/index.js';
 import { trainingRows } from '../../report/curves.js';
 import { resultsOf, type ReportResults } from '../../report/display.js';
-import { frameOf } from '../../report/frame.js';
-import type { DataFrame } from 'danfojs-node';
+import { frameOf, type Frame } from '../../report/frame.js';
 import { answersOf, count, loadAnswers, SEEDS } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { paperFigure, withPaper } from '../paper.js';
@@ -40,9 +39,9 @@ const DYNAMICS = [
 
 export interface MainResults extends ReportResults {
   /** Training curves: a row for each metric, run and window of steps. */
-  training: DataFrame;
+  training: Frame;
   /** What was predicted before the test questions were answered, a row each. */
-  predictions: DataFrame;
+  predictions: Frame;
 }
 
 /**
