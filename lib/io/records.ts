@@ -41,7 +41,8 @@ export function recordFile(folder: string, key: string): string {
 
 async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
   const parsed = recordSchema.safeParse(JSON.parse(gunzipSync(await readFile(file)).toString()));
-  if (!parsed.success) throw new Error(`Expected ${file} to be a record of results. Remove it and run again.`);
+  if (!parsed.success)
+    throw new Error(`Expected ${file} to be a record of results. Remove it and run again.`);
   return parsed.data as ResultRecord<T>;
 }
 
