@@ -10,7 +10,7 @@ import { sideBySide } from '../io/side-by-side.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
-import { writeAdapterCard } from '../mini-wiki/model-card.js';
+import { writeAdapterCard } from './adapter-card.js';
 import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
 
 const NUM_PROCESSES = 2;
