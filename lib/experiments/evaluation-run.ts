@@ -12,8 +12,9 @@ import { configHash, contentHash } from '../io/hash.js';
 import { batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
+import { requireFolders } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
-import { loadPolicy, requireFolders, runName, weightFolders, type PolicyRun } from './runs.js';
+import { loadPolicy, runName, weightFolders, type PolicyRun } from './runs.js';
 import type { World } from './world.js';
 import { MINI_WIKI } from '../io/paths.js';
 
@@ -135,7 +136,6 @@ export async function evaluateRun(
       rollout: rolloutConfigOf(run.method),
       batchSize,
     });
-    policy.clearCache();
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     answered.push({ hash, backend, seconds: (performance.now() - start) / 1000, measurements });
     await appendFile(partFileOf(folder, run), `${JSON.stringify(answered[answered.length - 1])}\n`);

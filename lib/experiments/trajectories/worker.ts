@@ -29,7 +29,6 @@ serveGenerating<TrajectoriesJob, TrajectoriesReply>(import.meta.url, async (job,
   const policy = await loadPolicy(run);
   const lines = await recordTrajectories(policy, world.retriever, questions, {
     ...{ run, batchSize, rewards: rewardOptions(preset) },
-    clearCache: () => policy.clearCache(),
     onBatch: (done) => onFraction(done / questions.length),
   });
   policy.dispose();

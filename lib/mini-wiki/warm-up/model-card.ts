@@ -157,7 +157,6 @@ export async function writeModelCard(name: WarmUpName, world: World, options: Ca
       rollout,
       temperature,
       batchSize: 64,
-      clearCache: () => policy.clearCache(),
     });
     sections.push(`### ${title}\n\n${trialTable(measurements)}`);
   }
