@@ -7,8 +7,9 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { loadPolicyFiles, modelFolder } from '../lib/experiments/runs.js';
+import { modelFolder } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
+import { loadLocalPolicy } from '../lib/policy/policies.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';
@@ -30,7 +31,7 @@ if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
 console.error(describeBackend(await useBackend(backend as BackendName | 'auto')));
 
 const folder = modelFolder('instruct');
-const policy = await loadPolicyFiles('instruct', folder);
+const policy = await loadLocalPolicy(folder);
 const { weights, config, tokenizer } = await loadModel(folder);
 const table = rotaryTable(config, ROW_LENGTH);
 const world = await loadWorld();
@@ -63,7 +64,7 @@ async function ours(work: () => Promise<Omit<Timed, 'seconds'>>): Promise<Timed>
 }
 
 async function generate(contexts: readonly number[][]): Promise<Omit<Timed, 'seconds'>> {
-  policy.clearCache();
+  policy.release();
   const rows = await policy.generate(contexts, {
     ...{ temperature: 0, topP: 1, maxNewTokens: NEW_TOKENS, stop: [] },
     randoms: contexts.map(() => createRandom(0)),

@@ -8,14 +8,14 @@ import { createRandom } from '../lib/random.js';
 import { createBm25Retriever } from '../lib/retrieval/bm25.js';
 import { createDenseRetriever, encodePassages } from '../lib/retrieval/dense.js';
 import { createHashedEncoder, randomWeights, type Encoder } from '../lib/retrieval/encoder.js';
+import { loadEncoder } from '../lib/retrieval/encoder-file.js';
 import { buildExactIndex } from '../lib/retrieval/exact.js';
 import { buildHnswIndex } from '../lib/retrieval/hnsw.js';
-import { retrievalRecall, type QueryWithEvidence } from '../lib/retrieval/recall.js';
+import { queriesWithEvidence, retrievalRecall, type QueryWithEvidence } from '../lib/retrieval/recall.js';
 import { createRemoteRetriever } from '../lib/retrieval/remote.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
 import { searchAll } from '../lib/retrieval/search.js';
 import { startRetrievalServer } from '../lib/retrieval/server.js';
-import { loadEncoder, queriesWithEvidence } from '../lib/mini-wiki/encoder/train-encoder.js';
 
 const [folder = 'data/mini-wiki', encoderFolder] = process.argv.slice(2);
 const passages = await readPassages(`${folder}/passages.jsonl`);

@@ -1,5 +1,6 @@
 /** Options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander';
+import { RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,
   describeBackend,
@@ -33,6 +34,11 @@ export const backendOption = (): Option =>
   new Option('--backend <name>', 'where tensors are computed')
     .choices(['auto', ...BACKEND_NAMES])
     .default('auto');
+
+/** What `--retriever` takes. */
+export const retrieverHelp = (): string =>
+  `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol`;
+export const ENCODER_HELP = 'folder of the encoder of a dense retriever; by default the small world’s';
 
 /** Loads the backend and says on stderr which one it is and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {

@@ -1,39 +1,43 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
+import { DATA_SET_FILES, loadDataSet } from '../data/flashrag.js';
+import { INITIAL_MODELS, modelPath } from '../experiments/runs.js';
+import { readJson } from '../io/files.js';
+import { configHash, contentHash } from '../io/hash.js';
+import { MINI_WIKI } from '../io/paths.js';
+import { startProgress, type Progress } from '../io/progress.js';
+import { commitOf } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
-import { INITIAL_MODELS, isInitialModel } from '../experiments/runs.js';
-import { configHash, contentHash } from '../io/hash.js';
-import { commitOf } from '../io/provenance.js';
-import { loadWorld } from '../experiments/world.js';
-import { modelFolder } from '../experiments/runs.js';
-import { MINI_WIKI } from '../io/paths.js';
-import { loadModel } from '../policy/model-folder.js';
-import { readJson } from '../io/files.js';
-import { disposeWeights } from '../policy/weights.js';
-import { startProgress, type Progress } from '../io/progress.js';
-import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
-import { runGrpo } from '../training/run-grpo.js';
 import type { RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/live-script.js';
 import { startWatching } from '../pages/run/process.js';
 import { writeRunReport } from '../pages/run/report.js';
+import { loadModel } from '../policy/model-folder.js';
+import { disposeWeights } from '../policy/weights.js';
+import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
+import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
+import { runGrpo } from '../training/run-grpo.js';
 import {
   announceBackend,
   backendOption,
+  ENCODER_HELP,
   interruptSignal,
   parseCount,
   parsePort,
   parseWeight,
+  retrieverHelp,
 } from './options.js';
 
 interface TrainSettings {
   config?: string;
-  method: string;
+  method?: string;
   /** A committed initial model, or a folder. */
-  model: string;
-  seed: number;
+  model?: string;
+  seed?: number;
+  retriever?: string;
+  encoder?: string;
   lambdaD?: number;
   lambdaS?: number;
   steps?: number;
@@ -54,11 +58,24 @@ const lambdasOf = ({ lambdaD, lambdaS }: TrainSettings): Partial<Lambdas> => ({
   ...(lambdaS === undefined ? {} : { lambdaS }),
 });
 
+const DEFAULT_METHOD = 'parallelsearch';
+const DEFAULT_MODEL = 'instruct';
+
+/** A configuration's file or a method's preset, with what the command line says in its place. */
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
-  const config = settings.config
-    ? parseTrainConfig(await readJson(settings.config))
-    : trainingPreset(settings.method, settings.model, settings.seed, lambdasOf(settings));
-  return settings.steps ? { ...config, grpo: { ...config.grpo, steps: settings.steps } } : config;
+  const { config: file, method = DEFAULT_METHOD, model, seed, steps, retriever, encoder } = settings;
+  const config = file
+    ? parseTrainConfig(await readJson(file))
+    : trainingPreset(method, model ?? DEFAULT_MODEL, seed ?? 1);
+  const given = Object.entries({ model, seed, retriever, encoder }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return parseTrainConfig({
+    ...config,
+    ...Object.fromEntries(given),
+    rewards: { ...config.rewards, ...lambdasOf(settings) },
+    grpo: { ...config.grpo, ...(steps ? { steps } : {}) },
+  });
 }
 
 function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
@@ -99,11 +116,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const config = await readConfig(settings);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
+  const modelFolder = modelPath(config.model);
   const backend = await announceBackend(settings.backend);
-  const world = await loadWorld({ folder: settings.data, titleWeight: config.titleWeight });
-  const modelPath = isInitialModel(config.model) ? modelFolder(config.model) : config.model;
-  const model = await loadModel(modelPath);
-  const data = ['passages.jsonl', 'questions.jsonl'].map((name) => join(settings.data ?? MINI_WIKI, name));
+  const { passages, questions } = await loadDataSet(settings.data);
+  const retriever = await createRetriever(config.retriever, passages, config);
+  const model = await loadModel(modelFolder);
+  const data = DATA_SET_FILES.map((name) => join(settings.data ?? MINI_WIKI, name));
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   process.stderr.write(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
@@ -115,12 +133,13 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     await runGrpo({
       config,
       model,
-      inputsHash: await contentHash([join(modelPath, 'model.safetensors'), ...data]),
+      modelFolder,
+      inputsHash: await contentHash([join(modelFolder, 'model.safetensors'), ...data]),
       folder,
       keepSteps: settings.keepSteps,
       signal,
-      questions: world.questions.filter(({ split }) => split === 'train'),
-      retriever: world.retriever,
+      questions: questions.filter(({ split }) => split === 'train'),
+      retriever,
       onStep: (step, metrics, alarms) => {
         const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;
         progress ??= startProgress('Training', config.grpo.steps, step);
@@ -149,10 +168,11 @@ export function trainCommand(): Command {
     .addOption(new Option('--method <name>', 'preset').choices(trainedMethods()).default('parallelsearch'))
     .option(
       '--model <name>',
-      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format`,
-      'instruct',
+      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format (default: ${DEFAULT_MODEL})`,
     )
-    .option('--seed <n>', 'seed of everything random', parseCount, 1)
+    .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
+    .option('--retriever <name>', `${retrieverHelp()} (default: ${DEFAULT_RETRIEVER})`)
+    .option('--encoder <folder>', ENCODER_HELP)
     .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)

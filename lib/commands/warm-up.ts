@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { WARM_UP_NAMES, type WarmUpName } from '../experiments/runs.js';
-import { trainInitialModel } from '../mini-wiki/warm-up/recipes.js';
+import { trainInitialModel } from '../mini-wiki/warm-up/train-model.js';
 import { loadWorld } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
@@ -15,7 +15,7 @@ interface WarmUpSettings {
   backend: BackendName | 'auto';
 }
 
-/** Trains a name; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+/** Trains a model; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 export async function runWarmUpCommand(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
@@ -39,18 +39,18 @@ export async function runWarmUpCommand(name: WarmUpName, settings: WarmUpSetting
   } finally {
     progress?.stop();
   }
-  process.stderr.write(`The name is in ${join(settings.checkpoints, name)}.\n`);
+  process.stderr.write(`The model is in ${join(settings.checkpoints, name)}.\n`);
   return 0;
 }
 
 /** The `warm-up` command. */
 export function warmUpCommand(): Command {
   return new Command('warm-up')
-    .description('train a name by supervision; goes on where an earlier run stopped')
+    .description('train a model by supervision; goes on where an earlier run stopped')
     .addArgument(new Argument('<name>', 'each goes on from the one before').choices(WARM_UP_NAMES))
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option('--out <folder>', 'where metrics and checkpoint go')
-    .option('--checkpoints <folder>', 'where the finished name goes', CHECKPOINTS)
+    .option('--checkpoints <folder>', 'where the finished model goes', CHECKPOINTS)
     .addOption(backendOption())
     .action(async (name: WarmUpName, settings: WarmUpSettings) => {
       process.exitCode = await runWarmUpCommand(name, settings);

@@ -1,5 +1,7 @@
 /** Reads files in the FlashRAG layout. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MINI_WIKI } from '../io/paths.js';
 import { parsePassages, parseQuestions } from './flashrag-text.js';
 import type { Passage, Question } from './question.js';
 
@@ -14,6 +16,21 @@ export async function readPassages(path: string): Promise<Passage[]> {
 /** Reads questions from a file of JSON lines. */
 export async function readQuestions(path: string): Promise<Question[]> {
   return parseQuestions(await readText(path), path);
+}
+
+/** A corpus and the questions that are asked of it. */
+export interface DataSet {
+  passages: Passage[];
+  questions: Question[];
+}
+
+/** Names of the files in a data set's folder. */
+export const DATA_SET_FILES = ['passages.jsonl', 'questions.jsonl'] as const;
+
+/** Reads a folder with passages.jsonl and questions.jsonl; by default the small world. */
+export async function loadDataSet(folder = MINI_WIKI): Promise<DataSet> {
+  const [passages, questions] = DATA_SET_FILES.map((name) => join(folder, name));
+  return { passages: await readPassages(passages), questions: await readQuestions(questions) };
 }
 
 async function readText(path: string): Promise<string> {

@@ -5,9 +5,9 @@ import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { packagePath } from '../io/paths.js';
+import { findChromium } from '../report/browser.js';
 import {
   findJupyterLab,
-  findProgram,
   INSTALL_JUPYTERLAB,
   isOurs,
   KERNEL_NAME,
@@ -118,17 +118,13 @@ export async function checkHnsw(): Promise<Check> {
   }
 }
 
-const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
-
 /** The browser in which reports are tested and pictures of them made. */
-export async function checkChromium(
-  file = process.env.CHROME_PATH ?? CHROMIUM_NAMES.map(findProgram).find(Boolean),
-): Promise<Check> {
+export async function checkChromium(file = process.env.CHROMIUM ?? findChromium()): Promise<Check> {
   const check = { id: 'chromium', title: 'Chromium', required: false };
   const remedy =
-    'Install it from the system (Debian: `apt-get install chromium`), or name it in CHROME_PATH. Only browser tests and screenshots need it.';
+    'Install it from the system (Debian: `apt-get install chromium`), or name it in CHROMIUM. Only browser tests and pictures (PDF, PNG) need it.';
   if (!file || !existsSync(file)) {
-    const detail = file ? `${file} does not exist` : `none of ${CHROMIUM_NAMES.join(', ')} is on the PATH`;
+    const detail = file ? `${file} does not exist` : 'neither Chromium nor Chrome is on the PATH';
     return { ...check, status: 'missing', detail, remedy };
   }
   const version = await versionOf(file);

@@ -1,8 +1,8 @@
 /** Answers questions greedily with a policy and measures every answer. */
+import { LRUCache } from 'lru-cache';
 import { graphDepth, questionShape, type Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
-import { createLruCache } from '../retrieval/cache.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import { isDecomposed } from '../rewards/decomposition.js';
 import { rewardInputFromTrajectory } from '../rewards/input.js';
@@ -21,8 +21,6 @@ export interface EvaluateOptions {
   signal?: AbortSignal;
   /** @param done questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
-  /** Empties the policy's caches between batches. */
-  clearCache?: () => void;
 }
 
 /**
@@ -83,7 +81,7 @@ export async function evaluatePolicy(
     ...options.rollout,
     temperature,
     signal: options.signal,
-    cache: createLruCache<RetrievedPassage[]>(20_000),
+    cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
   };
   let done = 0;
   for (const batch of batchesOf(questions, options.batchSize)) {
@@ -91,7 +89,7 @@ export async function evaluatePolicy(
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));
     const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
-    options.clearCache?.();
+    policy.release?.();
     batch.forEach((i, j) => (measurements[i] = measure(questions[i], trajectories[j])));
     options.onBatch?.((done += batch.length), trajectories);
   }

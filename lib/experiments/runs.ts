@@ -1,13 +1,11 @@
 /** Runs: a method from an initial model with a seed, and where their weights lie in `data/checkpoints`. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { Lambdas } from '../methods/config.js';
 import { trainedBy } from '../methods/index.js';
-import { LocalPolicy } from '../policy/local-policy.js';
-import { mergePeftArrays, parsePeftConfig } from '../policy/lora.js';
-import { loadModel, readSafetensors } from '../policy/model-folder.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import { loadLocalPolicy } from '../policy/policies.js';
 
 export const INITIAL_MODELS = ['base', 'instruct'] as const;
 export type InitialModelName = (typeof INITIAL_MODELS)[number];
@@ -57,39 +55,22 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
 }
 
 /**
- * Checks that weights are there.
- * @throws Error naming the folder that is missing, with the remedy
- */
-export function requireFolders(folders: readonly string[]): void {
-  const missing = folders.find((folder) => !existsSync(folder));
-  if (missing) {
-    throw new Error(
-      `Expected weights in ${missing}, but there are none. Train them: npm start -- --retrain (it says how long that takes).`,
-    );
-  }
-}
-
-/**
- * A policy from its files.
- * @param base folder of a model in Hugging Face format
- * @param adapter folder of an adapter in PEFT's format, which is merged into it
- * @throws Error naming the folder that is missing, with the remedy
- */
-export async function loadPolicyFiles(name: string, base: string, adapter?: string): Promise<LocalPolicy> {
-  requireFolders(adapter ? [base, adapter] : [base]);
-  const model = await loadModel(base);
-  if (!adapter) return new LocalPolicy(name, model.weights, model.config, model.tokenizer);
-  const lora = parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
-  const arrays = await readSafetensors(join(adapter, 'adapter_model.safetensors'));
-  const merged = mergePeftArrays(model.weights, arrays, model.config, lora);
-  return new LocalPolicy(name, merged, model.config, model.tokenizer);
-}
-
-/**
  * The policy of a run.
  * @throws Error naming the folder that is missing, with the remedy
  */
 export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  const [base, adapter] = weightFolders(run, root);
-  return loadPolicyFiles(`${run.method} (${run.model}, seed ${run.seed})`, base, adapter);
+  const [model, adapter] = weightFolders(run, root);
+  return loadLocalPolicy(model, { adapter, name: `${run.method} (${run.model}, seed ${run.seed})` });
+}
+
+/**
+ * The folder of a model that is called by its name or by its folder.
+ * @throws Error for what is neither, with the names that there are
+ */
+export function modelPath(name: string, root = CHECKPOINTS): string {
+  if (isInitialModel(name)) return modelFolder(name, root);
+  if (existsSync(join(name, 'config.json'))) return name;
+  throw new Error(
+    `Expected a model of ${INITIAL_MODELS.join(', ')}, or a folder in Hugging Face format, but got ${name}.`,
+  );
 }

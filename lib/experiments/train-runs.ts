@@ -10,7 +10,7 @@ import { sideBySide } from '../io/side-by-side.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
-import { writeAdapterCard } from '../mini-wiki/model-card.js';
+import { writeAdapterCard } from './adapter-card.js';
 import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
 
 const NUM_PROCESSES = 2;
@@ -114,24 +114,30 @@ export async function publishRun(
   const target = adapterFolder(run, root);
   const aside = `${target}.partial`;
   await mkdir(aside, { recursive: true });
-  for (const file of ['adapter_model.safetensors', 'adapter_config.json', TRAIN_CONFIG_FILE])
-    await copyFile(join(folder, 'adapter', file), join(aside, file));
+  await publishAdapter(join(folder, 'adapter'), aside, `../${run.model}`);
+  await copyFile(join(folder, 'adapter', TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
   await copyFile(join(folder, 'metrics.jsonl'), join(aside, 'metrics.jsonl'));
   for (const step of keptSteps(run, maxSteps))
-    await copyKeptAdapter(join(folder, keptAdapter(step)), join(aside, stepFolder(step)));
+    await publishAdapter(
+      join(folder, keptAdapter(step)),
+      join(aside, stepFolder(step)),
+      `../../${run.model}`,
+    );
   await writeAdapterCard(run, aside);
   await rm(target, { recursive: true, force: true });
   await rename(aside, target);
 }
 
-/** Copies an adapter to where it lies one folder deeper, and says so in its path to the model. */
-async function copyKeptAdapter(from: string, to: string): Promise<void> {
+/** Copies an adapter to where it is kept, and says so in its path to the model. */
+async function publishAdapter(from: string, to: string, base: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
   const name = 'adapter_config.json';
-  const config = (await readJson(join(from, name))) as { base_model_name_or_path: string };
-  const moved = { ...config, base_model_name_or_path: `../${config.base_model_name_or_path}` };
-  await writeFileSafely(join(to, name), `${JSON.stringify(moved, null, 2)}\n`);
+  const config = (await readJson(join(from, name))) as object;
+  await writeFileSafely(
+    join(to, name),
+    `${JSON.stringify({ ...config, base_model_name_or_path: base }, null, 2)}\n`,
+  );
 }
 
 /** The command line that trains a run. */

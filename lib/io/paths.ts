@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A path inside the package, whether this runs from `lib/` or from `dist/`. */
@@ -11,3 +13,20 @@ export const MINI_WIKI = packagePath('data', 'mini-wiki');
 export const CHECKPOINTS = packagePath('data', 'checkpoints');
 /** The small world's dense encoder. */
 export const ENCODER = packagePath('data', 'encoder');
+
+/** A program's file on the PATH, or undefined. */
+export function findProgram(name: string): string | undefined {
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  const files = folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending)));
+  return files.find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -3,6 +3,7 @@
  * for a default.
  */
 import { z } from 'zod';
+import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { grpoSchema, loraSchema } from '../training/options.js';
@@ -17,8 +18,12 @@ export const trainSchema = z.strictObject({
   rewards: rewardsSchema,
   grpo: grpoSchema,
   lora: loraSchema.prefault({}),
+  /** A name of the registry, or the address of a server. */
+  retriever: retrieverNameSchema.default(DEFAULT_RETRIEVER),
   /** Weight of a title's words in BM25. */
-  titleWeight: z.number().min(0).default(5),
+  titleWeight: z.number().min(0).default(TITLE_WEIGHT),
+  /** Folder of the encoder of dense retrievers; by default the small world's. */
+  encoder: z.string().min(1).optional(),
   checkpointEvery: z.int().min(1).default(10),
 });
 

@@ -1,17 +1,17 @@
-/** Trains everything again: the encoder, the starts, then every run of the main comparison and of the ablation, two at a time. */
+/** Trains everything again: the encoder, the initial models, then every run of the main comparison and of the ablation, two at a time. */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sum } from 'd3-array';
 import { trainedBy } from '../methods/index.js';
-import { WARM_UP_NAMES, type WarmUpName } from '../experiments/runs.js';
+import { modelFolder, runName, WARM_UP_NAMES, type PolicyRun, type WarmUpName } from '../experiments/runs.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder/encoder.js';
 import { lambdaRuns } from '../experiments/lambda-ablation/run.js';
 import { mainRuns } from '../experiments/main-results/runs.js';
-import { trainInitialModel } from './warm-up/recipes.js';
+import { trainInitialModel } from './warm-up/train-model.js';
 import { estimateTraining, recordedSeconds, trainRuns } from '../experiments/train-runs.js';
 import { loadWorld } from '../experiments/world.js';
-import { runName, modelFolder, type PolicyRun } from '../experiments/runs.js';
 
 const WARM_UP_SEED = 1;
 
@@ -23,18 +23,17 @@ export function trainedRuns(): PolicyRun[] {
 
 /** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
 export async function estimateRetraining(): Promise<number> {
-  const starts = WARM_UP_NAMES.map((name) =>
-    recordedSeconds(join(modelFolder(name), 'metrics.jsonl'), ['seconds']),
+  const ofModels = await Promise.all(
+    WARM_UP_NAMES.map((name) => recordedSeconds(join(modelFolder(name), 'metrics.jsonl'), ['seconds'])),
   );
-  const ofModels = (await Promise.all(starts)).reduce((a, b) => a + b, 0);
-  return ofModels + (await estimateTraining(trainedRuns()));
+  return sum(ofModels) + (await estimateTraining(trainedRuns()));
 }
 
 interface RetrainOptions {
   backend: BackendReport;
   /** Where runs keep their checkpoints. */
   folder: string;
-  /** Most steps of each stage of a name and of each run: to see whether all of it works, with weights that are of no use. */
+  /** Most steps of each stage of a model and of each run: to see whether all of it works, with weights that are of no use. */
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;

@@ -1,11 +1,11 @@
 /** JupyterLab on this machine: which Python has it, which kernels it knows, and the registration of ours. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { packagePath } from '../io/paths.js';
+import { findProgram, packagePath } from '../io/paths.js';
 import { tslabScript } from './process.js';
 
 const PROBE_TIMEOUT_MS = 60_000;
@@ -75,23 +75,6 @@ const pythonIn = (environment: string): string =>
     ? path.join(environment, 'Scripts', 'python.exe')
     : path.join(environment, 'bin', 'python');
 
-/** A program's file on the PATH, or undefined. */
-export function findProgram(name: string): string | undefined {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
-  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
-  const files = folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));
-  return files.find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The interpreter that a script's first line names: how `jupyter` on the PATH leads to its Python. */
 function interpreterOf(script: string | undefined): string | undefined {
   if (!script || process.platform === 'win32') return undefined;
@@ -112,14 +95,14 @@ export function pythonCandidates(): string[] {
     packagePath('.venv'),
     ...tools.flatMap((folder) => ['jupyterlab', 'jupyter'].map((name) => path.join(homedir(), folder, name))),
   ];
-  const inside = environments
-    .filter((environment) => environment !== undefined && environment !== '')
-    .map((environment) => pythonIn(environment!))
-    .filter((file) => existsSync(file));
+  const inside = environments.flatMap((environment) => (environment ? pythonIn(environment) : []));
   const scripts = ['jupyter-lab', 'jupyter'].map((name) => interpreterOf(findProgram(name)));
-  const plain = ['python3', 'python'].map(findProgram);
-  const isFound = (file: string | undefined): file is string => file !== undefined;
-  return [...new Set([...inside, ...scripts.filter(isFound), ...plain.filter(isFound)])];
+  const files = [
+    ...inside.filter((file) => existsSync(file)),
+    ...scripts,
+    ...['python3', 'python'].map(findProgram),
+  ];
+  return [...new Set(files.filter((file) => file !== undefined))];
 }
 
 export interface LabSearch {

@@ -25,8 +25,6 @@ export interface Kernel {
     code: string,
     options: { timeoutMs: number; id: string },
   ): Promise<{ ok: boolean; count: number | null }>;
-  /** Stops the running cell, as Jupyter's stop button does. */
-  interrupt(): void;
   /** Ends the kernel: politely first, for certain after two seconds. */
   shutdown(): Promise<void>;
 }
@@ -38,13 +36,6 @@ export interface KernelOptions {
   onOutput?: (id: string, message: Message) => void;
   /** Default 120,000: TypeScript reads every declaration file on first use. */
   startTimeoutMs?: number;
-}
-
-interface Connection {
-  info: ConnectionInfo;
-  shell: Dealer;
-  control: Dealer;
-  iopub: Subscriber;
 }
 
 /** Starts a kernel and waits until it answers. Ports are chosen free and chosen again when another process was faster. */
@@ -66,26 +57,25 @@ async function startOnce({ cwd, onOutput, startTimeoutMs = 120_000 }: KernelOpti
   const child = spawnKernel(configFile, cwd);
   const connection = await connect(info);
   const session = createSession(child, connection, onOutput);
-  const close = (): void =>
-    [connection.shell, connection.control, connection.iopub].forEach((s) => s.close());
   try {
     await session.ready(startTimeoutMs);
+    return session;
   } catch (error) {
     child.kill('SIGKILL');
-    close();
+    connection.close();
     throw error;
   } finally {
     // The kernel has read the file, and its key is nobody else's business.
     rmSync(folder, { recursive: true, force: true });
   }
-  return {
-    execute: (code, cell) => session.execute(code, cell),
-    interrupt: () => void child.kill('SIGINT'),
-    shutdown: async () => {
-      await session.shutdown();
-      close();
-    },
-  };
+}
+
+interface Connection {
+  info: ConnectionInfo;
+  shell: Dealer;
+  control: Dealer;
+  iopub: Subscriber;
+  close: () => void;
 }
 
 async function connect(info: ConnectionInfo): Promise<Connection> {
@@ -99,21 +89,19 @@ async function connect(info: ConnectionInfo): Promise<Connection> {
   control.connect(address(info.control_port));
   iopub.connect(address(info.iopub_port));
   iopub.subscribe();
-  return { info, shell, control, iopub };
+  const close = (): void => [shell, control, iopub].forEach((socket) => socket.close());
+  return { info, shell, control, iopub, close };
 }
 
-interface Session {
+interface Session extends Kernel {
   ready(timeoutMs: number): Promise<void>;
-  execute: Kernel['execute'];
-  shutdown(): Promise<void>;
 }
 
 function createSession(
   child: ChildProcess,
-  connection: Connection,
+  { shell, control, iopub, info, close }: Connection,
   onOutput: KernelOptions['onOutput'],
 ): Session {
-  const { shell, control, iopub, info } = connection;
   const session = randomUUID();
   const replies = new Map<string, (message: Message) => void>();
   const idle = new Map<string, () => void>();
@@ -153,14 +141,8 @@ function createSession(
     },
     async execute(code, { timeoutMs, id }) {
       const attempt = async (): Promise<Message> => {
-        const content = {
-          code,
-          silent: false,
-          store_history: true,
-          user_expressions: {},
-          allow_stdin: false,
-        };
-        const message = createMessage('execute_request', session, { ...content, stop_on_error: false });
+        const flags = { silent: false, store_history: true, allow_stdin: false, stop_on_error: false };
+        const message = createMessage('execute_request', session, { code, user_expressions: {}, ...flags });
         cells.set(message.header.msg_id, id);
         const idled = idleAfter(message);
         const reply = await withTimeout(request(shell, message), timeoutMs, child);
@@ -176,13 +158,14 @@ function createSession(
       return { ok: reply.content.status === 'ok', count: typeof count === 'number' ? count : null };
     },
     async shutdown() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
+      if (child.exitCode !== null || child.signalCode !== null) return close();
       const gone = new Promise((resolve) => child.once('exit', resolve));
       const message = createMessage('shutdown_request', session, { restart: false });
       await Promise.race([request(control, message).catch(() => undefined), sleep(1000)]);
       if (child.connected) child.disconnect();
       if ((await Promise.race([gone, sleep(1000, 'alive')])) === 'alive') child.kill('SIGKILL');
       await gone;
+      close();
     },
   };
 }

@@ -9,7 +9,6 @@ import {
   hasUnhandled,
   NotebookError,
   stderrOf,
-  type FailureReason,
   type NumberedCell,
 } from './failure.js';
 import { startKernel, type Kernel } from './kernel.js';
@@ -87,13 +86,13 @@ export async function runNotebook(file: string, options: RunOptions = {}): Promi
 /** The notebook with its parameters in and all outputs out. */
 function prepared(
   notebook: Notebook,
-  parameters: Parameters | readonly string[],
+  given: Parameters | readonly string[],
 ): { notebook: Notebook; parameters: Parameters } {
   const isList = (value: Parameters | readonly string[]): value is readonly string[] => Array.isArray(value);
-  const values = isList(parameters) ? parseParameters(parameters, notebook) : parameters;
-  const injected = injectParameters(notebook, values);
+  const parameters = isList(given) ? parseParameters(given, notebook) : given;
+  const injected = injectParameters(notebook, parameters);
   for (const cell of codeCells(injected)) Object.assign(cell, { outputs: [], execution_count: null });
-  return { notebook: injected, parameters: values };
+  return { notebook: injected, parameters };
 }
 
 /** What a notebook reads, as its metadata and `given` say; null when neither says anything. */
@@ -109,17 +108,13 @@ function inputsOf(
   return declared || given ? [...(declared ?? []), ...(given ?? [])] : null;
 }
 
-interface Execution {
-  file: string;
-  cwd: string;
-  live: LiveLog;
-  options: RunOptions;
-}
-
 type Run = Timing & { failures: NotebookError[] };
 
 /** Runs the cells in a kernel of their own. */
-async function execute(notebook: Notebook, { file, cwd, live, options }: Execution): Promise<Run> {
+async function execute(
+  notebook: Notebook,
+  { file, cwd, live, options }: { file: string; cwd: string; live: LiveLog; options: RunOptions },
+): Promise<Run> {
   const started = performance.now();
   const outputs = collectOutputs();
   live.progress(`${file}: starting the TypeScript kernel`);
@@ -154,10 +149,10 @@ interface RunContext {
 async function runCells(notebook: Notebook, context: RunContext): Promise<Omit<Run, 'elapsedMs'>> {
   const { file, outputs, live, keepGoing } = context;
   const cells = codeCells(notebook).map((cell, i) => ({ cell, number: i + 1 }));
-  const failures = new Map<string, NotebookError>();
-  const fail = (failure: NotebookError): void => {
-    if (!keepGoing) throw failure;
-    failures.set(failure.cell.id, failure);
+  const failures = new Map<number, NotebookError>();
+  const note = (number: number, failure: NotebookError | undefined): void => {
+    if (failure && !keepGoing) throw failure;
+    if (failure) failures.set(number, failure);
   };
   const cellMs: number[] = [];
   for (const numbered of cells) {
@@ -165,47 +160,43 @@ async function runCells(notebook: Notebook, context: RunContext): Promise<Omit<R
     live.progress(`[${numbered.number}/${cells.length}] ${source.split('\n')[0]}`);
     const started = performance.now();
     const { failure, isKernelLost } = source.trim() === '' ? {} : await runCell(numbered, context);
-    if (failure) fail(failure);
+    note(numbered.number, failure);
     cellMs.push(performance.now() - started);
     live.progress(`        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs.at(-1)!)}`);
     if (isKernelLost) {
-      live.progress(
-        `${file}: the kernel is gone; ${numCells(cells.length - numbered.number)} after it not run`,
-      );
+      const left = numCells(cells.length - numbered.number);
+      live.progress(`${file}: the kernel is gone; ${left} after it not run`);
       break;
     }
   }
   await sleep(SETTLE_MS);
   for (const numbered of cells) {
-    const failure = failures.get(numbered.cell.id!) ?? unhandledIn(numbered, context);
-    if (failure) fail(failure);
-    numbered.cell.outputs = [...outputs.of(numbered.cell.id!), ...(failure ? [errorOutput(failure)] : [])];
+    const { cell, number } = numbered;
+    if (!failures.has(number)) note(number, unhandledIn(numbered, context));
+    const failure = failures.get(number);
+    cell.outputs = [...outputs.of(cell.id!), ...(failure ? [errorOutput(failure)] : [])];
   }
   return { cellMs, failures: [...failures.values()].sort((a, b) => a.cell.number - b.cell.number) };
 }
 
-interface CellRun {
-  failure?: NotebookError;
-  /** Whether the kernel can run no other cell. */
-  isKernelLost?: boolean;
-}
-
-async function runCell(numbered: NumberedCell, context: RunContext): Promise<CellRun> {
+/** Runs one cell; `isKernelLost`: the kernel can run no other. */
+async function runCell(
+  numbered: NumberedCell,
+  context: RunContext,
+): Promise<{ failure?: NotebookError; isKernelLost?: boolean }> {
   const { cell } = numbered;
   const { kernel, outputs, file, timeoutMs } = context;
-  const fail = (reason: FailureReason, text: string): NotebookError =>
-    failureOf(file, numbered, reason, text);
   const said = (): string => stderrOf(outputs.of(cell.id!));
   try {
-    const reply = await kernel.execute(textOf(cell.source), { timeoutMs, id: cell.id! });
-    cell.execution_count = reply.count;
-    if (!reply.ok) return { failure: fail('error', said() || 'The kernel gave no reason.') };
-    return { failure: unhandledIn(numbered, context) };
+    const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, id: cell.id! });
+    cell.execution_count = count;
+    if (ok) return { failure: unhandledIn(numbered, context) };
+    return { failure: failureOf(file, numbered, 'error', said() || 'The kernel gave no reason.') };
   } catch (error) {
     if (!(error instanceof KernelError) || error.reason === 'start') throw error;
-    const reason = error.reason === 'died' ? 'died' : 'timeout';
     const text = [error.message, said()].filter(Boolean).join('\n');
-    return { failure: fail(reason, text), isKernelLost: error.reason !== 'interrupted' };
+    const reason = error.reason === 'died' ? 'died' : 'timeout';
+    return { failure: failureOf(file, numbered, reason, text), isKernelLost: error.reason !== 'interrupted' };
   }
 }
 

@@ -24,7 +24,7 @@ interface Row {
 }
 
 /** What was cached while the same rows were running. */
-interface Stretch {
+interface DecodeSegment {
   rows: number[];
   block: CacheBlock;
 }
@@ -33,6 +33,14 @@ interface Stretch {
 interface PrefixCache {
   rows: number[][];
   block: CacheBlock;
+}
+
+/** What is cached of the contexts of a call. */
+interface Prefix {
+  /** Tokens of each context that are cached. */
+  lengths: number[];
+  /** Null where nothing is. */
+  block: CacheBlock | null;
 }
 
 /** Of each row of a bias (B, L), the columns that are no padding. */
@@ -60,17 +68,17 @@ export class LocalPolicy implements Policy {
   /** New weights of the same shape; what was cached under the old ones is dropped. */
   setWeights(weights: Weights): void {
     this.weights = weights;
-    this.clearCache();
+    this.release();
     this.dropHead();
   }
 
-  clearCache(): void {
+  release(): void {
     disposeBlock(this.cache?.block ?? null);
     this.cache = null;
   }
 
   dispose(): void {
-    this.clearCache();
+    this.release();
     this.dropHead();
     tf.dispose([this.rope.cos, this.rope.sin, this.rope.rotation]);
   }
@@ -99,9 +107,9 @@ export class LocalPolicy implements Policy {
     this.head ??= transposedHead(this.weights, this.config);
     const prefix = await this.takePrefix(contexts);
     const { logits, block } = this.prefill(contexts, prefix);
-    const past = joinBlocks(prefix, block);
-    const stretches = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
-    this.keepPrefix(contexts, rows, past, stretches);
+    const past = joinBlocks(prefix.block, block);
+    const segments = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
+    this.keepPrefix(contexts, rows, past, segments);
     return rows.map((r) => ({
       tokenIds: r.generated,
       text: this.tokenizer.decode(r.generated),
@@ -112,12 +120,13 @@ export class LocalPolicy implements Policy {
 
   /**
    * Cached rows that the contexts extend, reordered to match them and without the padding that grew between their turns;
-   * null when any context extends none.
+   * nothing when any context extends none.
    */
-  private async takePrefix(contexts: readonly (readonly number[])[]): Promise<CacheBlock | null> {
+  private async takePrefix(contexts: readonly (readonly number[])[]): Promise<Prefix> {
+    const nothing: Prefix = { lengths: contexts.map(() => 0), block: null };
     const cache = this.cache;
     this.cache = null;
-    if (!cache) return null;
+    if (!cache) return nothing;
     let next = 0;
     const matches = contexts.map((context) => {
       const extendsRow = (row: number[]): boolean =>
@@ -133,24 +142,20 @@ export class LocalPolicy implements Policy {
     });
     if (matches.includes(-1)) {
       disposeBlock(cache.block);
-      return null;
+      return nothing;
     }
-    this.cachedLengths = matches.map((row) => cache.rows[row].length);
     const columns = realColumns(await cache.block.bias.array());
     const chosen = matches.map((row) => ({ row, columns: columns[row] }));
-    const packed = packBlockRows(cache.block, chosen, this.config.numKeyValueHeads);
+    const block = packBlockRows(cache.block, chosen, this.config.numKeyValueHeads);
     disposeBlock(cache.block);
-    return packed;
+    return { lengths: matches.map((row) => cache.rows[row].length), block };
   }
-
-  private cachedLengths: number[] = [];
 
   /** Runs what is not cached of each context; logits (B, V) after the last token of each. */
   private prefill(
     contexts: readonly (readonly number[])[],
-    past: CacheBlock | null,
+    { lengths: starts, block: past }: Prefix,
   ): { logits: tf.Tensor2D; block: CacheBlock } {
-    const starts = past ? this.cachedLengths : contexts.map(() => 0);
     const chunks = contexts.map((context, i) => context.slice(starts[i]));
     const tokens = Math.max(...chunks.map((chunk) => chunk.length));
     const pad = (values: readonly number[], filler: number): number[] => [
@@ -173,7 +178,7 @@ export class LocalPolicy implements Policy {
 
   /**
    * Samples token after token until every row has finished. Finished rows ride along, masked, until half of the rows have;
-   * then the others go on by themselves. Returns what was cached on the way, a block for each stretch of the same rows.
+   * then the others go on by themselves. Returns what was cached on the way, a block for each segment in which the same rows ran.
    */
   private async decode(
     rows: Row[],
@@ -181,8 +186,8 @@ export class LocalPolicy implements Policy {
     past: CacheBlock,
     options: SamplingOptions,
     isStop: (generated: readonly number[]) => boolean,
-  ): Promise<Stretch[]> {
-    const stretches: Stretch[] = [];
+  ): Promise<DecodeSegment[]> {
+    const segments: DecodeSegment[] = [];
     let active = rows.map((_, i) => i);
     let [read, tail, logits]: [CacheBlock, CacheBlock | null, tf.Tensor2D] = [past, null, firstLogits];
     for (let step = 1; ; step++) {
@@ -193,7 +198,7 @@ export class LocalPolicy implements Policy {
         const places = unfinished.map((i) => active.indexOf(i));
         const copy = copyBlockRows(tail ? [read, tail] : [read], places, this.config.numKeyValueHeads);
         if (read !== past) disposeBlock(read);
-        if (tail) stretches.push({ rows: active, block: tail });
+        if (tail) segments.push({ rows: active, block: tail });
         [read, tail, active] = [copy, null, unfinished];
       }
       const input = {
@@ -207,8 +212,8 @@ export class LocalPolicy implements Policy {
       [logits, tail] = [longer.logits, longer.block];
     }
     if (read !== past) disposeBlock(read);
-    if (tail) stretches.push({ rows: active, block: tail });
-    return stretches;
+    if (tail) segments.push({ rows: active, block: tail });
+    return segments;
   }
 
   /** Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of them. */
@@ -283,10 +288,10 @@ export class LocalPolicy implements Policy {
     contexts: readonly (readonly number[])[],
     rows: readonly Row[],
     past: CacheBlock,
-    stretches: readonly Stretch[],
+    segments: readonly DecodeSegment[],
   ): void {
     const { numKeyValueHeads } = this.config;
-    const tails = stretches.map((s) => expandBlockRows(s.block, s.rows, rows.length, numKeyValueHeads));
+    const tails = segments.map((s) => expandBlockRows(s.block, s.rows, rows.length, numKeyValueHeads));
     this.cache = {
       rows: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
       block: tails.reduce((joined, tail) => joinBlocks(joined, tail), past),

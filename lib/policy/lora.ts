@@ -50,6 +50,9 @@ export function disposeMerged(merged: Weights, base: Weights): void {
   for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();
 }
 
+/** Disposes of the weights of a base that a merge has replaced, where the base itself is not needed any more. */
+export const disposeReplaced = (base: Weights, merged: Weights): void => disposeMerged(base, merged);
+
 const peftName = (name: string, side: 'A' | 'B'): string =>
   `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
 
@@ -114,26 +117,35 @@ export function mergePeftArrays(
   });
 }
 
+export interface PeftConfig extends LoraOptions {
+  /** The model that the adapter goes onto: a folder relative to the adapter's, or a name; undefined where none is given. */
+  base: string | undefined;
+}
+
 /**
- * Rank and alpha out of PEFT's `adapter_config.json`.
- * @throws Error when they are no numbers
+ * Reads PEFT's `adapter_config.json`.
+ * @throws Error when rank or alpha are no numbers
  */
-export function parsePeftConfig(json: unknown): LoraOptions {
-  const { r: rank, lora_alpha: alpha } = (json ?? {}) as Record<string, unknown>;
+export function parsePeftConfig(json: unknown): PeftConfig {
+  const {
+    r: rank,
+    lora_alpha: alpha,
+    base_model_name_or_path: base,
+  } = (json ?? {}) as Record<string, unknown>;
   if (typeof rank !== 'number' || typeof alpha !== 'number') {
     throw new Error(
       `Expected an adapter_config.json with numbers r and lora_alpha, but got ${String(rank)} and ${String(alpha)}.`,
     );
   }
-  return { rank, alpha };
+  return { rank, alpha, base: typeof base === 'string' ? base : undefined };
 }
 
 /** PEFT's `adapter_config.json`. */
-export function peftConfig({ rank, alpha }: LoraOptions, baseModel: string): Record<string, unknown> {
+export function peftConfig({ rank, alpha }: LoraOptions, base: string): Record<string, unknown> {
   return {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
-    base_model_name_or_path: baseModel,
+    base_model_name_or_path: base,
     r: rank,
     lora_alpha: alpha,
     lora_dropout: 0,

@@ -1,8 +1,10 @@
 /** Models as Hugging Face folders: `config.json`, `tokenizer.json`, `model.safetensors`. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { toHuggingFaceConfig } from './model-config.js';
+import { parsePeftConfig, type PeftConfig } from './lora.js';
 import { createModel, type Model } from './model.js';
 import { parseSafetensors, printSafetensors, type NamedArray, type StorageType } from './safetensors.js';
 import { arraysFromWeights } from './weights.js';
@@ -18,6 +20,23 @@ export async function readSafetensors(path: string): Promise<Map<string, NamedAr
     throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/**
+ * Checks that weights are there.
+ * @throws Error naming the folder that is missing, with the remedy
+ */
+export function requireFolders(folders: readonly string[]): void {
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing) {
+    throw new Error(
+      `Expected weights in ${missing}, but there are none. Train them: npm start -- --retrain (it says how long that takes).`,
+    );
+  }
+}
+
+/** Rank, alpha and the base of an adapter in PEFT's format. @throws Error when there are none */
+export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
+  parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
 /**
  * Loads a folder in Hugging Face format.

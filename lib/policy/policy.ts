@@ -42,4 +42,8 @@ export interface Policy {
   readonly maxLength: number;
   /** Continues each context; result i belongs to context i. Extending an earlier call's contexts is cheap. */
   generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]>;
+  /** Frees what is kept between calls, such as cached keys and values, once contexts are not extended any more. */
+  release?(): void;
+  /** Frees all that it holds; it is of no use afterwards. */
+  dispose?(): void;
 }

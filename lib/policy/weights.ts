@@ -154,12 +154,14 @@ export async function arraysFromWeights(
   return arrays;
 }
 
-/** Fresh weights: normal with deviation 0.02, residual products scaled by 1/sqrt(2 layers) as in GPT-2; gains 1. */
+/**
+ * Fresh weights, normal: embeddings with deviation 0.02 as in GPT-2, products with 1/sqrt(rows), which keeps activations in
+ * narrow models where 0.02 does not, and those that end in a residual 1/sqrt(2 layers) of that; gains are 1.
+ */
 export function randomWeights(config: ModelConfig, random: Random): Weights {
   const weights: Weights = {};
   for (const { key, shape, kind } of weightSlots(config)) {
     const isResidual = key.endsWith('.o') || key.endsWith('.down');
-    // Wider than GPT-2's 0.02 for narrow models, where 1/sqrt(C) is the scale that keeps activations.
     const deviation =
       (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) /
       (isResidual ? Math.sqrt(2 * config.numLayers) : 1);

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { findProgram } from '../io/paths.js';
 
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+/** Where it is when it is not on the PATH. */
 const PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
@@ -20,7 +20,8 @@ const TIMEOUT_MS = 60_000;
 
 /** Where a Chromium is, or undefined; `CHROMIUM` in the environment names another place. */
 export function findChromium(): string | undefined {
-  return [process.env.CHROMIUM ?? '', ...PLACES].find((file) => file !== '' && existsSync(file));
+  const files = [process.env.CHROMIUM, ...NAMES.map(findProgram), ...PLACES];
+  return files.find((file) => file && existsSync(file));
 }
 
 /**

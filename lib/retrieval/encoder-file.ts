@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { createHashedEncoder, type HashedEncoder, type HashedWeights } from './encoder.js';
 
@@ -8,6 +10,8 @@ import { createHashedEncoder, type HashedEncoder, type HashedWeights } from './e
  */
 const FORMAT = 'parallelsearch-hashed-encoder-1';
 const LARGEST = 127;
+/** Its name in an encoder's folder. */
+export const ENCODER_FILE = 'encoder.safetensors';
 
 const headerSchema = z.object({
   __metadata__: z.object({ format: z.literal(FORMAT), options: z.string() }),
@@ -90,6 +94,11 @@ export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
     queryGain: new Float32Array(data(header.query_gain)),
     passageGain: new Float32Array(data(header.passage_gain)),
   });
+}
+
+/** Loads an encoder from its folder. */
+export async function loadEncoder(folder: string): Promise<HashedEncoder> {
+  return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
 }
 
 function quantise({ dimensions, projection, queryGain, passageGain }: HashedWeights) {

@@ -1,4 +1,4 @@
-import type { LruCache } from './cache.js';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
 
@@ -29,11 +29,15 @@ export interface SearchOptions {
   batchSize?: number;
   /** Stops the whole search; `searchAll` then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Answers kept across calls (see `createLruCache`); failures are never kept. */
+  /** Answers kept across calls; failures are never kept. */
   cache?: SearchCache;
 }
 
-export type SearchCache = LruCache<RetrievedPassage[]>;
+/** A `Map`, or one that forgets, such as lru-cache's. */
+export interface SearchCache {
+  get(key: string): RetrievedPassage[] | undefined;
+  set(key: string, passages: RetrievedPassage[]): unknown;
+}
 
 export interface SearchResults {
   /** Outcome i belongs to query i. Duplicates share one array of passages: don't change it. */
@@ -41,7 +45,6 @@ export interface SearchResults {
   stats: SearchStats;
 }
 
-type Limiter = <T>(task: () => Promise<T>) => Promise<T>;
 type SettledOptions = SearchOptions & Required<Pick<SearchOptions, 'timeoutMs'>>;
 
 /**
@@ -66,7 +69,7 @@ export async function searchAll(
     return !known;
   });
   const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
-  const limit = createLimiter(maxConcurrency);
+  const limit = pLimit(maxConcurrency);
   const search = (batch: readonly string[]) =>
     searchBatch(retriever, batch, { limit, ...options, timeoutMs });
   const found = await Promise.all(splitBatches(wanted, batchSize).map(search));
@@ -102,7 +105,7 @@ function splitBatches<T>(items: readonly T[], size: number): T[][] {
 async function searchBatch(
   retriever: Retriever,
   batch: readonly string[],
-  options: SettledOptions & { limit: Limiter },
+  options: SettledOptions & { limit: LimitFunction },
 ): Promise<SearchOutcome[]> {
   try {
     const lists = await options.limit(() => request(retriever, batch, options));
@@ -159,21 +162,4 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError';
-}
-
-/** Runs at most `most` tasks at a time, in the order of the calls. */
-function createLimiter(most: number): Limiter {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (task) => {
-    if (running >= most) await new Promise<void>((resume) => waiting.push(resume));
-    else running++;
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
 }

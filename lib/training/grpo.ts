@@ -87,7 +87,7 @@ async function rollOutGroups(
     ...setting.rollout,
     randoms,
   });
-  setting.policy.clearCache();
+  setting.policy.release();
   const rewards = trajectories.map((trajectory, i) =>
     setting.reward.score(
       rewardInputFromTrajectory(trajectory, {

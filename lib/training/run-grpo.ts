@@ -1,7 +1,7 @@
 /** A GRPO run: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
 import { writeFileSafely } from '../io/files.js';
@@ -22,6 +22,8 @@ const RECORDS = [METRICS, TRAJECTORIES];
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 export interface GrpoRun extends GrpoTask {
+  /** Where the model lies: adapters name it as their base, relative to themselves. Default: the configuration's name. */
+  modelFolder?: string;
   /** Hash of the model's weights, the questions and the passages: a run does not go on with others. */
   inputsHash: string;
   /** Where metrics, trajectories, checkpoint and adapter go. */
@@ -119,7 +121,7 @@ async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promis
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   await writeFileSafely(
     join(folder, 'adapter_config.json'),
-    print(peftConfig(config.lora, `../${config.model}`)),
+    print(peftConfig(config.lora, run.modelFolder ? relative(folder, run.modelFolder) : config.model)),
   );
   await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
 }

@@ -1,5 +1,6 @@
 /** GRPO in memory, a step at a time; what is written to disk between the steps is the caller's. */
 import * as tf from '@tensorflow/tfjs-core';
+import { LRUCache } from 'lru-cache';
 import type { Question } from '../data/question.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter } from '../policy/lora.js';
@@ -7,8 +8,7 @@ import type { Model } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
-import { createLruCache } from '../retrieval/cache.js';
-import type { Retriever } from '../retrieval/retriever.js';
+import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { PAPER_REWARD, type Reward } from '../rewards/reward.js';
 import { AdamW, scheduledRate } from './adamw.js';
@@ -38,7 +38,11 @@ function settingOf({ config, model, retriever, reward = PAPER_REWARD }: GrpoTask
     table: rotaryTable(model.config, model.config.maxPositionEmbeddings),
     lora: config.lora,
     retriever,
-    rollout: { ...config.rollout, temperature: config.grpo.temperature, cache: createLruCache(20_000) },
+    rollout: {
+      ...config.rollout,
+      temperature: config.grpo.temperature,
+      cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
+    },
     rewards: rewardOptions(preset, overrides),
     reward,
     grpo: config.grpo,

@@ -1,42 +1,51 @@
 /** A user's own model and data: trained by one command, evaluated by the other. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
-import { parseTrainConfig } from '../../lib/methods/config.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { saveModel } from '../../lib/policy/model-folder.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { readPeftConfig, saveModel } from '../../lib/policy/model-folder.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 
+vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
+  const actual = await original();
+  return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
+});
+
 /** Settings that no preset has. */
 const CONFIG = parseTrainConfig({
   method: 'search-r1',
-  model: 'tiny',
-  seed: 5,
+  model: 'overruled',
   rollout: { prompt: 'search-r1', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
   rewards: { preset: 'paper' },
+  titleWeight: 0,
   lora: { rank: 2, alpha: 4 },
   grpo: { steps: 1, questionsPerStep: 2, groupSize: 2 },
 });
 
 let root: string;
-let [model, data, adapter, config]: string[] = [];
+let [model, data, adapter, config, out, trajectories]: string[] = [];
 let printed: string;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'evaluate-'));
-  [model, data, adapter, config] = ['model', 'data', 'run/adapter', 'config.json'].map((name) =>
-    join(root, name),
-  );
+  [model, data, adapter, config, out, trajectories] = [
+    ...['model', 'data', 'run/adapter', 'config.json', 'results.jsonl', 'trajectories.jsonl'],
+  ].map((name) => join(root, name));
   await useBackend('wasm');
   await saveModel(model, chattyModel(), { storage: 'F32' });
   mkdirSync(data);
   writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
   writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
   writeFileSync(config, JSON.stringify(CONFIG));
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const settings = { config, model, data, seed: 5, out: join(root, 'run'), backend: 'wasm' } as const;
+  expect(await runTrain(settings)).toBe(0);
 });
 afterAll(() => rmSync(root, { recursive: true }));
 beforeEach(() => {
@@ -46,29 +55,41 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-const COMMON = { model: 'instruct', seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
-const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<void> =>
-  runEvaluate({ ...COMMON, checkpoints: root, data, ...more });
 const linesOf = <T>(file: string): T[] =>
   readFileSync(file, 'utf8')
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as T);
 
-describe('evaluate', () => {
-  const out = (): string => join(root, 'results.jsonl');
+const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
+/** The lines that an evaluation writes. */
+async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<object[]> {
+  await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
+  return linesOf<object>(out);
+}
 
+describe('train', () => {
+  it('makes an adapter that names the model it belongs to, relative to itself', async () => {
+    const { base } = await readPeftConfig(adapter);
+    expect(base).toBe('../../model');
+    expect(resolve(adapter, base!)).toBe(model);
+  });
+
+  it('refuses a model and a method that there are not, and names those that there are', async () => {
+    const train = (more: object): Promise<number> => runTrain({ backend: 'wasm', out: root, ...more });
+    await expect(train({ model: 'inztruct' })).rejects.toThrow(
+      'Expected a model of base, instruct, or a folder in Hugging Face format, but got inztruct.',
+    );
+    await expect(train({ method: 'mine' })).rejects.toThrow('Expected a method of r1, search-r1,');
+    await expect(train({ retriever: 'bm52' })).rejects.toThrow('Expected a retriever of bm25, exact, hnsw,');
+  });
+});
+
+describe('evaluate', () => {
   it('asks an adapter of a model of one’s own as it was trained', async () => {
-    const trained = await runTrain({
-      ...{ config, model, data, out: join(root, 'run'), backend: 'wasm' },
-      ...{ method: 'parallelsearch', model: 'instruct', seed: 1 },
-    });
-    expect(trained).toBe(0);
-    const trajectories = join(root, 'trajectories.jsonl');
-    await evaluate({ model, adapter, trajectories, out: out() });
-    expect(linesOf(out())).toHaveLength(QUESTIONS.length);
-    for (const line of linesOf(out()))
-      expect(line).toMatchObject({ method: 'search-r1', model: 'model', seed: 5 });
+    const lines = await evaluate({ adapter });
+    expect(lines).toHaveLength(QUESTIONS.length);
+    for (const line of lines) expect(line).toMatchObject({ method: 'search-r1', model: 'model', seed: 5 });
     for (const { segments, searchTurns } of linesOf<Trajectory>(trajectories)) {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
@@ -76,19 +97,31 @@ describe('evaluate', () => {
     expect(printed).toMatch(/^all +n +4 +em /);
   });
 
+  it('searches as it was trained, unless a retriever is named', async () => {
+    await evaluate({ adapter });
+    const settings = { titleWeight: 0, encoder: undefined };
+    expect(createRetriever).toHaveBeenLastCalledWith('bm25', expect.anything(), settings);
+    await evaluate({ adapter, retriever: 'exact' });
+    expect(createRetriever).toHaveBeenLastCalledWith('exact', expect.anything(), settings);
+  });
+
   it('asks it as a method does that is named', async () => {
-    await evaluate({ model, adapter, method: 'r1', out: out() });
-    for (const line of linesOf(out())) expect(line).toMatchObject({ method: 'r1', turns: 0, modelCalls: 1 });
+    for (const line of await evaluate({ model, adapter, method: 'r1' }))
+      expect(line).toMatchObject({ method: 'r1', turns: 0, modelCalls: 1 });
   });
 
   it('asks a model without an adapter', async () => {
-    await evaluate({ model, limit: 1, out: out() });
-    expect(linesOf(out())).toMatchObject([{ method: 'parallelsearch', model: 'model' }]);
+    expect(await evaluate({ model, limit: 1 })).toMatchObject([{ method: 'parallelsearch', model: 'model' }]);
   });
 
-  it('names the folder that is missing', async () => {
-    await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow(`Expected weights in ${root}/none`);
+  it('names what is missing or unknown', async () => {
+    await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow('a folder in Hugging Face format');
     await expect(evaluate({})).rejects.toThrow(`Expected weights in ${root}/instruct`);
+    await expect(evaluate({ adapter: join(root, 'none') })).rejects.toThrow(
+      `Expected weights in ${root}/none`,
+    );
+    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow('Expected a method of r1,');
+    await expect(evaluate({ model, retriever: 'bm52' })).rejects.toThrow('Expected a retriever of bm25,');
     await expect(evaluate({ model, split: 'test' })).rejects.toThrow('Expected questions of split test');
   });
 });

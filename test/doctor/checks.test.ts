@@ -91,6 +91,7 @@ describe('checks of what is optional', () => {
 
   it('take a browser that answers, and no other program', async () => {
     vi.stubEnv('PATH', '/nowhere');
+    vi.stubEnv('CHROMIUM', undefined);
     expect(await checkChromium()).toMatchObject({ status: 'missing', required: false });
     expect((await checkChromium('/nowhere/chrome')).detail).toBe('/nowhere/chrome does not exist');
     const found = await checkChromium(process.execPath);

@@ -123,14 +123,13 @@ describe('evaluatePolicy', () => {
   it.each([1, 2, 10])(
     'gives a measurement a question, in their order, greedily, with batches of %i',
     async (batchSize) => {
-      const policy = scriptedPolicy(scripts);
+      let released = 0;
+      const policy = { ...scriptedPolicy(scripts), release: () => void released++ };
       const done: number[] = [];
-      let cleared = 0;
       const measurements = await evaluatePolicy(policy, createBm25Retriever(PASSAGES), questions, {
         rollout,
         batchSize,
         onBatch: (count) => done.push(count),
-        clearCache: () => cleared++,
       });
       expect(measurements.map(({ questionId, em, modelCalls }) => [questionId, em, modelCalls])).toEqual([
         ['comparison', 1, 2],
@@ -138,7 +137,7 @@ describe('evaluatePolicy', () => {
         ['sequential', 1, 3],
       ]);
       expect(done.at(-1)).toBe(3);
-      expect(cleared).toBe(Math.ceil(3 / batchSize));
+      expect(released).toBe(Math.ceil(3 / batchSize));
       expect(new Set(policy.options.map(({ temperature }) => temperature))).toEqual(new Set([0]));
     },
   );

@@ -77,7 +77,7 @@ describe('LocalPolicy.generate', () => {
 
   it('gives a row the same tokens alone, in company, and without the cache of the turn before', async () => {
     const together = await policy.generate(contexts, options(3, { temperature: 0 }));
-    policy.clearCache();
+    policy.release();
     for (const [i, context] of contexts.entries()) {
       const [alone] = await policy.generate([context], options(1, { temperature: 0 }));
       expect(alone.tokenIds).toEqual(together[i].tokenIds);
@@ -92,7 +92,7 @@ describe('LocalPolicy.generate', () => {
     }
     const rest = [2, 0].map((i) => [...contexts[i], ...all[i].tokenIds, 4]);
     const cached = await policy.generate(rest, options(2, { temperature: 0 }));
-    policy.clearCache();
+    policy.release();
     const fresh = await policy.generate(rest, options(2, { temperature: 0 }));
     expect(cached.map((g) => g.tokenIds)).toEqual(fresh.map((g) => g.tokenIds));
   });
@@ -118,10 +118,10 @@ describe('LocalPolicy.generate', () => {
 
   it('leaves no tensors behind but its cache', async () => {
     await policy.generate(contexts, options(3));
-    policy.clearCache();
+    policy.release();
     const before = tf.memory().numTensors;
     for (let i = 0; i < 3; i++) await policy.generate(contexts, options(3));
-    policy.clearCache();
+    policy.release();
     expect(tf.memory().numTensors).toBe(before);
   });
 

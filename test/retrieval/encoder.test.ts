@@ -7,11 +7,11 @@ import { createRandom } from '../../lib/random.js';
 import { trainEncoder } from '../../lib/mini-wiki/encoder/contrastive.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import { createHashedEncoder, randomWeights, type HashedWeights } from '../../lib/retrieval/encoder.js';
-import { encoderFromBytes, encoderToBytes } from '../../lib/retrieval/encoder-file.js';
+import { encoderFromBytes, encoderToBytes, loadEncoder } from '../../lib/retrieval/encoder-file.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import { hashFeatures } from '../../lib/retrieval/features.js';
 import { retrievalRecall } from '../../lib/retrieval/recall.js';
-import { loadEncoder, trainEncoderFiles } from '../../lib/mini-wiki/encoder/train-encoder.js';
+import { trainEncoderFiles } from '../../lib/mini-wiki/encoder/train-encoder.js';
 import { FILMS, makePassages } from './passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLruCache } from '../../lib/retrieval/cache.js';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
 import { searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
 import { echoRetriever } from './passages.js';
@@ -125,7 +124,7 @@ describe('searchAll', () => {
     const retriever = echoRetriever(() => {
       if (!working) throw new Error('down');
     });
-    const cache = createLruCache<RetrievedPassage[]>(10);
+    const cache = new Map<string, RetrievedPassage[]>();
     const search = (topK: number) => searchAll(retriever, ['a', 'a '], { topK, cache });
     expect((await search(1)).stats.failed).toBe(2);
     working = true;
@@ -139,32 +138,5 @@ describe('searchAll', () => {
       'Expected topK to be an integer >= 1, but got 0.',
     );
     await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow('batchSize');
-  });
-});
-
-describe('createLruCache', () => {
-  it('holds what a list of the most recent keys would hold', () => {
-    const action = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), write: fc.boolean() });
-    fc.assert(
-      fc.property(fc.array(action), fc.integer({ min: 1, max: 4 }), (actions, capacity) => {
-        const cache = createLruCache<number>(capacity);
-        let model: [string, number][] = [];
-        actions.forEach(({ key, write }, i) => {
-          const known = model.find(([name]) => name === key);
-          if (!write) expect(cache.get(key)).toBe(known?.[1]);
-          if (!write && !known) return;
-          const entry: [string, number] = [key, write ? i : known![1]];
-          if (write) cache.set(key, i);
-          model = [...model.filter(([name]) => name !== key), entry].slice(-capacity);
-          expect(cache.size).toBe(model.length);
-        });
-      }),
-    );
-  });
-  it('is empty after clear', () => {
-    const cache = createLruCache<number>(1);
-    cache.set('a', 1);
-    cache.clear();
-    expect([cache.size, cache.get('a')]).toEqual([0, undefined]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
-import { createLruCache } from '../../lib/retrieval/cache.js';
 import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds, type Trajectory } from '../../lib/rollout/trajectory.js';
@@ -220,7 +219,7 @@ describe('many rows', () => {
   });
 
   it('keep answers of the retriever across calls in the cache they are given', async () => {
-    const [retriever, cache] = [library(), createLruCache<RetrievedPassage[]>(100)];
+    const [retriever, cache] = [library(), new Map<string, RetrievedPassage[]>()];
     await play(SCRIPTS, { retriever, cache });
     const { stats } = await play(SCRIPTS, { retriever, cache });
     expect(retriever.calls.flat()).toEqual(['X', 'Y', 'W', 'Z']);

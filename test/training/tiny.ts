@@ -7,7 +7,7 @@ import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { trainBpe } from '../../lib/text/bpe.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { TAG_TOKENS } from '../../lib/mini-wiki/warm-up/tokenizer-text.js';
+import { TAG_TOKENS } from '../../lib/mini-wiki/warm-up/training-text.js';
 import { makePassages } from '../retrieval/passages.js';
 
 export const PASSAGES: Passage[] = makePassages([

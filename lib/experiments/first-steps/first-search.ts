@@ -1,9 +1,9 @@
 /** How likely a policy is to ask for everything at once: exactly, without sampling. */
 import { independentSubQuestions, type Question } from '../../data/question.js';
+import { planOf } from '../../data/search-plan.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { buildPrompt, type PromptName } from '../../text/prompts.js';
 import { printBlock, printSearch } from '../../text/tags.js';
-import { planOf } from '../../mini-wiki/warm-up/demonstrations.js';
 import type { Sequence } from '../../training/sequences.js';
 import type { GrpoTrainer } from '../../training/trainer.js';
 

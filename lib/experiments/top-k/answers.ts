@@ -3,26 +3,21 @@ import { rolloutConfigOf } from '../../methods/index.js';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { Retrieved, RetrieverName, TopKAnswer, TopKConfig, TopKSetting } from './measures.js';
-import type { LocalPolicy } from '../../policy/local-policy.js';
-import { createDenseRetriever, encodePassages } from '../../retrieval/dense.js';
-import { buildExactIndex } from '../../retrieval/exact.js';
-import { buildHnswIndex } from '../../retrieval/hnsw.js';
+import type { Policy } from '../../policy/policy.js';
+import { createRetriever } from '../../retrieval/retrievers.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { loadEncoder } from '../../mini-wiki/encoder/train-encoder.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { ENCODER } from '../../io/paths.js';
 import { stratifiedSample } from '../question-sample.js';
 import type { PolicyRun } from '../runs.js';
 import type { World } from '../world.js';
 
 export type Retrievers = Readonly<Record<RetrieverName, Retriever>>;
 
-/** All three over the same passages; the dense ones share their vectors. */
-export async function loadRetrievers({ passages, retriever: bm25 }: World): Promise<Retrievers> {
-  const encoder = await loadEncoder(ENCODER);
-  const vectors = await encodePassages(encoder, passages);
-  const exact = createDenseRetriever({ encoder, index: buildExactIndex(vectors), passages });
-  const hnsw = createDenseRetriever({ encoder, index: await buildHnswIndex(vectors), passages });
+/** All three over the same passages. */
+export async function loadRetrievers({ passages }: World): Promise<Retrievers> {
+  const [bm25, exact, hnsw] = await Promise.all(
+    ['bm25', 'exact', 'hnsw'].map((name) => createRetriever(name, passages)),
+  );
   return { bm25, exact, hnsw };
 }
 
@@ -50,7 +45,7 @@ export function retrievedIn({ metadata }: Question, { searchTurns, finish }: Tra
 
 /** Answers questions with a policy under one setting. */
 export async function answerWith(
-  policy: LocalPolicy,
+  policy: Policy,
   retriever: Retriever,
   questions: readonly Question[],
   {
@@ -66,7 +61,6 @@ export async function answerWith(
   const measurements = await evaluatePolicy(policy, retriever, questions, {
     rollout: { ...rolloutConfigOf(run.method), topK: setting.k, reservePerTurn },
     batchSize,
-    clearCache: () => policy.clearCache(),
     onBatch: (done, trajectories) => {
       for (const trajectory of trajectories) {
         const { questionId } = trajectory;

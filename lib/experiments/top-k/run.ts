@@ -15,8 +15,7 @@ import {
   type TopKRecall,
   type TopKRecord,
 } from './measures.js';
-import { retrievalRecall } from '../../retrieval/recall.js';
-import { queriesWithEvidence } from '../../mini-wiki/encoder/train-encoder.js';
+import { queriesWithEvidence, retrievalRecall } from '../../retrieval/recall.js';
 import { useBackend } from '../../tensor/backend.js';
 import { ENCODER } from '../../io/paths.js';
 import { SEEDS } from '../evaluate-runs.js';

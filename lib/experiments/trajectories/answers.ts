@@ -50,7 +50,6 @@ export interface RecordOptions {
   /** Questions answered side by side. */
   batchSize: number;
   /** Empties the policy's caches between batches. */
-  clearCache?: () => void;
   /** @param done questions answered so far */
   onBatch?: (done: number) => void;
 }
@@ -60,13 +59,12 @@ export async function recordTrajectories(
   policy: Policy,
   retriever: Retriever,
   questions: readonly Question[],
-  { run, rewards, batchSize, clearCache, onBatch }: RecordOptions,
+  { run, rewards, batchSize, onBatch }: RecordOptions,
 ): Promise<TrajectoryLine[]> {
   const found = new Map<string, Trajectory>();
   await evaluatePolicy(policy, retriever, questions, {
     rollout: rolloutConfigOf(run.method),
     batchSize,
-    clearCache,
     onBatch: (done, trajectories) => {
       for (const trajectory of trajectories) found.set(trajectory.questionId, trajectory);
       onBatch?.(done);

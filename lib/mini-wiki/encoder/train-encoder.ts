@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Passage } from '../../data/question.js';
 import { createRandom } from '../../random.js';
@@ -11,23 +11,21 @@ import {
   type HashedEncoder,
   type HashedOptions,
 } from '../../retrieval/encoder.js';
-import { encoderFromBytes, encoderToBytes } from '../../retrieval/encoder-file.js';
+import { ENCODER_FILE, encoderFromBytes, encoderToBytes } from '../../retrieval/encoder-file.js';
 import { buildExactIndex } from '../../retrieval/exact.js';
-import { retrievalRecall, type QueryWithEvidence, type RecallAt } from '../../retrieval/recall.js';
+import {
+  queriesWithEvidence,
+  retrievalRecall,
+  type EvidenceQuestion,
+  type RecallAt,
+} from '../../retrieval/recall.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { splitTitle } from '../../retrieval/words.js';
-
-/** What the encoder's training reads of a question. */
-export interface EncoderQuestion {
-  question: string;
-  split?: string;
-  metadata: { graph?: readonly { query: string; evidence: readonly string[] }[] };
-}
 
 export interface TrainEncoderOptions {
   passages: readonly Passage[];
   /** Those of the split `train` are learned from, those of `test` measured. */
-  questions: readonly EncoderQuestion[];
+  questions: readonly EvidenceQuestion[];
   /** Receives encoder.safetensors and encoder.json; made when absent. */
   outputFolder: string;
   seed?: number | string;
@@ -52,7 +50,6 @@ export interface EncoderReport {
 }
 
 const KS = [1, 2, 3, 5, 10];
-const ENCODER_FILE = 'encoder.safetensors';
 
 /**
  * Trains the embedded encoder on the train split's questions and search queries with their evidence passages, measures
@@ -79,29 +76,9 @@ export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<E
   return report;
 }
 
-/** Loads the encoder that `trainEncoderFiles` wrote to a folder. */
-export async function loadEncoder(folder: string): Promise<HashedEncoder> {
-  return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
-}
-
-/** Queries of one split with their evidence: each sub-question's search query, or each whole question. */
-export function queriesWithEvidence(
-  questions: readonly EncoderQuestion[],
-  { split, of }: { split: string; of: 'subQueries' | 'questions' },
-): QueryWithEvidence[] {
-  return questions
-    .filter((question) => question.split === split)
-    .flatMap(({ question, metadata: { graph = [] } }) =>
-      of === 'questions'
-        ? [{ query: question, evidence: [...new Set(graph.flatMap(({ evidence }) => evidence))] }]
-        : graph.map(({ query, evidence }) => ({ query, evidence })),
-    )
-    .filter(({ evidence }) => evidence.length > 0);
-}
-
 function trainingPairs(
   passages: readonly Passage[],
-  questions: readonly EncoderQuestion[],
+  questions: readonly EvidenceQuestion[],
   { titlePairs }: { titlePairs: boolean },
 ): TrainingPair[] {
   const contents = new Map(passages.map((passage) => [passage.id, passage.contents]));
@@ -130,7 +107,7 @@ async function exactRetriever(encoder: HashedEncoder, passages: readonly Passage
 
 async function recallTable(
   retriever: Retriever,
-  questions: readonly EncoderQuestion[],
+  questions: readonly EvidenceQuestion[],
 ): Promise<RecallTable> {
   const recall = async (of: 'subQueries' | 'questions') => {
     const queries = queriesWithEvidence(questions, { split: 'test', of });

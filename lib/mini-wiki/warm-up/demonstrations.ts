@@ -9,6 +9,7 @@ import {
   type Question,
   type SubQuestion,
 } from '../../data/question.js';
+import { attributeWords, chainTo, finalNodes, planOf, searchPlan } from '../../data/search-plan.js';
 import { buildPrompt, type PromptName } from '../../text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../../text/tags.js';
 
@@ -33,25 +34,6 @@ export interface DemonstrationOptions {
 /** The passages an environment returns for a query, best first. */
 export type Lookup = (query: string) => Passage[];
 
-/** Nodes in an order that respects their dependencies, chain by chain, cut into search turns. */
-export function searchPlan(graph: readonly SubQuestion[], mode: 'sequential' | 'parallel'): SubQuestion[][] {
-  const asked = new Set<string>();
-  const turns: SubQuestion[][] = [];
-  while (asked.size < graph.length) {
-    const ready = graph.filter((node) => !asked.has(node.id) && node.dependsOn.every((id) => asked.has(id)));
-    if (ready.length === 0)
-      throw new Error('Expected an acyclic dependency graph, but no sub-question can be asked.');
-    const turn = mode === 'parallel' ? ready : [ready[0]];
-    turn.forEach((node) => asked.add(node.id));
-    turns.push(turn);
-  }
-  return turns;
-}
-
-/** `birthYear` -> `birth year` */
-const attributeWords = (node: SubQuestion): string =>
-  node.attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
 const fact = (node: SubQuestion, name = node.entity): string => `${name} = ${node.answers[0]}`;
 
 /** Facts of one attribute, such as `birth year: A = 1922; B = 1904.` */
@@ -64,18 +46,6 @@ function recall(
 
 export const numericValue = (node: SubQuestion): number =>
   Number.parseFloat(node.answers[0].replaceAll(',', ''));
-
-/** The entity of the question that a final node speaks of: the root of its chain. */
-function rootOf(node: SubQuestion, graph: readonly SubQuestion[]): SubQuestion {
-  const parent = graph.find((other) => node.dependsOn.includes(other.id));
-  return parent ? rootOf(parent, graph) : node;
-}
-
-/** Nodes that no other depends on: those that the answer is made of. */
-export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
-  const needed = new Set(graph.flatMap((node) => node.dependsOn));
-  return graph.filter((node) => !needed.has(node.id));
-}
 
 export interface Verdict {
   /** What was read, such as `birth year: A = 1922 = A; B = 1904 = B.` */
@@ -95,7 +65,8 @@ export function verdictOf(graph: readonly SubQuestion[], operation: Operation | 
     const last = finals[finals.length - 1];
     return { recap: recall([last]), conclusion: '', answer: last.answers[0] };
   }
-  const entityOf = (node: SubQuestion): string => rootOf(node, graph).entity;
+  // The question names the roots of the chains.
+  const entityOf = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
   if (operation.kind === 'same') {
     const recap = recall(finals, entityOf);
     const isSame = new Set(finals.map((node) => node.answers[0])).size === 1;
@@ -152,21 +123,6 @@ export function demonstrate(question: Question, lookup: Lookup, options: Demonst
   pieces.push(policy(printBlock('think', recap + conclusion), options.recapWeight));
   pieces.push(policy(printBlock('answer', answer)));
   return pieces;
-}
-
-/**
- * The first thought: what is to be found out, in order, and how, such as `Need director, then birth year.` or `Need year of
- * each, all at once.` Naming the attributes first tells the policy what to read for later.
- */
-export function planOf(graph: readonly SubQuestion[], mode: 'sequential' | 'parallel'): string {
-  const finals = finalNodes(graph);
-  const chainOf = (node: SubQuestion): SubQuestion[] => {
-    const parent = graph.find((other) => node.dependsOn.includes(other.id));
-    return parent ? [...chainOf(parent), node] : [node];
-  };
-  const steps = chainOf(finals[0]).map(attributeWords).join(', then ');
-  if (finals.length === 1) return `Need ${steps}.`;
-  return `Need ${steps} of each, ${mode === 'parallel' ? 'all at once' : 'one by one'}.`;
 }
 
 /** Only the beginning, up to the first search: a short exercise in copying names. */

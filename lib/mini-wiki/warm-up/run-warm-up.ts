@@ -1,6 +1,7 @@
-/** Runs a supervised warm-up from fresh weights or from an earlier start, with metrics and checkpoints. */
+/** Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and checkpoints. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sum } from 'd3-array';
 import { configHash } from '../../io/hash.js';
 import type { Model } from '../../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../../policy/weights.js';
@@ -9,7 +10,7 @@ import { AdamW, scheduledRate } from '../../training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from '../../training/checkpoint.js';
 import type { GradientWorker } from '../../training/gradient-worker.js';
 import { trainSupervised, type SupervisedOptions, type SupervisedStep } from '../../training/supervised.js';
-import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './warm-up.js';
+import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './rows.js';
 
 /** What is read for some steps, and the learning rate's linear rise and fall over them. */
 export interface WarmUpStage {
@@ -30,8 +31,7 @@ export interface WarmUpRun {
 }
 
 /** Steps of all stages. */
-export const totalSteps = (stages: readonly WarmUpStage[]): number =>
-  stages.reduce((sum, { steps }) => sum + steps, 0);
+export const totalSteps = (stages: readonly WarmUpStage[]): number => sum(stages, ({ steps }) => steps);
 
 /** The stage of a step, and which of its own steps that is. */
 function stageAt(stages: readonly WarmUpStage[], step: number): { stage: WarmUpStage; ownStep: number } {

@@ -11,7 +11,6 @@ import { commitOf } from '../../io/provenance.js';
 import {
   adapterFolder,
   keptSteps,
-  requireFolders,
   runName,
   modelFolder,
   stepFolder,
@@ -19,6 +18,7 @@ import {
 } from '../../experiments/runs.js';
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
+import { requireFolders } from '../../policy/model-folder.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
 import {
   PASSAGES_FILE,

@@ -28,7 +28,7 @@ describe('timeAnswers', () => {
       run: { method, model: 'instruct', seed: 1 },
       policy: {
         ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
-        clearCache: () => policy.clearCache(),
+        release: () => policy.release(),
         generate: async (prompts, options) => {
           expect(prompts).toHaveLength(1);
           asked.push(method);

@@ -7,7 +7,7 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { runWarmUp, type WarmUpRun } from '../../../lib/mini-wiki/warm-up/run-warm-up.js';
 import type { SupervisedStep } from '../../../lib/training/supervised.js';
-import { EMPTY_MIX, type WarmUpMix, type WarmUpOptions } from '../../../lib/mini-wiki/warm-up/warm-up.js';
+import type { WarmUpOptions } from '../../../lib/mini-wiki/warm-up/rows.js';
 import { PASSAGES, QUESTIONS, TOKENIZER, tinyModel } from '../../training/tiny.js';
 
 const data = {
@@ -16,14 +16,15 @@ const data = {
   retriever: createBm25Retriever(PASSAGES, { titleWeight: 5 }),
   tokenizer: TOKENIZER,
 };
-const stage = (mix: Partial<WarmUpMix>): WarmUpOptions => ({
-  mix: { ...EMPTY_MIX, ...mix },
+const optionsOf = (mix: WarmUpOptions['mix']): WarmUpOptions => ({
+  mix,
   rowsPerStep: 2,
   topKs: [1],
   maxSearchTurns: 4,
   contextWeight: 0,
   recapWeight: 2,
   renamedShare: 0.5,
+  unusualShare: 0,
   parallelShare: 0.5,
 });
 
@@ -44,14 +45,14 @@ const runOf = (name: string, checkpointEvery = 100): WarmUpRun => ({
       learningRate: 0.01,
       finalLearningRate: 0.01,
       warmupSteps: 2,
-      options: stage({ passages: 1 }),
+      options: optionsOf({ passages: 1 }),
     },
     {
       steps: 3,
       learningRate: 0.004,
       finalLearningRate: 0.001,
       warmupSteps: 0,
-      options: stage({ copy: 1 }),
+      options: optionsOf({ copy: 1 }),
     },
   ],
   checkpointEvery,

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadLocalPolicy } from '../../../lib/policy/policies.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import { adapterFolder, loadPolicyFiles, modelFolder, stepFolder } from '../../../lib/experiments/runs.js';
+import { adapterFolder, modelFolder, stepFolder } from '../../../lib/experiments/runs.js';
 import { loadWorld, type World } from '../../../lib/experiments/world.js';
 import { exportPlayground } from '../../../lib/pages/playground/html.js';
 import { createRandom } from '../../../lib/random.js';
@@ -73,11 +74,9 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
   /** @param part the folder of an earlier adapter in the run's */
   const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
     const run = { method, model: 'instruct', seed: 1 } as const;
-    const policy = await loadPolicyFiles(
-      'node',
-      modelFolder('instruct'),
-      path.join(adapterFolder(run), part),
-    );
+    const policy = await loadLocalPolicy(modelFolder('instruct'), {
+      adapter: path.join(adapterFolder(run), part),
+    });
     const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
     const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
     const { trajectories } = await rollOut(policy, world.retriever, [question], options);

@@ -50,7 +50,7 @@ async function ask({ run, question, options }: Extract<WorkerRequest, { kind: 'a
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    policy!.clearCache();
+    policy!.release();
   }
 }
 

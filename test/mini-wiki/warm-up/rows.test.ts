@@ -5,15 +5,8 @@ import { buildPrompt } from '../../../lib/text/prompts.js';
 import { checkFormat } from '../../../lib/text/tags.js';
 import { TOKEN_BREAK } from '../../../lib/mini-wiki/warm-up/names.js';
 import type { Sequence } from '../../../lib/training/sequences.js';
-import { TAG_TOKENS, tokenizerLines } from '../../../lib/mini-wiki/warm-up/tokenizer-text.js';
-import {
-  createWarmUpSampler,
-  trainingPassages,
-  EMPTY_MIX,
-  type WarmUpMix,
-  type WarmUpOptions,
-} from '../../../lib/mini-wiki/warm-up/warm-up.js';
-import { COMPARISON, PASSAGES, QUESTIONS, SINGLE, TOKENIZER } from '../../training/tiny.js';
+import { createWarmUpSampler, ROW_KINDS, type WarmUpOptions } from '../../../lib/mini-wiki/warm-up/rows.js';
+import { COMPARISON, PASSAGES, QUESTIONS, TOKENIZER } from '../../training/tiny.js';
 
 const data = {
   questions: QUESTIONS,
@@ -21,14 +14,15 @@ const data = {
   retriever: createBm25Retriever(PASSAGES, { titleWeight: 5 }),
   tokenizer: TOKENIZER,
 };
-const optionsOf = (mix: Partial<WarmUpMix>, more: Partial<WarmUpOptions> = {}): WarmUpOptions => ({
-  mix: { ...EMPTY_MIX, ...mix },
+const optionsOf = (mix: WarmUpOptions['mix'], more: Partial<WarmUpOptions> = {}): WarmUpOptions => ({
+  mix,
   rowsPerStep: 20,
   topKs: [1, 2],
   maxSearchTurns: 4,
   contextWeight: 0.1,
   recapWeight: 3,
   renamedShare: 0.5,
+  unusualShare: 0,
   parallelShare: 0.5,
   ...more,
 });
@@ -37,9 +31,7 @@ const draw = (options: WarmUpOptions, { seed = 1, step = 0 } = {}): Sequence[] =
 const textOf = (row: Sequence): string => TOKENIZER.decode(row.tokenIds);
 const isDecomposed = (row: Sequence): boolean => /<search>[^<]*##/.test(textOf(row));
 
-const EVERYTHING = Object.fromEntries(
-  Object.keys(EMPTY_MIX).map((kind) => [kind, 1]),
-) as unknown as WarmUpMix;
+const EVERYTHING = Object.fromEntries(ROW_KINDS.map((kind) => [kind, 1]));
 
 describe('createWarmUpSampler', () => {
   it('gives the same rows for the same seed and step, in whatever order steps are drawn', () => {
@@ -53,15 +45,12 @@ describe('createWarmUpSampler', () => {
     expect(draw(options, { seed: 2, step: 3 })).not.toEqual(third);
   });
 
-  it.each(Object.keys(EMPTY_MIX) as (keyof WarmUpMix)[])(
-    'makes rows of kind %s: some tokens with a loss',
-    (kind) => {
-      for (const row of draw(optionsOf({ [kind]: 1 }))) {
-        expect(row.lossMask).toHaveLength(row.tokenIds.length);
-        expect(row.lossMask.some((weight) => weight >= 1)).toBe(true);
-      }
-    },
-  );
+  it.each(ROW_KINDS)('makes rows of kind %s: some tokens with a loss', (kind) => {
+    for (const row of draw(optionsOf({ [kind]: 1 }))) {
+      expect(row.lossMask).toHaveLength(row.tokenIds.length);
+      expect(row.lossMask.some((weight) => weight >= 1)).toBe(true);
+    }
+  });
 
   it('keeps the format in every whole transcript', () => {
     for (const kind of ['practice', 'sequentialHabit', 'parallelHabit', 'direct'] as const) {
@@ -110,7 +99,7 @@ describe('createWarmUpSampler', () => {
     }
   });
 
-  it('draws rows anew that are longer than the model reads, and says so where all are', () => {
+  it('resamples rows that are longer than the model reads, and says so where all are', () => {
     const sampler = (maxTokens: number) => createWarmUpSampler(data, createRandom(1), maxTokens);
     const lengths = (maxTokens: number): number[] =>
       sampler(maxTokens)(0, optionsOf(EVERYTHING)).map(({ tokenIds }) => tokenIds.length);
@@ -138,27 +127,5 @@ describe('createWarmUpSampler', () => {
       ).length;
     expect(named(0)).toBe(20);
     expect(named(1)).toBe(0);
-  });
-});
-
-describe('trainingPassages', () => {
-  it('leaves out what only held-out questions need, and keeps what training needs too and what nobody needs', () => {
-    const heldOut = { ...COMPARISON, id: 'held-out', split: 'test' };
-    const ids = trainingPassages(PASSAGES, [SINGLE, heldOut]).map(({ id }) => id);
-    expect(ids).toEqual(['p2', 'p3', 'p4', 'p5']);
-  });
-});
-
-describe('tokenizerLines', () => {
-  it('holds every passage and question, and years often enough to be one token', () => {
-    const lines = tokenizerLines(PASSAGES, QUESTIONS);
-    for (const { contents } of PASSAGES) expect(lines).toContain(contents);
-    for (const { question } of QUESTIONS) expect(lines).toContain(question);
-    expect(lines.filter((line) => line === ' 1904').length).toBeGreaterThanOrEqual(2);
-  });
-
-  it('knows the tags of the grammar', () => {
-    expect(TAG_TOKENS).toHaveLength(8);
-    for (const tag of TAG_TOKENS) expect(TOKENIZER.encode(tag)).toHaveLength(1);
   });
 });

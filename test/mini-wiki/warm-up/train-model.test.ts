@@ -21,13 +21,13 @@ interface Expected {
 const worstDifference = (a: readonly number[], b: readonly number[]): number =>
   Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
-describe.each(INITIAL_MODELS)('the start %s beside transformers (Python)', (start) => {
-  const fixture = new URL(`../fixtures/start-${start}.json`, import.meta.url);
+describe.each(INITIAL_MODELS)('the initial model %s beside transformers (Python)', (name) => {
+  const fixture = new URL(`../../fixtures/initial-model-${name}.json`, import.meta.url);
   const expected = JSON.parse(readFileSync(fixture, 'utf8')) as Expected;
   let model: Model;
   beforeAll(async () => {
     await useBackend('wasm');
-    model = await loadModel(join(CHECKPOINTS, start));
+    model = await loadModel(join(CHECKPOINTS, name));
   });
   afterAll(() => disposeWeights(model.weights));
 
@@ -58,6 +58,6 @@ describe.each(INITIAL_MODELS)('the start %s beside transformers (Python)', (star
   });
 
   it('comes with a model card', () => {
-    expect(existsSync(join(CHECKPOINTS, start, 'README.md'))).toBe(true);
+    expect(existsSync(join(CHECKPOINTS, name, 'README.md'))).toBe(true);
   });
 });

@@ -1,0 +1,48 @@
+/** The card of an adapter: how it was trained, and how the metrics of training moved. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mean } from 'd3-array';
+import { readJson, writeFileSafely } from '../io/files.js';
+import { parseTrainConfig } from '../methods/config.js';
+import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
+import { keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
+
+/** A sentence on the adapters that are kept beside the last one; empty where there are none. */
+function keptSentence(run: PolicyRun, numSteps: number): string {
+  const folders = keptSteps(run, numSteps).map((step) => `\`${stepFolder(step)}\``);
+  return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
+}
+
+/** First and last steps that a card takes the mean of, since each has few questions. */
+const STEPS_AVERAGED = 5;
+
+/** Writes an adapter's `README.md` from its configuration and metrics. */
+export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<void> {
+  const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
+  const lines = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
+  const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
+  const names = ['reward', 'rewards/outcome', 'turns', 'decomposition_ratio/parallelizable', 'kl', 'entropy'];
+  const over = (some: typeof metrics, name: string): string =>
+    (mean(some, (step) => step[name]) ?? 0).toFixed(3);
+  const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
+  const { grpo, lora, rewards } = config;
+  const card = `---
+license: apache-2.0
+base_model: ../${run.model}
+library_name: peft
+---
+
+# ${runName(run)}
+
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.model}](../${run.model}/README.md), trained with GRPO: ${grpo.steps} steps of
+${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
+Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
+
+| training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
+| --- | --- | --- |
+${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`).join('\n')}
+
+Results on the test questions are in the reports. Made for experiments in a small world; it knows nothing else.
+`;
+  await writeFileSafely(join(folder, 'README.md'), card);
+}

@@ -1,0 +1,63 @@
+/** The documentation beside the code: what it names is there, and what is there is named. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { METRICS } from '../../lib/evaluation/metrics.js';
+import { packagePath } from '../../lib/io/paths.js';
+
+const read = (...parts: string[]): string => readFileSync(packagePath(...parts), 'utf8');
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(packagePath('docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => path.join('docs', file)),
+];
+
+/** Names in the first columns of a page's tables. */
+const glossaryOf = (page: string): Set<string> =>
+  new Set(
+    [...page.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell]) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    ),
+  );
+
+describe.each(PAGES)('%s', (page) => {
+  it('names files that are there, and links to pages and headings that are', () => {
+    const text = read(page);
+    const files = [...text.matchAll(/`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g)].map(
+      ([, name]) => name,
+    );
+    expect(files.filter((file) => !existsSync(packagePath(file)))).toEqual([]);
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file, heading] = target.split('#');
+      const linked = file ? path.join(path.dirname(page), file) : page;
+      expect(existsSync(packagePath(linked)), target).toBe(true);
+      const slugs = heading
+        ? [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, title]) => slugOf(title))
+        : [];
+      if (heading) expect(slugs).toContain(heading);
+    }
+  });
+});
+
+/** A heading's anchor, as GitHub makes it. */
+const slugOf = (title: string): string =>
+  title
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replace(/\s/g, '-');
+
+describe('the glossaries', () => {
+  it('explain every metric that training writes', () => {
+    const [first] = read('data', 'checkpoints', 'base-parallelsearch-seed1', 'metrics.jsonl').split('\n');
+    const written = Object.keys(JSON.parse(first) as object);
+    const explained = glossaryOf(read('docs', 'methods', 'grpo.md'));
+    expect(written.filter((name) => !explained.has(name))).toEqual([]);
+  });
+
+  it('explain every metric of evaluation', () => {
+    const explained = glossaryOf(read('docs', 'methods', 'parallelsearch.md'));
+    expect(METRICS.filter((name) => !explained.has(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadDataSet } from '../../lib/data/flashrag.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { createRetriever, RETRIEVERS, retrieverNameSchema } from '../../lib/retrieval/retrievers.js';
+import { startRetrievalServer, type RetrievalServer } from '../../lib/retrieval/server.js';
+import { FILMS } from './passages.js';
+
+let server: RetrievalServer | undefined;
+afterAll(() => server?.close());
+
+const idsOf = async (name: string, options = {}): Promise<string[]> => {
+  const retriever = await createRetriever(name, FILMS, options);
+  const [found] = await retriever.retrieve(['film Tallinn'], { topK: 3 });
+  return found.map(({ passage }) => passage.id);
+};
+
+describe('createRetriever', () => {
+  it.each(RETRIEVERS.names())('finds a passage of the small world by its title with %s', async (name) => {
+    const passages = (await loadDataSet()).passages.slice(0, 50);
+    const retriever = await createRetriever(name, passages);
+    const found = await retriever.retrieve(
+      passages.map(({ title }) => title),
+      { topK: 1 },
+    );
+    const right = found.filter(([{ passage }], i) => passage.title === passages[i].title);
+    expect(right.length).toBeGreaterThan(40);
+  });
+
+  it('weighs titles as it is told', async () => {
+    const expected = createBm25Retriever(FILMS, { titleWeight: 0 }).search('film Tallinn', 3);
+    expect(await idsOf('bm25', { titleWeight: 0 })).toEqual(expected.map(({ index }) => FILMS[index].id));
+    expect(await idsOf('bm25')).not.toEqual(await idsOf('bm25', { titleWeight: 0 }));
+  });
+
+  it('asks a server whose address it is given', async () => {
+    server = await startRetrievalServer(createBm25Retriever(FILMS));
+    expect(retrieverNameSchema.parse(server.url)).toBe(server.url);
+    expect((await idsOf(server.url))[0]).toBe('p2');
+  });
+
+  it('says what there is where a name is unknown', async () => {
+    const message = 'Expected a retriever of bm25, exact, hnsw';
+    await expect(createRetriever('bm52', FILMS)).rejects.toThrow(message);
+    expect(() => retrieverNameSchema.parse('bm52')).toThrow(message);
+  });
+});
