@@ -1,15 +1,13 @@
+/** `parallelsearch experiment NAME`: computes what notebooks read. */
+import { sum } from 'd3-array';
 import { Argument, Command } from 'commander';
-import {
-  experimentState,
-  EXPERIMENTS_FOLDER,
-  runExperiment,
-  type Experiment,
-  type ExperimentState,
-} from '../experiments/experiment.js';
-import { EXPERIMENTS } from '../experiments/experiments.js';
+import type { Experiment } from '../experiments/experiment.js';
+import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
+import { EXPERIMENTS } from '../experiments/list.js';
+import { RESULTS, resultsOf } from '../experiments/results.js';
 import { startProgress, type Progress } from '../io/progress.js';
-import type { BackendName } from '../tensor/backend.js';
-import { backendOption, interruptSignal } from './options.js';
+import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
+import { backendOption, interruptSignal, say } from './options.js';
 
 export interface ExperimentSettings {
   force?: boolean;
@@ -17,25 +15,16 @@ export interface ExperimentSettings {
   backend: BackendName | 'auto';
 }
 
-interface RunOptions extends ExperimentSettings {
+interface RunOptions extends Pick<ExperimentSettings, 'force' | 'out'>, Pick<RunJobsOptions, 'start'> {
+  backend: BackendReport;
   signal: AbortSignal;
-  experiments?: Readonly<Record<string, Experiment>>;
   /** Lines for people; default stderr. */
-  say?: (line: string) => void;
+  log?: (line: string) => void;
   startProgress?: (title: string, total: number) => Progress;
 }
 
-interface Planned extends ExperimentState {
-  name: string;
-  experiment: Experiment;
-  isWanted: boolean;
-  /** What is to be done, where it is wanted and the experiment says it. */
-  work: string;
-  /** About how long it takes; 0 where it is not wanted. */
-  seconds: number;
-}
-
-const sayOnStderr = (line: string): void => void process.stderr.write(`${line}\n`);
+/** Experiments that compute something of their own. */
+export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
 
 /** A duration as one says it, such as `12 min` or `2.1 h`. */
 export function describeDuration(seconds: number): string {
@@ -43,76 +32,91 @@ export function describeDuration(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** What is to be done for `name`, or for all. */
-async function planOf(name: string, options: RunOptions): Promise<Planned[]> {
-  const { experiments = EXPERIMENTS, out, force = false } = options;
-  const names = name === 'all' ? Object.keys(experiments) : [name];
-  const plan: Planned[] = [];
-  for (const one of names) {
-    const experiment = experiments[one];
-    const state = await experimentState(one, experiment, out);
-    const isWanted = force || !state.isDone;
-    const seconds = isWanted ? await experiment.estimateSeconds() : 0;
-    const work = isWanted ? ((await experiment.plan?.()) ?? '') : '';
-    plan.push({ ...state, name: one, experiment, isWanted, work, seconds });
-  }
-  return plan;
+interface Planned {
+  experiment: Experiment;
+  /** About how long what is to be prepared, and the jobs, take. */
+  preparing: number;
+  seconds: number;
+  line: string;
 }
 
-function describePlan({ name, experiment, isWanted, isRecorded, work, seconds, hash }: Planned): string {
-  if (!isWanted) return `${name}: ${experiment.title}: is there (hash ${hash})`;
-  const replaced = isRecorded ? 'instead of the recorded results ' : '';
-  return `${name}: ${experiment.title}: ${replaced}${work && `${work}, `}about ${describeDuration(seconds)}`;
+/** What is to be done for an experiment, and about how long that takes. */
+async function planOf(experiment: Experiment, { out, force }: RunOptions): Promise<Planned> {
+  const { name, title, computation } = experiment;
+  const preparation = (await computation!.prepare?.plan()) ?? null;
+  const results = await resultsOf(experiment, out);
+  const open = results.filter(({ done }) => force || !done?.isOwn);
+  const jobs = sum(open, ({ job }) => job.seconds) / (computation!.processes ?? 2);
+  const preparing = preparation?.seconds ?? 0;
+  if (preparing + open.length === 0)
+    return { experiment, preparing, seconds: 0, line: `${name}: ${title}: is there` };
+  const isRecorded = open.length > 0 && open.every(({ done }) => done !== null);
+  const work = [
+    ...(preparation ? [preparation.work] : []),
+    `${open.length} of ${results.length} jobs${isRecorded ? ' in place of recorded results' : ''}`,
+    `about ${describeDuration(preparing + jobs)}`,
+  ];
+  return { experiment, preparing, seconds: preparing + jobs, line: `${name}: ${title}: ${work.join(', ')}` };
 }
 
 /**
- * Runs one experiment, or `all`, and says beforehand what is there already and how long the rest takes.
+ * Runs experiments and says beforehand what is there already and how long the rest takes.
  * @returns the exit code: 130 when it was stopped; the same command then goes on
  */
-export async function runExperiments(name: string, options: RunOptions): Promise<number> {
-  const { signal, say = sayOnStderr, startProgress: start = startProgress } = options;
-  const plan = await planOf(name, options);
-  plan.forEach((planned) => say(describePlan(planned)));
-  const wanted = plan.filter(({ isWanted }) => isWanted);
-  const total = Math.ceil(wanted.reduce((sum, { seconds }) => sum + seconds, 0));
-  const progress = wanted.length > 0 ? start('Experiments', Math.max(1, total)) : null;
+export async function runExperiments(
+  experiments: readonly Experiment[],
+  options: RunOptions,
+): Promise<number> {
+  const { signal, backend, log = say, startProgress: start = startProgress, out: folder, force } = options;
+  const plan: Planned[] = [];
+  for (const experiment of experiments) plan.push(await planOf(experiment, options));
+  plan.forEach(({ line }) => log(line));
+  const wanted = plan.filter(({ seconds }) => seconds > 0);
+  const progress =
+    wanted.length > 0 ? start('Experiments', Math.max(1, Math.ceil(sum(wanted, (p) => p.seconds)))) : null;
+  let before = 0;
   try {
-    let before = 0;
-    for (const { name: one, experiment, seconds } of wanted) {
-      const onProgress = (fraction: number, note?: string): void =>
-        progress?.update(Math.floor(before + fraction * seconds), note ? `${one}: ${note}` : one);
-      const { out: root, force, backend } = options;
-      await runExperiment(one, experiment, { root, force, backend, signal, onProgress });
-      onProgress(1);
+    for (const { experiment, preparing, seconds } of wanted) {
+      const { name, computation } = experiment;
+      const report = (done: number, note: string): void =>
+        progress?.update(Math.floor(before + done), `${name}: ${note}`);
+      if (preparing > 0) {
+        const onProgress = (fraction: number): void => report(fraction * preparing, 'training');
+        await computation!.prepare!.run({ backend: backend.name, signal, onProgress });
+      }
+      const onProgress = (fraction: number, note: string): void =>
+        report(preparing + fraction * (seconds - preparing), note);
+      await runJobs(experiment, { backend, folder, force, signal, onProgress, start: options.start });
       before += seconds;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    say('Stopped. The same command goes on from here.');
+    log('Stopped. The same command goes on from here.');
     return 130;
   } finally {
     progress?.stop();
   }
-  plan.forEach(({ name: one, file }) => say(`${one}: ${file}`));
   return 0;
 }
 
 /** The `experiment` command. */
 export function experimentCommand(): Command {
-  const list = Object.entries(EXPERIMENTS).map(([name, { title }]) => `  ${name.padEnd(22)} ${title}`);
+  const list = COMPUTED.map(({ name, title }) => `  ${name.padEnd(22)} ${title}`);
   return new Command('experiment')
     .description(
       'compute what a notebook reads; skips what was computed here, goes on where an earlier run stopped',
     )
     .addArgument(
-      new Argument('<name>', 'an experiment, or all').choices([...Object.keys(EXPERIMENTS), 'all']),
+      new Argument('<name>', 'an experiment, or all').choices([...COMPUTED.map(({ name }) => name), 'all']),
     )
     .option('--force', 'compute again what is there')
-    .option('--out <folder>', 'holds a folder of results for each experiment', EXPERIMENTS_FOLDER)
+    .option('--out <folder>', 'where results are kept', RESULTS)
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)
-    .action(async (name: string, settings: ExperimentSettings) => {
+    .action(async (name: string, { backend: requested, ...settings }: ExperimentSettings) => {
       const signal = interruptSignal('Stopping; what is finished stays. Ctrl-C again stops at once.');
-      process.exitCode = await runExperiments(name, { ...settings, signal });
+      const backend = await useBackend(requested);
+      const wanted = COMPUTED.filter((experiment) => name === 'all' || experiment.name === name);
+      process.exitCode = await runExperiments(wanted, { ...settings, backend, signal });
     });
 }

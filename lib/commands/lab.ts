@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
 import { packagePath } from '../io/paths.js';
-import { parsePort } from './options.js';
+import { parsePort, say } from './options.js';
 
 export interface LabSettings {
   /** Checks and registers only. */
@@ -32,8 +32,6 @@ const startHere: Start = (program, args) =>
       resolve(code ?? 1);
     });
   });
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** JupyterLab's arguments: it listens on this machine only, whatever its own configuration says. */
 export function labArguments(target: string, settings: LabSettings, extra: readonly string[]): string[] {

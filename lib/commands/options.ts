@@ -1,4 +1,4 @@
-/** Options that several commands share. */
+/** Options that several commands share, and how they speak. */
 import { InvalidArgumentError, Option } from 'commander';
 import { RETRIEVERS } from '../retrieval/retrievers.js';
 import {
@@ -59,3 +59,6 @@ export function interruptSignal(message: string): AbortSignal {
   process.on('SIGTERM', abort);
   return controller.signal;
 }
+
+/** A line for people. */
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);

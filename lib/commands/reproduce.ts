@@ -1,26 +1,26 @@
+/** `parallelsearch reproduce` (npm start): answers anew what there is time for, executes the notebooks, exports the reports. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { evaluateRuns, recordRuns } from '../experiments/evaluate-runs.js';
-import { EXPERIMENTS_FOLDER, experimentState } from '../experiments/experiment.js';
-import { EXPERIMENTS } from '../experiments/experiments.js';
-import { mainRuns } from '../experiments/main-results/runs.js';
-import { recallExperiment, recordExperiment } from '../experiments/recorded.js';
-import { estimateRetraining, finishRetraining, retrainEverything } from '../mini-wiki/retrain.js';
+import { runJobs, recordResults } from '../experiments/jobs.js';
+import { EXPERIMENTS } from '../experiments/list.js';
+import { mainResults } from '../experiments/main-results/experiment.js';
+import { exportReport, writeIndex } from '../experiments/reports.js';
+import { RESULTS, resultsOf } from '../experiments/results.js';
 import { packagePath } from '../io/paths.js';
-import { exportPlayground } from '../pages/playground/html.js';
-import { exportReport, writeIndex } from '../experiments/export.js';
-import { exportTrajectories } from '../pages/viewer/report.js';
+import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
+import { estimateRetraining, finishRetraining, retrainEverything } from '../mini-wiki/retrain.js';
+import { exportPlayground } from '../pages/playground/html.js';
+import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
-import { describeDuration, runExperiments } from './experiment.js';
-import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
+import { COMPUTED, describeDuration, runExperiments } from './experiment.js';
+import { announceBackend, backendOption, interruptSignal, parseCount, say } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
 const BUDGET_SECONDS = 90;
 /** A notebook keeps little more than one core busy. */
 const NOTEBOOKS_AT_ONCE = 2;
-const EVALUATION = packagePath('runs', 'evaluation');
 const REPORTS = packagePath('reports');
 
 interface ReproduceSettings {
@@ -31,8 +31,6 @@ interface ReproduceSettings {
   record?: boolean;
   backend: BackendName | 'auto';
 }
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first. */
 async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
@@ -64,10 +62,16 @@ async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: n
   await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
 }
 
-/** Has the results of every experiment computed, or takes recorded ones where there are any. */
-async function provideExperiments(isFull: boolean, backend: BackendName, signal: AbortSignal): Promise<void> {
-  if (isFull) await runExperiments('all', { out: EXPERIMENTS_FOLDER, backend, signal });
-  else for (const [name, experiment] of Object.entries(EXPERIMENTS)) await recallExperiment(name, experiment);
+/**
+ * Answers questions of the main comparison anew for a while; recorded answers stand in for the rest. Without recorded ones of these
+ * weights all are answered.
+ */
+async function answerForAWhile(backend: BackendReport, signal: AbortSignal): Promise<void> {
+  const bar = startProgress('Evaluating', 100);
+  const onProgress = (fraction: number, note: string): void => bar.update(Math.floor(100 * fraction), note);
+  await runJobs(mainResults, { backend, signal, budgetSeconds: BUDGET_SECONDS, onProgress }).finally(() =>
+    bar.stop(),
+  );
 }
 
 /** Whole lines of a notebook's log, with its name before each: two notebooks run at once. */
@@ -82,13 +86,16 @@ function prefixedLog(name: string): (text: string) => void {
 
 /** Whether what a report shows is there, and of the weights and data of now; says what is missing where it is not. */
 async function hasResults(name: string): Promise<boolean> {
-  if (!(name in EXPERIMENTS)) return true;
-  const { isDone, isRecorded } = await experimentState(name, EXPERIMENTS[name]);
-  if (isDone || isRecorded) return true;
-  say(
-    `${name}: left out, since its experiment has not been run with these weights: npx parallelsearch experiment ${name}`,
-  );
-  return false;
+  const experiment = EXPERIMENTS.find((one) => one.name === name);
+  const wanted = experiment?.reads ?? (experiment ? [name] : []);
+  for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
+    const results = await resultsOf(one);
+    if (results.every(({ done }) => done !== null)) continue;
+    const command = `npx parallelsearch experiment ${one.name}`;
+    say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
+    return false;
+  }
+  return true;
 }
 
 /** Executes the notebooks and writes their reports, the trajectories, the playground and the index. */
@@ -101,8 +108,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
   });
   signal.throwIfAborted();
   if (await hasResults('trajectories')) {
-    const folder = join(EXPERIMENTS_FOLDER, 'trajectories');
-    say(`Report: ${await exportTrajectories({ folder, outDir: REPORTS })}`);
+    say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
   }
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
   await writeIndex(REPORTS);
@@ -114,19 +120,13 @@ export async function runReproduce(settings: ReproduceSettings): Promise<number>
   const backend = await announceBackend(settings.backend);
   const signal = interruptSignal('Stopping; the same command goes on from here.');
   const isFull = Boolean(settings.full || settings.retrain || settings.record);
-  if (settings.fresh) {
-    for (const folder of [EVALUATION, EXPERIMENTS_FOLDER]) await rm(folder, { recursive: true, force: true });
-  }
+  if (settings.fresh) await rm(RESULTS, { recursive: true, force: true });
   try {
     if (settings.retrain) await retrain(backend, signal, settings.maxSteps);
-    const budgetSeconds = isFull ? Infinity : BUDGET_SECONDS;
-    await evaluateRuns(mainRuns(), { backend, folder: EVALUATION, budgetSeconds, signal });
-    await provideExperiments(isFull, backend.name, signal);
+    if (isFull) await runExperiments(COMPUTED, { out: RESULTS, backend, signal });
+    else await answerForAWhile(backend, signal);
     signal.throwIfAborted();
-    if (settings.record) {
-      await recordRuns(mainRuns());
-      for (const [name, experiment] of Object.entries(EXPERIMENTS)) await recordExperiment(name, experiment);
-    }
+    if (settings.record) for (const experiment of COMPUTED) await recordResults(experiment);
     await exportReports(signal);
     if (settings.retrain) await finishRetraining(retrainingFolder(settings.maxSteps));
     return 0;

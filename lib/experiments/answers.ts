@@ -12,7 +12,8 @@ import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
 import { computation, type Computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
-import { adapterFolder, loadPolicy, requireFolders, runName, weightFolders, type PolicyRun } from './runs.js';
+import { requireFolders } from '../policy/model-folder.js';
+import { adapterFolder, loadPolicy, runName, weightFolders, type PolicyRun } from './runs.js';
 
 /** Seeds that every trained method is trained with. */
 export const SEEDS = [1, 2, 3];
@@ -71,7 +72,6 @@ async function answerTest(run: PolicyRun, context: WorkContext): Promise<Answers
     if (performance.now() >= until) break;
     const rollout = rolloutConfigOf(run.method);
     const measurements = await evaluatePolicy(policy, world.retriever, left, { rollout, batchSize });
-    policy.clearCache();
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     await keep(measurements);
     onFraction(known.size / questions.length);

@@ -111,7 +111,9 @@ export function paperParallelCalls(tables: PaperTables, method: string): number 
  * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio, of the figures that it prints for the two
  * sides; null where it lacks one.
  */
-export function withPaper<T extends PaperContrast>(contrasts: readonly T[]): (T & { paper: number | null })[] {
+export function withPaper<T extends PaperContrast>(
+  contrasts: readonly T[],
+): (T & { paper: number | null })[] {
   return contrasts.map((contrast) => {
     const { method, against, model, against_model = model, kind } = contrast;
     const [ours, theirs] = [

@@ -8,7 +8,7 @@ import { modelFolder, runName, WARM_UP_NAMES, type PolicyRun, type WarmUpName } 
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder/encoder.js';
 import { lambdaRuns } from '../experiments/lambda-ablation/run.js';
-import { mainRuns } from '../experiments/main-results/runs.js';
+import { mainRuns } from '../experiments/main-results/experiment.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 import { estimateTraining, recordedSeconds, trainRuns } from '../experiments/train-runs.js';
 import { loadWorld } from '../experiments/world.js';

@@ -154,7 +154,10 @@ export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
   const hasPaper = rows.some(({ paper }) => typeof paper === 'number');
   return drawn(frame, spec, {
-    draw: (series, x, y) => [...intervalLayers(series, x, y), ...(hasPaper ? [paperLayer(series, x, y)] : [])],
+    draw: (series, x, y) => [
+      ...intervalLayers(series, x, y),
+      ...(hasPaper ? [paperLayer(series, x, y)] : []),
+    ],
     ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
     ...{ width: { step: 17 }, height: 200 },
   });

@@ -137,13 +137,13 @@ const PROVENANCE_TITLES: Record<string, string> = {
   generation: 'A call of the model',
   recorded: 'Recorded earlier, not computed now',
   timing: 'Seconds a question',
-  evaluatedNow: 'Evaluated now',
+  computedHere: 'Computed on this machine',
   takenFromRecords: 'Taken from records',
 };
 
 /** Everything that the evaluation says about itself, as a list of names and values. */
 export function provenanceHtml(provenance: Provenance): string {
-  const items = Object.entries(provenance).filter(([name]) => name !== 'headlines');
+  const items = Object.entries(provenance).filter(([name]) => name !== 'predictions');
   const list = items.map(
     ([name, value]) =>
       `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,

@@ -6,6 +6,16 @@ export { Frame, frameOf, rowsOf, type Row } from './frame.js';
 export { metricInfo, type MetricInfo } from './metrics.js';
 export { renderSvg } from './render.js';
 export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
-export { figure, interval, plainTable, points, table, text, type CellFormat, type Table, type TableSpec } from './table.js';
+export {
+  figure,
+  interval,
+  plainTable,
+  points,
+  table,
+  text,
+  type CellFormat,
+  type Table,
+  type TableSpec,
+} from './table.js';
 export { figureText, intervalText, listed, pointsIntervalText, pointsText } from './text.js';
 export { titleOf } from './titles.js';

@@ -6,10 +6,10 @@ import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml } from '../html/cells.js';
 import { reportHtml } from '../report/html.js';
-import { PAPER_CLAIMS } from './claims.js';
 import { claimsHtml, CLAIMS_STYLES } from './claims-page.js';
 import { pageHtml } from '../html/page.js';
-import type { Claim } from './main-results/tables.js';
+import { EXPERIMENTS } from './list.js';
+import type { Prediction } from './predictions.js';
 import { judgeClaims } from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
@@ -55,7 +55,7 @@ export function tidyJson(tidy: TidyTable): string {
 
 /**
  * Writes `index.html`: the paper's claims, judged by the numbers beside the reports, and every report of the folder with
- * its headline figures; and `index.json`, the judged claims. Returns the page's name.
+ * its predictions; and `index.json`, the judged claims. Returns the page's name.
  */
 export async function writeIndex(outDir: string): Promise<string> {
   const names = readdirSync(outDir)
@@ -66,7 +66,7 @@ export async function writeIndex(outDir: string): Promise<string> {
   const title = 'ParallelSearch: reports';
   const intro =
     'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, a small world of real facts, and not comparable in level with the paper’s.';
-  const claims = judgeClaims(PAPER_CLAIMS, outDir);
+  const claims = judgeClaims(EXPERIMENTS, outDir);
   const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
   const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
   const file = path.join(outDir, 'index.html');
@@ -82,16 +82,18 @@ function reportItem(outDir: string, name: string): string {
   const json = existsSync(path.join(outDir, `${name}.json`));
   const link = `<h3><a href="${encodeURIComponent(name)}.html">${title}</a></h3><p>${description}</p>`;
   const numbers = json ? `<p><a href="${encodeURIComponent(name)}.json">Numbers as JSON</a></p>` : '';
-  return `<li>${link}${headlinesHtml(outDir, name)}${numbers}</li>`;
+  return `<li>${link}${predictionsHtml(outDir, name)}${numbers}</li>`;
 }
 
-function headlinesHtml(outDir: string, name: string): string {
+function predictionsHtml(outDir: string, name: string): string {
   const file = path.join(outDir, `${name}.json`);
   if (!existsSync(file)) return '';
-  const { provenance } = JSON.parse(readFileSync(file, 'utf8')) as { provenance?: { headlines?: Claim[] } };
-  const lines = (provenance?.headlines ?? []).map(
-    ({ claim, found, holds }) =>
-      `<li>${escapeHtml(claim)}: <strong>${holds ? 'yes' : 'no'}</strong>, ${escapeHtml(found)}</li>`,
+  const { provenance } = JSON.parse(readFileSync(file, 'utf8')) as {
+    provenance?: { predictions?: Prediction[] };
+  };
+  const lines = (provenance?.predictions ?? []).map(
+    ({ prediction, found, holds }) =>
+      `<li>${escapeHtml(prediction)}: <strong>${holds ? 'yes' : 'no'}</strong>, ${escapeHtml(found)}</li>`,
   );
   return lines.length > 0 ? `<ul>${lines.join('')}</ul>` : '';
 }
