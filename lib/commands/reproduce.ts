@@ -67,11 +67,14 @@ async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: n
  * weights all are answered.
  */
 async function answerForAWhile(backend: BackendReport, signal: AbortSignal): Promise<void> {
-  const bar = startProgress('Evaluating', 100);
-  const onProgress = (fraction: number, note: string): void => bar.update(Math.floor(100 * fraction), note);
-  await runJobs(mainResults, { backend, signal, budgetSeconds: BUDGET_SECONDS, onProgress }).finally(() =>
-    bar.stop(),
-  );
+  const isBudgeted = (await resultsOf(mainResults)).every(({ done }) => done !== null);
+  const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
+  const onProgress = (fraction: number, note: string): void => {
+    const elapsed = (performance.now() - start) / 1000 / BUDGET_SECONDS;
+    bar.update(Math.floor(100 * (isBudgeted ? Math.min(1, elapsed) : fraction)), note);
+  };
+  const options = { backend, signal, budgetSeconds: BUDGET_SECONDS, onProgress };
+  await runJobs(mainResults, options).finally(() => bar.stop());
 }
 
 /** Whole lines of a notebook's log, with its name before each: two notebooks run at once. */

@@ -127,7 +127,10 @@ async function workSideBySide(
       worker.stop();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(numProcesses, numJobs) }, goThrough));
+  // What the others are at is finished and kept, too.
+  const lanes = await Promise.allSettled(Array.from({ length: Math.min(numProcesses, numJobs) }, goThrough));
+  const failed = lanes.find((lane) => lane.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /**

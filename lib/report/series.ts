@@ -20,6 +20,8 @@ const STYLES: readonly Style[] = [
   { color: '#a0623d', shape: 'triangle-left' },
 ];
 
+export const SERIES_COLORS: readonly string[] = STYLES.map(({ color }) => color);
+
 /** Methods and initial models look alike in every chart; other values take the styles in turn. */
 function styleOf(field: string, value: string, place: number): Style {
   if (field === 'method' && METHODS.has(value)) return METHODS.get(value);

@@ -1,64 +1,176 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { CurvePoint } from '../../lib/evaluation/load.js';
-import { chartOf, type VegaLiteSpec } from '../../lib/report/chart.js';
-import { callsChart, emChart, gapChart, trainingChart } from '../../lib/report/charts.js';
-import { aggregateCurves } from '../../lib/report/curves.js';
+import { METHODS } from '../../lib/methods/index.js';
+import { chartComplaints, chartOf, type VegaLiteSpec } from '../../lib/report/chart.js';
+import { bandChart, intervalChart, lineChart } from '../../lib/report/charts.js';
+import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
+import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
-import { syntheticSummary } from './fixtures.js';
-import { describeCharts } from '../experiments/describe-charts.js';
+import { SERIES_COLORS, seriesOf } from '../../lib/report/series.js';
 
-const results = syntheticSummary();
-const charts = [
-  emChart(results),
-  callsChart(results, 'model_calls'),
-  callsChart(results, 'turns'),
-  gapChart(results),
-  trainingChart(results, 'reward'),
-  trainingChart(results, 'kl'),
-  // Null at every step, as precision is where nothing was ever decomposed.
-  trainingChart({ curves: results.curves.map((point) => ({ ...point, precision: null })) }, 'precision'),
-];
+const x = { field: 'a', type: 'nominal', title: 'Method' };
+const y = { field: 'b', type: 'quantitative', title: 'Time (ms)' };
+const complaintsOf = (spec: VegaLiteSpec, title = 'T', alt = 'A is 1.'): string[] =>
+  chartComplaints({ title, alt, spec });
 
-describeCharts(charts);
+describe('chartComplaints', () => {
+  it('has nothing against named axes with units, in layers and panels, too', () => {
+    expect(complaintsOf({ mark: 'bar', encoding: { x, y } })).toEqual([]);
+    const layered = { layer: [{ encoding: { x, y } }, { encoding: { x, y: { ...y, title: undefined } } }] };
+    expect(complaintsOf({ facet: { field: 'c' }, spec: layered })).toEqual([]);
+    expect(complaintsOf({ encoding: { x: { datum: 0, type: 'quantitative' }, y } })).toEqual([]);
+    // Not misled by fields of the data that are called like channels.
+    const data = { values: [{ encoding: { x: { field: 1 } } }] };
+    expect(complaintsOf({ data, encoding: { x, y } })).toEqual([]);
+  });
 
-describe('renderSvg', () => {
-  it('refuses data from outside', async () => {
-    const spec: VegaLiteSpec = { data: { url: 'https://example.org/x.json' }, mark: 'point', encoding: {} };
-    await expect(renderSvg(chartOf({ title: 'T', alt: 'A', spec }))).rejects.toThrow(
-      'not drawn as specified',
+  it('names what is missing', () => {
+    const bare = { field: 'b', type: 'quantitative' };
+    expect(complaintsOf({ layer: [{ encoding: { x, y: bare } }] }, ' ', '')).toEqual([
+      ...['a title', 'a text alternative that says more', 'a title of the y axis'],
+    ]);
+    expect(complaintsOf({ encoding: { y: { ...y, title: 'Time' } } })).toEqual([
+      'a unit in parentheses at the end of the y axis title "Time"',
+    ]);
+    expect(complaintsOf({}, 'T', 'T')).toEqual(['a text alternative that says more']);
+    expect(() => chartOf({ title: 'Speed', alt: 'A', spec: { encoding: { x: { field: 'a' } } } })).toThrow(
+      'Expected the chart "Speed" to have a title of the x axis, but it has not.',
     );
   });
 
-  it('refuses a chart that Vega-Lite warns of', async () => {
-    const spec: VegaLiteSpec = {
-      data: { values: [{ a: 1 }] },
-      mark: 'bar',
-      encoding: { x: { type: 'nominal' }, nowhere: { field: 'a' } },
-    };
-    await expect(renderSvg(chartOf({ title: 'T', alt: 'A', spec }))).rejects.toThrow('nowhere');
+  it('is passed by every chart, since one function makes them all', () => {
+    const folder = new URL('../../lib/', import.meta.url);
+    const makers = readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((file) => file.endsWith('.ts'))
+      .filter((file) => /kind: 'chart',/.test(readFileSync(new URL(file, folder), 'utf8')));
+    // publication.ts reads charts back from a page.
+    expect(makers.sort()).toEqual(['report/chart.ts', 'report/publication.ts']);
   });
 });
 
-describe('training curves', () => {
+const MODELS = ['base', 'instruct'];
+const frame = frameOf(
+  MODELS.flatMap((model) =>
+    METHODS.names().flatMap((method, i) =>
+      ['nq', 'hotpotqa'].map((benchmark) => ({
+        ...{
+          method,
+          model,
+          benchmark,
+          metric: 'em',
+          value: 0.1 * i,
+          low: 0.1 * i - 0.05,
+          high: 0.1 * i + 0.05,
+        },
+        ...{ n: 10, paper: method === 'r1' ? null : 0.2 },
+      })),
+    ),
+  ),
+);
+const curves = MODELS.flatMap((model) =>
+  [1, 2].flatMap((seed) =>
+    [0, 1, 2].map((step): CurvePoint => ({ method: 'search-r1', model, seed, step, reward: seed + step })),
+  ),
+);
+const spec = { title: 'A title', color: 'method' };
+
+describe('declared charts', () => {
+  const training = frameOf(trainingRows(curves, ['reward']));
+  const charts = {
+    intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
+    bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
+    lines: lineChart(frame.query(frame['model'].eq('base')), { ...spec, x: 'benchmark' }),
+  };
+
+  it.each(Object.entries(charts))('are drawn without a warning: %s', async (_, chart) => {
+    expect(await renderSvg(chart)).toMatch(/^<svg/);
+  });
+
+  it('name methods and benchmarks, say values in words, and show the paper’s as hollow points', () => {
+    const { spec: drawn, alt } = charts.intervals;
+    const text = JSON.stringify(drawn);
+    expect(text).toContain('"Search-R1 + parallel prompt"');
+    expect(text).toContain('isValid(datum.paper)');
+    expect(alt).toContain('Exact match. R1 (no search), base, NQ: 0.000');
+    expect(charts.bands.alt).toBe(
+      'Reward. Search-R1, base, 0: 1.500; Search-R1, base, 1: 2.500; Search-R1, base, 2: 3.500; ' +
+        'Search-R1, instruct, 0: 1.500; Search-R1, instruct, 1: 2.500; Search-R1, instruct, 2: 3.500.',
+    );
+  });
+
+  it('want one metric', () => {
+    const two = frameOf([
+      { method: 'r1', metric: 'em', value: 1, benchmark: 'nq' },
+      { method: 'r1', metric: 'f1', value: 1, benchmark: 'nq' },
+    ]);
+    expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow('rows of one metric');
+    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow('but got no rows');
+  });
+});
+
+describe('renderSvg', () => {
+  it('refuses data from outside, and a chart that Vega-Lite warns of', async () => {
+    const outside: VegaLiteSpec = {
+      data: { url: 'https://example.org/x.json' },
+      mark: 'point',
+      encoding: {},
+    };
+    await expect(renderSvg(chartOf({ title: 'T', alt: 'A', spec: outside }))).rejects.toThrow(
+      'not drawn as specified',
+    );
+    const encoding = { x: { type: 'nominal' }, nowhere: { field: 'a' } };
+    const warned: VegaLiteSpec = { data: { values: [{ a: 1 }] }, mark: 'bar', encoding };
+    await expect(renderSvg(chartOf({ title: 'T', alt: 'A', spec: warned }))).rejects.toThrow('nowhere');
+  });
+});
+
+describe('trainingRows', () => {
   const point = (seed: number, step: number, reward: number | null): CurvePoint => {
     return { method: 'm', model: 'base', seed, step, reward };
   };
 
   it('are averaged over windows, then over seeds, with the range of the seeds', () => {
-    const curves = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6), point(1, 2, null)];
-    const bands = aggregateCurves(curves, 'reward', 1);
-    expect(bands).toEqual([{ method: 'm', model: 'base', step: 0.5, mean: 3, low: 1, high: 5 }]);
-  });
-
-  it('keep every step where there are few', () => {
-    const bands = aggregateCurves([point(1, 1, 1), point(1, 0, 0)], 'reward');
-    expect(bands.map(({ step, mean }) => [step, mean])).toEqual([
-      [0, 0],
-      [1, 1],
+    const points = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6), point(1, 2, null)];
+    expect(trainingRows(points, ['reward'], 1)).toEqual([
+      {
+        ...{ method: 'm', model: 'base', benchmark: 'training', subset: 'all', metric: 'reward', step: 0.5 },
+        ...{ value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' },
+      },
     ]);
   });
 
-  it('name the known metrics when one is missing', () => {
-    expect(() => trainingChart(results, 'rewards')).toThrow(/metric rewards, but the metrics are: .*reward,/);
+  it('keep every step in order where there are few, and tell kinds of question apart', () => {
+    const name = 'coverage/parallelizable';
+    const points = [1, 0].map((step) => ({ ...point(1, step, 0), [name]: step }));
+    expect(trainingRows(points, [name])).toMatchObject([
+      { metric: 'coverage', subset: 'parallelizable', step: 0, value: 0 },
+      { metric: 'coverage', subset: 'parallelizable', step: 1, value: 1 },
+    ]);
+  });
+});
+
+/** Relative luminance by WCAG 2 of `#rrggbb`. */
+function luminance(color: string): number {
+  const [r, g, b] = [1, 3, 5]
+    .map((at) => parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+describe('colours', () => {
+  const { range: methods } = seriesOf('method', METHODS.names()).color.scale as { range: string[] };
+
+  it.each([
+    ['of methods', methods],
+    ['of series', SERIES_COLORS],
+  ])('%s differ, and stand out 3 to 1 from a light and from a dark page', (_, colors) => {
+    expect(new Set(colors).size).toBe(colors.length);
+    for (const page of ['#ffffff', '#14171b']) {
+      for (const color of colors) {
+        const [low, high] = [luminance(color), luminance(page)].sort((a, b) => a - b);
+        expect((high + 0.05) / (low + 0.05)).toBeGreaterThan(3);
+      }
+    }
   });
 });

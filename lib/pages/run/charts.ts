@@ -1,6 +1,7 @@
 /** The curves of one training run, from the lines of its `metrics.jsonl`. */
-import { chartOf, SERIES_COLORS, SMALL_WORLD, titled, type Chart } from '../../report/chart.js';
-import { figureText } from '../../report/select.js';
+import { chartOf, SMALL_WORLD, titled, type Chart } from '../../report/chart.js';
+import { SERIES_COLORS } from '../../report/series.js';
+import { figureText } from '../../report/text.js';
 
 /** The metrics of one step by their names. */
 export interface StepMetrics {

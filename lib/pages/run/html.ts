@@ -8,7 +8,7 @@ import { contentsHtml, provenanceHtml } from '../../report/html.js';
 import { chartScripts, COPY_TEXT, pageHtml } from '../../html/page.js';
 import { renderSvg } from '../../report/render.js';
 import { runCharts, type StepMetrics } from './charts.js';
-import { figureText } from '../../report/select.js';
+import { figureText } from '../../report/text.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
 import { GUARDS, isAlarming, type Guard } from '../../training/guards.js';
 import { segmentsHtml } from '../../html/transcript.js';

@@ -1,10 +1,11 @@
 /** Made-up results for tests of statistics and reports. They are never shown as results. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { formatQuestions } from '../../lib/data/flashrag.js';
 import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
-import type { CurvePoint } from '../../lib/evaluation/load.js';
+import type { Experiment } from '../../lib/experiments/experiment.js';
+import { mainResults } from '../../lib/experiments/main-results/experiment.js';
+import type { PolicyRun } from '../../lib/experiments/runs.js';
+import { recordStore } from '../../lib/io/records.js';
+import type { CurvePoint } from '../../lib/report/curves.js';
 import { createRandom } from '../../lib/random.js';
 
 type Shape = QuestionResult['subset'];
@@ -161,37 +162,36 @@ export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
   );
 }
 
-/** Writes a folder as the evaluation does. */
-export function writeSyntheticEvaluation(
+/** Where synthetic results say that they come from. */
+export const SYNTHETIC = { commit: '<0000000>', backend: 'a made-up backend', hardware: 'none', seconds: 61 };
+
+/**
+ * Writes results of an experiment's jobs into a folder of records, under the keys and hashes that its reports look for.
+ * @param valueOf a job's result
+ */
+export async function writeRecords<Input>(
   folder: string,
-  options: { perTemplate?: number; seeds?: number } = {},
-): void {
-  mkdirSync(folder, { recursive: true });
-  const lines = (items: readonly object[]): string =>
-    items.map((item) => JSON.stringify(item)).join('\n') + '\n';
-  const provenance = {
-    seeds: [1, 2, 3],
-    commit: '0000000',
-    configHash: 'synthetic',
-    backend: 'wasm',
-    hardware: 'none',
-    node: process.version,
-    durationSeconds: 61.5,
-    recorded: false,
-  };
-  const results = syntheticResults(options);
-  writeFileSync(path.join(folder, 'results.jsonl'), lines(results));
-  writeFileSync(path.join(folder, 'questions.jsonl'), formatQuestions(syntheticQuestions(results)));
-  writeFileSync(path.join(folder, 'curves.jsonl'), lines(syntheticCurves()));
-  writeFileSync(path.join(folder, 'provenance.json'), JSON.stringify(provenance));
+  experiment: Experiment,
+  valueOf: (input: Input, key: string) => unknown,
+): Promise<void> {
+  const store = recordStore([folder]);
+  for (const { key, hash, input } of await experiment.computation!.jobs())
+    await store.write(key, { hash, provenance: SYNTHETIC, value: valueOf(input as Input, key) });
 }
 
-/** What the timing experiment writes, with 10 ms a model call. */
-export function writeSyntheticTiming(folder: string, { perTemplate = 4, seeds = 3 } = {}): void {
-  const answers = syntheticResults({ perTemplate, seeds })
-    .filter(({ method }) => method === 'search-r1' || method === 'parallelsearch')
-    .map((answer) => ({ ...answer, seconds: 0.01 * answer.modelCalls }));
-  const provenance = { backend: 'a made-up backend', configHash: 'synthetic' };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'results.json'), JSON.stringify({ answers, provenance }));
+/** Synthetic answers of the main comparison. */
+export async function writeSyntheticAnswers(
+  folder: string,
+  options: { perTemplate?: number } = {},
+): Promise<void> {
+  const results = syntheticResults({ ...options, seeds: 3 });
+  await writeRecords(folder, mainResults, (run: PolicyRun) => {
+    const own = results.filter(
+      (r) => r.method === run.method && r.model === run.model && r.seed === run.seed,
+    );
+    return {
+      run,
+      measurements: own.map(({ method: _m, model: _n, seed: _s, ...measurement }) => measurement),
+    };
+  });
 }

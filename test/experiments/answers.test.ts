@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answersOf, evaluationBatchSize, type Answers } from '../../lib/experiments/answers.js';
+import type { WorkContext } from '../../lib/experiments/experiment.js';
+import type { PolicyRun } from '../../lib/experiments/runs.js';
+import { loadWorld, type World } from '../../lib/experiments/world.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+
+const RUN: PolicyRun = { method: 'r1', model: 'instruct', seed: 1 };
+const { work, merged } = answersOf(() => [RUN]);
+let world: World;
+
+beforeAll(async () => {
+  await useBackend('wasm');
+  const whole = await loadWorld();
+  const tests = whole.questions.filter(({ split }) => split === 'test');
+  // Three batches.
+  world = { ...whole, questions: tests.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
+});
+
+/** Answers until something is thrown or all is done; what was kept is added to `kept`. */
+const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
+  work(RUN, {
+    ...{ backend: 'wasm', world, kept: [...kept], until: Infinity, onFraction: () => undefined },
+    keep: async (item) => void kept.push(item),
+    ...more,
+  }) as Promise<Answers | undefined>;
+
+describe('answering the test questions', () => {
+  it('goes on after a kill from what was kept, to the same result as without one', async () => {
+    const kept: unknown[] = [];
+    const die = (): never => {
+      throw new Error('killed');
+    };
+    await expect(answer(kept, { onFraction: die })).rejects.toThrow('killed');
+    expect(kept).toHaveLength(1);
+    const fractions: number[] = [];
+    const resumed = await answer(kept, { onFraction: (fraction) => fractions.push(fraction) });
+    expect(kept).toHaveLength(3);
+    expect(fractions).toHaveLength(2);
+    expect(fractions.at(-1)).toBe(1);
+    expect(resumed).toEqual(await answer([]));
+    expect(resumed!.measurements.map(({ questionId }) => questionId)).toEqual(
+      world.questions.map(({ id }) => id),
+    );
+  });
+
+  it('stops when its time is over', async () => {
+    const kept: unknown[] = [];
+    expect(await answer(kept, { until: performance.now() })).toBeUndefined();
+    expect(kept).toEqual([]);
+  });
+
+  it('puts answers of now in the place of recorded ones, and says how many are as recorded', async () => {
+    const whole = (await answer([]))!;
+    const [first, second] = whole.measurements;
+    const other = { ...second, answer: 'another' };
+    const { value, note } = merged!(whole, [[first], [other]]) as { value: Answers; note: string };
+    expect(value.measurements[1]).toEqual(other);
+    expect(note).toBe(`2 of ${whole.measurements.length} questions answered now, 1 of them as recorded`);
+  });
+});

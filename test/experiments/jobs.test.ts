@@ -1,0 +1,180 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { computation, type Experiment } from '../../lib/experiments/experiment.js';
+import { recordResults, runJobs, type RunJobsOptions } from '../../lib/experiments/jobs.js';
+import { provenanceOf, requireResults, resultsOf } from '../../lib/experiments/results.js';
+import type { JobWorker, Task } from '../../lib/experiments/worker.js';
+import { recordStore } from '../../lib/io/records.js';
+
+let root: string;
+let folder: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'jobs-'));
+  folder = join(root, 'results');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+/** An experiment that squares numbers, a job each. */
+const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
+  name: 'squares',
+  title: 'squares',
+  computation: computation<number, number>({
+    jobs: async () => numbers.map((x) => ({ key: `squares/${x}`, hash, input: x, seconds: x })),
+    work: async () => undefined,
+    merged: (recorded, kept) => ({ value: recorded, note: `${kept.length} anew` }),
+  }),
+});
+
+/** Processes that square: 7 makes them grow, 13 fails, and what has a time limit keeps a part and is not finished. */
+function fakeWorkers() {
+  const tasks: Task[] = [];
+  const workers: { isStopped: boolean }[] = [];
+  const start = (): JobWorker => {
+    const worker = { isStopped: false };
+    workers.push(worker);
+    const answer = async (
+      task: Task,
+    ): Promise<{ value: unknown; seconds: number; residentBytes: number }> => {
+      tasks.push(task);
+      const x = task.input as number;
+      if (x === 13) throw new Error('unlucky');
+      if (task.seconds === undefined) return { value: x * x, seconds: 2, residentBytes: x === 7 ? 4e9 : 1e6 };
+      await writeFile(task.journal, `${JSON.stringify({ hash: task.hash, item: x })}\n`);
+      return { value: undefined, seconds: 1, residentBytes: 1e6 };
+    };
+    return {
+      send: async (task, onFraction) => {
+        onFraction?.(0.5);
+        const reply = answer(task);
+        reply.catch(() => undefined);
+        return { reply };
+      },
+      stop: () => void (worker.isStopped = true),
+    };
+  };
+  return { tasks, workers, start };
+}
+
+const run = async (experiment: Experiment, options: Partial<RunJobsOptions> = {}) => {
+  const fakes = fakeWorkers();
+  const progress: [number, string][] = [];
+  const done = runJobs(experiment, {
+    backend: { name: 'wasm', detail: 'made up', rejected: [] } as unknown as RunJobsOptions['backend'],
+    ...{ folder, signal: new AbortController().signal, start: fakes.start },
+    onProgress: (fraction, note) => progress.push([fraction, note]),
+    ...options,
+  });
+  return { ...fakes, progress, done };
+};
+const valuesIn = async (experiment: Experiment): Promise<unknown[]> =>
+  (await requireResults(experiment, folder)).map(({ record }) => record.value);
+const inputs = (tasks: readonly Task[]): unknown[] => tasks.map(({ input }) => input);
+
+describe('runJobs', () => {
+  it('does every job once, keeps results with their provenance, and stops the processes', async () => {
+    const { tasks, workers, done } = await run(squares([1, 2, 3, 4, 5]));
+    await done;
+    expect(inputs(tasks)).toEqual([1, 2, 3, 4, 5]);
+    expect(await valuesIn(squares([1, 2, 3, 4, 5]))).toEqual([1, 4, 9, 16, 25]);
+    expect(workers.map(({ isStopped }) => isStopped)).toEqual([true, true]);
+    const [{ record }] = await requireResults(squares([1]), folder);
+    expect(record.provenance).toMatchObject({ backend: 'made up', seconds: 2, node: process.version });
+  });
+
+  it('computes only what is missing, changed, or forced', async () => {
+    await (
+      await run(squares([1, 2]))
+    ).done;
+    const again = await run(squares([1, 2, 3]));
+    await again.done;
+    expect(inputs(again.tasks)).toEqual([3]);
+    const changed = await run(squares([1, 2], 'other'));
+    await changed.done;
+    expect(inputs(changed.tasks)).toEqual([1, 2]);
+    const forced = await run(squares([3]), { force: true });
+    await forced.done;
+    expect(inputs(forced.tasks)).toEqual([3]);
+  });
+
+  it('replaces a process whose memory has grown', async () => {
+    const experiment = squares([7, 1]);
+    experiment.computation!.processes = 1;
+    const { workers, done } = await run(experiment);
+    await done;
+    expect(workers).toHaveLength(2);
+    expect(workers.every(({ isStopped }) => isStopped)).toBe(true);
+  });
+
+  it('weighs progress by the seconds of jobs', async () => {
+    const experiment = squares([1, 3]);
+    experiment.computation!.processes = 1;
+    const { progress, done } = await run(experiment);
+    await done;
+    expect(progress).toEqual([
+      [0.125, 'squares/1'],
+      [0.25, 'squares/1'],
+      [0.625, 'squares/3'],
+      [1, 'squares/3'],
+    ]);
+  });
+
+  it('ends with what a job throws, begins no other, and keeps what was done', async () => {
+    const failing = await run(squares([1, 13, 2, 3, 4, 5, 6]));
+    await expect(failing.done).rejects.toThrow('unlucky');
+    expect(failing.tasks.length).toBeLessThan(6);
+    expect((await resultsOf(squares([1]), folder))[0].done).not.toBeNull();
+  });
+
+  it('ends with the reason of the signal', async () => {
+    const stopped = await run(squares([1, 2]), { signal: AbortSignal.abort(new Error('enough')) });
+    await expect(stopped.done).rejects.toThrow('enough');
+  });
+
+  it('lets recorded results stand in when the budget is over, with what was computed anew in them', async () => {
+    const experiment = squares([2, 3]);
+    const recorded = { hash: 'h', provenance: { recorded: 'earlier' }, value: 99 };
+    for (const key of ['squares/2', 'squares/3']) await recordStore([folder]).write(key, recorded);
+    const { tasks, done } = await run(experiment, { budgetSeconds: 100 });
+    await done;
+    expect(tasks.every(({ seconds }) => seconds! > 0)).toBe(true);
+    const [two] = await requireResults(experiment, folder);
+    expect(two).toMatchObject({ isOwn: false, record: { value: 99, provenance: { recorded: '1 anew' } } });
+    expect(provenanceOf([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
+    const none = await run(experiment, { budgetSeconds: 0 });
+    await none.done;
+    expect(none.tasks).toEqual([]);
+    // Without a budget they are computed.
+    await (
+      await run(experiment)
+    ).done;
+    expect(await valuesIn(experiment)).toEqual([4, 9]);
+  });
+
+  it('computes all, whatever the budget, where nothing is recorded', async () => {
+    const { tasks, done } = await run(squares([2]), { budgetSeconds: 0 });
+    await done;
+    expect(tasks.map(({ seconds }) => seconds)).toEqual([undefined]);
+  });
+});
+
+describe('requireResults', () => {
+  it('names what is missing and the command that computes it', async () => {
+    await expect(requireResults(squares([2]), folder)).rejects.toThrow(
+      'squares/2 has not been computed with these weights and data. Run "npx parallelsearch experiment squares".',
+    );
+  });
+});
+
+describe('recordResults', () => {
+  it('keeps the results of this machine, and none that were recorded themselves', async () => {
+    const into = join(root, 'kept');
+    await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow('to be computed here');
+    await (
+      await run(squares([2]))
+    ).done;
+    await recordResults(squares([2]), { folder, into });
+    expect(await readFile(join(into, 'squares', '2.json.gz'))).toBeInstanceOf(Buffer);
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { DataFrame } from 'danfojs-node';
+import { tableHtml } from '../../lib/html/cells.js';
+import { mimeBundle } from '../../lib/report/display.js';
+import { frameOf, rowsOf } from '../../lib/report/frame.js';
+import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
+import { intervalText, listed, pointsText } from '../../lib/report/text.js';
+
+const row = (method: string, model: string, metric: string, value: number, paper: number | null = null) => ({
+  ...{ method, model, metric, benchmark: 'nq', value, low: value - 0.1, high: value + 0.1, paper },
+});
+const ROWS = [
+  row('parallelsearch', 'base', 'em', 0.5, 0.4),
+  row('search-r1', 'base', 'em', 0.3, 0.2),
+  row('search-r1-parallel-prompt', 'base', 'em', 0.35),
+  row('parallelsearch', 'instruct', 'em', 0.6, 0.5),
+  row('search-r1', 'instruct', 'em', 0.4, null),
+];
+
+describe('figures as text', () => {
+  it('have their interval, sign and unit', () => {
+    expect(intervalText({ value: 0.5234, low: 0.4, high: 0.6 })).toBe('0.523 [0.400, 0.600]');
+    expect(intervalText({ value: -0.01, low: -0.02, high: -0.0001 })).toBe('−0.010 [−0.020, 0.000]');
+    expect(intervalText(undefined)).toBe('–');
+    expect([0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x))).toEqual(['+5.5', '−1.5', '0.0', '–']);
+    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed)).toEqual(['', 'a', 'a and b', 'a, b and c']);
+  });
+
+  it('are written by what they are: shares, counts, differences in points, ratios', () => {
+    const found = { value: 0.1234, low: 0.1, high: 0.2 };
+    expect(interval({ ...found, metric: 'em' })).toBe('0.123 [0.100, 0.200]');
+    expect(interval({ ...found, metric: 'model_calls' })).toBe('0.12 [0.10, 0.20]');
+    expect(interval({ ...found, metric: 'em', kind: 'difference' })).toBe('+12.3 [+10.0, +20.0]');
+    expect(interval({ ...found, metric: 'turns', kind: 'difference' })).toBe('0.12 [0.10, 0.20]');
+    expect(interval({ ...found, metric: 'em', kind: 'ratio' })).toBe('0.123 [0.100, 0.200]');
+    expect(interval({ metric: 'em', value: null })).toBe('–');
+  });
+});
+
+describe('table', () => {
+  it('pivots a frame: methods in their order, a column for each format, none for what is nowhere', () => {
+    const cells = { paper: figure('paper'), 'here [95 %]': interval };
+    const { cells: found } = table(frameOf(ROWS), {
+      caption: 'T',
+      rows: ['model'],
+      columns: ['method'],
+      cells,
+    });
+    expect(found.columns).toEqual([
+      ...['Initial model', 'Search-R1 · paper', 'Search-R1 · here [95 %]'],
+      ...['Search-R1 + parallel prompt · here [95 %]'],
+      ...['ParallelSearch · paper', 'ParallelSearch · here [95 %]'],
+    ]);
+    expect(found.rows).toEqual([
+      ...[['base', '0.200', '0.300 [0.200, 0.400]', '0.350 [0.250, 0.450]', '0.400', '0.500 [0.400, 0.600]']],
+      ...[['instruct', '–', '0.400 [0.300, 0.500]', '–', '0.500', '0.600 [0.500, 0.700]']],
+    ]);
+  });
+
+  it('takes titles of its own for fields and values', () => {
+    const spec = { caption: 'T', rows: ['method'], titles: { method: 'Who', 'search-r1': 'the other' } };
+    const { cells } = table(frameOf(ROWS.slice(0, 2)), spec);
+    expect([cells.columns, cells.rows.map(([who]) => who)]).toEqual([
+      ['Who', ''],
+      ['the other', 'ParallelSearch'],
+    ]);
+  });
+
+  it('writes differences in points', () => {
+    const [difference] = [{ ...ROWS[0], kind: 'difference' }];
+    const cells = { paper: points('paper'), here: interval };
+    expect(table(frameOf([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows).toEqual([
+      ['NQ', '+40.0', '+50.0 [+40.0, +60.0]'],
+    ]);
+  });
+
+  it('refuses an empty frame, an unknown field, and two rows for one cell', () => {
+    const spec = { caption: 'T', rows: ['model'] };
+    expect(() => table(frameOf([]), spec)).toThrow('Expected rows for the table "T"');
+    expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow('but got nowhere');
+    expect(() => table(frameOf(ROWS), spec)).toThrow('Expected one row a cell');
+  });
+});
+
+describe('a data frame', () => {
+  it('can be filtered again and again, and after sorting', () => {
+    const frame = frameOf(ROWS);
+    const base = frame.query(frame['model'].eq('instruct'));
+    const ours = base.query(base['method'].eq('parallelsearch'));
+    expect(rowsOf(ours).map(({ value }) => value)).toEqual([0.6]);
+    const sorted = frame.sortValues('value', { ascending: false });
+    const low = sorted.query(sorted['value'].lt(0.45));
+    expect(rowsOf(low).map(({ value }) => value)).toEqual([0.4, 0.35, 0.3]);
+    expect(rowsOf(low.query(low['model'].eq('nowhere')))).toEqual([]);
+  });
+
+  it('has a null where a record lacks a field', () => {
+    expect(rowsOf(frameOf([{ a: 1 }, { b: 'x' }]))).toEqual([
+      { a: 1, b: null },
+      { a: null, b: 'x' },
+    ]);
+  });
+
+  it('is shown as a table, with everything escaped', async () => {
+    const bundle = await mimeBundle(new DataFrame([{ '<a>': 1.23456, b: '<script>' }]));
+    expect(Object.keys(bundle)).toEqual([
+      ...['text/html', 'application/vnd.parallelsearch.table+json', 'text/plain'],
+    ]);
+    expect(bundle['text/plain']).toContain('1.2346');
+    expect(tableHtml(plainTable(new DataFrame([{ b: '<script>' }])).cells)).not.toContain('<script>');
+  });
+});
