@@ -4,9 +4,10 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
+import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray } from './safetensors.js';
-import { takeColumns, transposeValues, weightSlots, type Weights } from './weights.js';
+import { takeColumns, transposeValues, type Weights } from './weights.js';
 
 export interface LoraOptions {
   rank: number;
@@ -140,8 +141,15 @@ export function parsePeftConfig(json: unknown): PeftConfig {
   return { rank, alpha, base: typeof base === 'string' ? base : undefined };
 }
 
-/** PEFT's `adapter_config.json`. */
-export function peftConfig({ rank, alpha }: LoraOptions, base: string): Record<string, unknown> {
+/**
+ * PEFT's `adapter_config.json`.
+ * @param base the model that the adapter goes onto: a folder relative to the adapter's, or a name
+ */
+export function peftConfig(
+  { rank, alpha }: LoraOptions,
+  { config, base }: { config: ModelConfig; base: string },
+): Record<string, unknown> {
+  const parts = adaptedSlots(config).flatMap((slot) => slot.parts);
   return {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
@@ -150,6 +158,6 @@ export function peftConfig({ rank, alpha }: LoraOptions, base: string): Record<s
     lora_alpha: alpha,
     lora_dropout: 0,
     bias: 'none',
-    target_modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+    target_modules: [...new Set(parts.map(({ name }) => name.split('.').at(-2)))],
   };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, writeFileSafely } from '../io/files.js';
-import { toHuggingFaceConfig } from './model-config.js';
+import { printModelConfig } from './families/index.js';
 import { parsePeftConfig, type PeftConfig } from './lora.js';
 import { createModel, type Model } from './model.js';
 import { parseSafetensors, printSafetensors, type NamedArray, type StorageType } from './safetensors.js';
@@ -58,7 +58,7 @@ export async function saveModel(
 ): Promise<void> {
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   const arrays = await arraysFromWeights(model.weights, model.config);
-  await writeFileSafely(join(folder, 'config.json'), print(toHuggingFaceConfig(model.config)));
+  await writeFileSafely(join(folder, 'config.json'), print(printModelConfig(model.config)));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
   await writeFileSafely(
     join(folder, 'tokenizer_config.json'),

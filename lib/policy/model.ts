@@ -1,5 +1,6 @@
 import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
-import { parseModelConfig, type ModelConfig } from './model-config.js';
+import { parseModelConfig } from './families/index.js';
+import type { ModelConfig } from './model-config.js';
 import type { NamedArray } from './safetensors.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 

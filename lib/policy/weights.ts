@@ -1,78 +1,15 @@
 /**
  * The weights of a Llama-type decoder as tensors, in the layout that computes fast: input by output, with the query, key
- * and value products fused, and gate and up as well. Hugging Face's names and layout (output by input) are at the border.
+ * and value products fused, and gate and up as well. The names and the layout of checkpoints (output by input) are at the border.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
+import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray } from './safetensors.js';
 
 /** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`. */
 export type Weights = Record<string, tf.Tensor>;
-
-interface Part {
-  /** Hugging Face's name. */
-  name: string;
-  /** Columns in the fused matrix. */
-  columns: number;
-}
-
-interface Slot {
-  key: string;
-  shape: number[];
-  /** Hugging Face tensors side by side in this one; each is stored transposed unless `isVector` or an embedding. */
-  parts: Part[];
-  kind: 'matrix' | 'vector' | 'embedding';
-}
-
-/** Every weight, its shape and the Hugging Face tensors it is made of. */
-export function weightSlots(c: ModelConfig): Slot[] {
-  const vector = (key: string, name: string): Slot => ({
-    key,
-    shape: [c.hiddenSize],
-    parts: [{ name, columns: c.hiddenSize }],
-    kind: 'vector',
-  });
-  const matrix = (key: string, rows: number, parts: Part[]): Slot => ({
-    key,
-    shape: [rows, parts.reduce((sum, p) => sum + p.columns, 0)],
-    parts,
-    kind: 'matrix',
-  });
-  const q = c.numHeads * c.headDim;
-  const kv = c.numKeyValueHeads * c.headDim;
-  const layer = (i: number): Slot[] => {
-    const at = (name: string): string => `model.layers.${i}.${name}.weight`;
-    return [
-      vector(`${i}.inputNorm`, at('input_layernorm')),
-      matrix(`${i}.qkv`, c.hiddenSize, [
-        { name: at('self_attn.q_proj'), columns: q },
-        { name: at('self_attn.k_proj'), columns: kv },
-        { name: at('self_attn.v_proj'), columns: kv },
-      ]),
-      matrix(`${i}.o`, q, [{ name: at('self_attn.o_proj'), columns: c.hiddenSize }]),
-      vector(`${i}.postNorm`, at('post_attention_layernorm')),
-      matrix(`${i}.gateUp`, c.hiddenSize, [
-        { name: at('mlp.gate_proj'), columns: c.intermediateSize },
-        { name: at('mlp.up_proj'), columns: c.intermediateSize },
-      ]),
-      matrix(`${i}.down`, c.intermediateSize, [{ name: at('mlp.down_proj'), columns: c.hiddenSize }]),
-    ];
-  };
-  const embed: Slot = {
-    key: 'embed',
-    shape: [c.vocabSize, c.hiddenSize],
-    parts: [{ name: 'model.embed_tokens.weight', columns: c.hiddenSize }],
-    kind: 'embedding',
-  };
-  const head = matrix('head', c.hiddenSize, [{ name: 'lm_head.weight', columns: c.vocabSize }]);
-  return [
-    embed,
-    ...Array.from({ length: c.numLayers }, (_, i) => layer(i)).flat(),
-    vector('norm', 'model.norm.weight'),
-    ...(c.tieWordEmbeddings ? [] : [head]),
-  ];
-}
 
 /** (rows, columns) row-major into its transpose. */
 export function transposeValues(values: Float32Array, rows: number, columns: number): Float32Array {

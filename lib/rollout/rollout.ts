@@ -11,7 +11,13 @@ import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
 import { buildPrompt } from '../text/prompts.js';
-import { INVALID_ACTION_NOTICE, nextAction, printInformation, STOP_STRINGS } from '../text/tags.js';
+import {
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  nextAction,
+  printInformation,
+  STOP_STRINGS,
+} from '../text/tags.js';
 import type { RolloutConfig } from './options.js';
 import type { FinishReason, SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
@@ -179,12 +185,10 @@ function deepestWithin(most: number, fits: (depth: number) => boolean): number {
   return low;
 }
 
-function appendNotice(row: Row, policy: Policy): void {
-  append(row, {
-    kind: 'notice',
-    tokenIds: policy.tokenizer.encode(INVALID_ACTION_NOTICE),
-    text: INVALID_ACTION_NOTICE,
-  });
+/** In the words of the prompt: full for real language models, short for the small policy. */
+function appendNotice(row: Row, policy: Policy, { promptForm }: RolloutOptions): void {
+  const text = promptForm === 'full' ? INVALID_ACTION_NOTICE_FULL : INVALID_ACTION_NOTICE;
+  append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text });
 }
 
 /** Executes every row's action: all sub-queries of all rows in one concurrent search. */
@@ -212,7 +216,7 @@ async function act(
     if (search)
       appendInformation(row, search, found.outcomes.slice(next, (next += search.length)), policy, options);
     else if (nextAction(newestText(row)).kind === 'answer') row.finish = 'answer';
-    else appendNotice(row, policy);
+    else appendNotice(row, policy, options);
   });
 }
 

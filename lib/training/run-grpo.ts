@@ -121,7 +121,12 @@ async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promis
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   await writeFileSafely(
     join(folder, 'adapter_config.json'),
-    print(peftConfig(config.lora, run.modelFolder ? relative(folder, run.modelFolder) : config.model)),
+    print(
+      peftConfig(config.lora, {
+        config: model.config,
+        base: run.modelFolder ? relative(folder, run.modelFolder) : config.model,
+      }),
+    ),
   );
   await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
 }

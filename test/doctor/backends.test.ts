@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { measureGflops } from '../../lib/doctor/backend-probe.js';
 import { checkBackends, probeBackend } from '../../lib/doctor/backends.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 describe('checkBackends', () => {
@@ -26,10 +26,7 @@ describe('checkBackends', () => {
 
   it('reports a backend whose process ends without a word', async () => {
     // Run from its sources the program is not there, which is the simplest process that fails.
-    const isSource = !existsSync(
-      fileURLToPath(new URL('../../lib/doctor/backend-probe.js', import.meta.url)),
-    );
-    expect(isSource).toBe(true);
+    expect(existsSync(packagePath('lib', 'doctor', 'backend-probe.js'))).toBe(false);
     const probe = await probeBackend('cpu');
     expect('reason' in probe && probe.reason).toMatch(/^its process ended with code 1/);
   });

@@ -1,15 +1,14 @@
 /** A JupyterLab for tests: its settings, its kernels and its files are in one new folder, and it asks nobody. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { chooseConnection } from '../../lib/notebook/process.js';
 
 /** Milliseconds; a free machine needs a few seconds. */
 const START_MS = 180_000;
@@ -66,25 +65,13 @@ function prepare(folder: string): Record<string, string> {
   };
 }
 
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
-function extraArguments(token: string): string[] {
-  return [
-    `--IdentityProvider.token=${token}`,
-    '--ServerApp.port_retries=0',
-    '--LabApp.expose_app_in_browser=True',
-    '--LabApp.extension_manager=readonly',
-    '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
-    ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
-  ];
-}
+const ARGUMENTS = [
+  '--ServerApp.port_retries=0',
+  '--LabApp.expose_app_in_browser=True',
+  '--LabApp.extension_manager=readonly',
+  '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
+  ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
+];
 
 /** Asks until the server answers; throws its log when it ends or is not there in time. */
 async function answering(child: ChildProcess, url: URL): Promise<void> {
@@ -112,8 +99,11 @@ export async function startLab(python: string): Promise<LabServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'jupyterlab-'));
   const notebooks = path.join(folder, 'notebooks');
   const env = { ...process.env, ...prepare(folder) };
-  const [port, token] = [await freePort(), randomUUID()];
-  const args = labArguments(notebooks, { port, browser: false }, extraArguments(token));
+  const { shell_port: port, key: token } = await chooseConnection();
+  const args = labArguments(notebooks, { port, browser: false }, [
+    `--IdentityProvider.token=${token}`,
+    ...ARGUMENTS,
+  ]);
   const child = spawn(python, ['-c', UNTIL_INPUT_ENDS, ...args], { env, stdio: 'pipe' });
   const url = (target: string): URL => new URL(`${target}?token=${token}`, `http://127.0.0.1:${port}`);
   const close = async (): Promise<void> => {

@@ -11,6 +11,7 @@ import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 
 const config: ModelConfig = {
+  modelType: 'llama',
   vocabSize: 300,
   hiddenSize: 32,
   intermediateSize: 64,

@@ -163,14 +163,17 @@ describe("PEFT's arrays", () => {
 
 describe('parsePeftConfig', () => {
   it('reads what peftConfig prints, and says what is missing', () => {
-    expect(parsePeftConfig(peftConfig(LORA, '../base'))).toEqual({ ...LORA, base: '../base' });
+    expect(parsePeftConfig(peftConfig(LORA, { config: CONFIG, base: '../base' }))).toEqual({
+      ...LORA,
+      base: '../base',
+    });
     expect(() => parsePeftConfig({ r: 4 })).toThrow('r and lora_alpha, but got 4 and undefined');
   });
 });
 
 describe('peftConfig', () => {
   it('names rank, alpha and the modules that are adapted', async () => {
-    const config = peftConfig(LORA, '../base');
+    const config = peftConfig(LORA, { config: CONFIG, base: '../base' });
     expect(config).toMatchObject({
       peft_type: 'LORA',
       r: 3,

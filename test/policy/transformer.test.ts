@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseModelConfig, numParameters } from '../../lib/policy/model-config.js';
+import { numParameters, parseModelConfig } from '../../lib/policy/families/index.js';
 import { parseSafetensors, printSafetensors } from '../../lib/policy/safetensors.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, weightsFromArrays, type Weights } from '../../lib/policy/weights.js';

@@ -4,8 +4,13 @@ import { createRandom } from '../../lib/random.js';
 import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds, type Trajectory } from '../../lib/rollout/trajectory.js';
-import { buildPrompt } from '../../lib/text/prompts.js';
-import { INVALID_ACTION_NOTICE, printInformation, STOP_STRINGS } from '../../lib/text/tags.js';
+import { buildPrompt, PROMPT_NAMES } from '../../lib/text/prompts.js';
+import {
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  printInformation,
+  STOP_STRINGS,
+} from '../../lib/text/tags.js';
 import { echoRetriever, makePassage } from '../retrieval/passages.js';
 import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
@@ -173,6 +178,24 @@ describe('Algorithm 1', () => {
       expect((await playOne([nonsense], { maxSearchTurns: 2 })).finish).toBe('budget');
     },
   );
+
+  it('speaks the words of the full prompts throughout, where they are asked for', async () => {
+    const full = { promptForm: 'full', splitQueries: false } as const;
+    const script = ['<think> only </think>', '<search> a ## b </search>', ANSWER];
+    for (const prompt of PROMPT_NAMES) {
+      const { segments, searchTurns, finish } = await playOne(script, { ...full, prompt });
+      expect(segments.map(({ kind, text }) => [kind, text])).toEqual([
+        ['prompt', buildPrompt(prompt, 'who?', { form: 'full' })],
+        ['policy', script[0]],
+        ['notice', INVALID_ACTION_NOTICE_FULL],
+        ['policy', script[1]],
+        ['information', found('a b')],
+        ['policy', ANSWER],
+      ]);
+      expect(searchTurns.map(({ queries }) => queries)).toEqual([['a b']]);
+      expect(finish).toBe('answer');
+    }
+  });
 
   it('ends a row that has no room for another turn with `length`, and goes on with the others', async () => {
     const prompt = buildPrompt('parallel', 'who?', { form: 'short' }).length;

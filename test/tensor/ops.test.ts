@@ -25,14 +25,11 @@ interface LayerFixture {
   upstream: Record<string, Nested>;
   gradients: Record<string, Nested>;
 }
-interface Layers {
+const layers = JSON.parse(readFileSync(new URL('../fixtures/layers.json', import.meta.url), 'utf8')) as {
   rms_norm: LayerFixture;
   rotary: LayerFixture & { cos: number[][][]; sin: number[][][] };
   swiglu: LayerFixture;
-}
-const layers = JSON.parse(
-  readFileSync(new URL('../fixtures/layers.json', import.meta.url), 'utf8'),
-) as Layers;
+};
 
 const flat = (nested: Nested): number[] => (nested as number[]).flat(Infinity);
 const matrix = (nested: Nested, columns: number): tf.Tensor2D => {
@@ -48,12 +45,11 @@ function expectClose(actual: tf.Tensor, expected: readonly number[], tolerance: 
   expect(worst).toBeLessThan(tolerance * Math.max(1, ...expected.map(Math.abs)));
 }
 
-/** A matrix of normal deviates, the same for the same label. */
+/** Normal deviates, the same for the same label. */
 function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): tf.Tensor<R> {
   const random = createRandom(label);
-  const size = shape.reduce((a: number, b: number) => a * b, 1);
   return tf.tensor(
-    Array.from({ length: size }, () => random.normal()),
+    Array.from({ length: tf.util.sizeFromShape(shape) }, () => random.normal()),
     shape,
   );
 }
@@ -62,35 +58,40 @@ function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): 
  * Compares the gradient of sum(op(inputs) * upstream) with central differences along random directions. The loss is summed in
  * double precision, so that float32 outputs alone decide the error: below 2e-3 of the gradient's length for these sizes.
  */
-function expectGradients(
-  op: (...inputs: tf.Tensor[]) => tf.Tensor,
-  inputs: tf.Tensor[],
-  label: string,
-): void {
-  const output = op(...inputs);
-  const upstream = randomTensor(`${label} upstream`, output.shape as [number]);
+function expectGradients<T extends tf.Tensor>(op: (...inputs: T[]) => tf.Tensor, inputs: T[]): void {
+  const EPSILON = 2e-2;
+  const upstream = randomTensor('upstream', op(...inputs).shape as [number]);
   const weights = upstream.dataSync();
-  const loss = (...at: tf.Tensor[]): number =>
+  const loss = (at: T[]): number =>
     op(...at)
       .dataSync<'float32'>()
       .reduce((sum, value, i) => sum + value * weights[i], 0);
-  const gradients = tf.grads((...at: tf.Tensor[]) => tf.sum(tf.mul(op(...at), upstream)))(inputs);
+  const gradients = tf.grads((...at) => tf.sum(tf.mul(op(...(at as T[])), upstream)))(inputs);
   inputs.forEach((input, k) => {
-    expect(gradients[k].shape, `${label} input ${k}`).toEqual(input.shape);
+    expect(gradients[k].shape, `input ${k}`).toEqual(input.shape);
+    const length = tf.norm(gradients[k]).dataSync()[0];
+    expect(length, `input ${k}`).toBeGreaterThan(0);
     for (let trial = 0; trial < 3; trial++) {
-      const raw = randomTensor(`${label} direction ${k} ${trial}`, input.shape as [number]);
+      const raw = randomTensor(`direction ${k} ${trial}`, input.shape as [number]);
       const direction = tf.div(raw, tf.norm(raw));
-      const epsilon = 2e-2;
-      const moved = (sign: number): number =>
-        loss(...inputs.map((t, j) => (j === k ? tf.add(t, tf.mul(direction, sign * epsilon)) : t)));
-      const numeric = (moved(1) - moved(-1)) / (2 * epsilon);
+      const moved = (by: number): number => loss(inputs.with(k, tf.add(input, tf.mul(direction, by))));
+      const numeric = (moved(EPSILON) - moved(-EPSILON)) / (2 * EPSILON);
       const analytic = tf.sum(tf.mul(gradients[k], direction)).dataSync()[0];
-      const length = tf.norm(gradients[k]).dataSync()[0];
-      expect(length, `${label} input ${k}`).toBeGreaterThan(0);
-      expect(Math.abs(analytic - numeric), `${label} input ${k}`).toBeLessThan(2e-3 * length + 1e-4);
+      expect(Math.abs(analytic - numeric), `input ${k}`).toBeLessThan(2e-3 * length + 1e-4);
     }
   });
 }
+
+const indices = (...values: number[]): tf.Tensor1D => tf.tensor1d(values, 'int32');
+
+/** Operations on matrices, with the shapes of their inputs. */
+const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, number][]][] = [
+  ['linear', linear, [5, 7], [7, 4]],
+  ['tiedLogits', tiedLogits, [5, 6], [9, 6]],
+  ['gatherRows, with an index that comes three times', (t) => gatherRows(t, indices(4, 1, 4, 0, 4)), [6, 3]],
+  ['selectRows', (x) => selectRows(x, indices(4, 0, 3)), [6, 3]],
+  ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
+];
 
 describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
   beforeAll(async () => {
@@ -159,40 +160,9 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
   });
 
   describe('has the gradients of central differences, within 0.2 %', () => {
-    it('linear', () => {
-      const inputs = [randomTensor<tf.Rank.R2>('x', [5, 7]), randomTensor<tf.Rank.R2>('w', [7, 4])];
-      expectGradients((x, w) => linear(x as tf.Tensor2D, w as tf.Tensor2D), inputs, 'linear');
-    });
-
-    it('tiedLogits', () => {
-      const inputs = [randomTensor<tf.Rank.R2>('h', [5, 6]), randomTensor<tf.Rank.R2>('e', [9, 6])];
-      expectGradients((h, e) => tiedLogits(h as tf.Tensor2D, e as tf.Tensor2D), inputs, 'tiedLogits');
-    });
-
-    it('gatherRows, with an index that comes three times and a row that never does', () => {
-      const indices = tf.tensor1d([4, 1, 4, 0, 4], 'int32');
-      const table = randomTensor<tf.Rank.R2>('table', [6, 3]);
-      expectGradients((t) => gatherRows(t as tf.Tensor2D, indices), [table], 'gatherRows');
-      const ones = tf.grad((t) => tf.sum(gatherRows(t as tf.Tensor2D, indices)))(table);
-      expectClose(tf.sum(ones, 1), [3, 3, 0, 0, 9, 0], 1e-6);
-    });
-
-    it('selectRows', () => {
-      const positions = tf.tensor1d([4, 0, 3], 'int32');
-      expectGradients(
-        (x) => selectRows(x as tf.Tensor2D, positions),
-        [randomTensor<tf.Rank.R2>('rows', [6, 3])],
-        'selectRows',
-      );
-    });
-
-    it('chosenLogProbs', () => {
-      const chosen = tf.tensor1d([2, 0, 6, 2], 'int32');
-      expectGradients(
-        (logits) => chosenLogProbs(logits as tf.Tensor2D, chosen),
-        [randomTensor<tf.Rank.R2>('logits', [4, 7])],
-        'chosenLogProbs',
-      );
+    it.each(OPERATIONS)('%s', (name, op, ...shapes) => {
+      const inputs = shapes.map((shape, i) => randomTensor<tf.Rank.R2>(`${name} ${i}`, shape));
+      expectGradients(op, inputs);
     });
 
     it.each([1, 3, 20])(
@@ -207,7 +177,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
             return tf.matMul(left, transposeB ? tf.transpose(right) : right);
           });
           expectClose(product(a, b), [...tf.stack(expected).dataSync()], 1e-5);
-          expectGradients(product, [a, b], `batches of ${rows}, ${transposeB}`);
+          expectGradients(product, [a, b]);
         }
       },
     );
@@ -216,9 +186,8 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
   describe('values', () => {
     it('picks the rows that were asked for', () => {
       const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
-      const indices = tf.tensor1d([2, 0, 2], 'int32');
-      expectClose(gatherRows(table, indices), [20, 21, 0, 1, 20, 21], 1e-9);
-      expectClose(selectRows(table, indices), [20, 21, 0, 1, 20, 21], 1e-9);
+      for (const rows of [gatherRows, selectRows])
+        expectClose(rows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
     });
 
     it('multiplies by a transpose', () => {
@@ -229,7 +198,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
 
     it('gives log-probabilities that stay finite for logits of 1000, within 1e-5', () => {
       const logits = tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]);
-      const logProbs = chosenLogProbs(logits, tf.tensor1d([1, 2], 'int32'));
+      const logProbs = chosenLogProbs(logits, indices(1, 2));
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
     });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
 import { askedQuestion, buildPrompt, PROMPT_NAMES } from '../../lib/text/prompts.js';
 
 describe('buildPrompt', () => {
@@ -9,6 +10,28 @@ describe('buildPrompt', () => {
       'Answer with search. Question: who wrote Faust?\n',
       'Answer with search, split parts with ##. Question: who wrote Faust?\n',
       'Practice. Question: who wrote Faust?\n',
+    ]);
+  });
+
+  it("writes Search-R1's prompt in full as its data script does", () => {
+    expect(buildPrompt('search-r1', 'who wrote Faust', { form: 'full' })).toBe(
+      'Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new ' +
+        'information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query ' +
+        '</search> and it will return the top searched results between <information> and </information>. You can search as ' +
+        'many times as you want. If you find no further external knowledge needed, you can directly provide the answer ' +
+        'inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. ' +
+        'Question: who wrote Faust?\n',
+    );
+  });
+
+  it('gives examples in full that the parser reads as they are meant', () => {
+    const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full' }));
+    // "<think> and </think>" names two tags.
+    const examples = blocks.filter(({ body }) => body.trim() !== 'and');
+    expect(examples.map(({ tag, body }) => [tag, splitQueries(body)])).toEqual([
+      ['search', ['query']],
+      ['search', ['sub-question 1', 'sub-question 2']],
+      ['answer', ['Beijing']],
     ]);
   });
 

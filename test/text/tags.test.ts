@@ -73,15 +73,9 @@ describe('parsePieces', () => {
 });
 
 describe('nextAction', () => {
-  it('finds a search and its sub-queries', () => {
-    expect(nextAction(`${think}${search} more`)).toEqual({
-      kind: 'search',
-      queries: ['a', 'b'],
-      end: think.length + search.length,
-    });
-  });
-
-  it('finds an answer', () => {
+  it('finds a search and its sub-queries, or an answer', () => {
+    const end = think.length + search.length;
+    expect(nextAction(`${think}${search} more`)).toEqual({ kind: 'search', queries: ['a', 'b'], end });
     expect(nextAction(answer)).toEqual({ kind: 'answer', answer: 'x', end: answer.length });
   });
 
@@ -193,10 +187,7 @@ describe('checkFormat', () => {
     ['one search', `${think}\n${search}\n${information}\n\n${think}${answer}\n`],
     ['two searches', `${think}${search}${information}${think}${search}${information}${think}${answer}`],
     ['no search', `${think}${answer}`],
-    [
-      'information that holds tags',
-      `${think}${search}<information><answer> y </answer></information>${think}${answer}`,
-    ],
+    ['tags in information', `${think}${search}<information>${answer}</information>${think}${answer}`],
   ])('is right with %s', (_, response) => {
     expect(checkFormat(response)).toEqual({ ok: true });
   });
@@ -216,9 +207,7 @@ describe('checkFormat', () => {
     ['a notice', `${think}${INVALID_ACTION_NOTICE}${think}${answer}`, 'not valid'],
     ['the long notice', `${think}${INVALID_ACTION_NOTICE_FULL}${think}${answer}`, 'not valid'],
   ])('is wrong with %s', (_, response, reason) => {
-    const verdict = checkFormat(response);
-    expect(verdict.ok).toBe(false);
-    expect(verdict.reason).toContain(reason);
+    expect(checkFormat(response)).toEqual({ ok: false, reason: expect.stringContaining(reason) as string });
   });
 });
 
@@ -260,19 +249,10 @@ describe('checkTrajectoryFormat', () => {
         expect(checkTrajectoryFormat(blocks)).toEqual({ ok: true });
         expect(executedSearches(blocks)).toEqual(searches);
         expect(finalAnswer(blocks)).toBe(finalText);
+        const recorded = blocks.map(({ text }) => text).join('\n');
+        expect(checkFormat(recorded)).toEqual({ ok: true });
+        expect(executedSearches(splitTranscript(recorded))).toEqual(searches);
         expect(checkTrajectoryFormat(blocks.toSpliced(cut % blocks.length, 1)).ok).toBe(false);
-      }),
-    );
-  });
-
-  it('agrees with the judge of the recorded text', () => {
-    fc.assert(
-      fc.property(fc.array(phrase, { minLength: 1, maxLength: 3 }), phrase, (queries, finalText) => {
-        const parts = [think, printSearch(queries), information, think, printBlock('answer', finalText)];
-        const segments = splitTranscript(parts.join('\n'));
-        expect(segments.map((segment) => segment.kind)).toEqual(['policy', 'information', 'policy']);
-        expect(executedSearches(segments)).toEqual([queries]);
-        expect(checkFormat(parts.join('\n'))).toEqual({ ok: true });
       }),
     );
   });
@@ -282,8 +262,11 @@ describe('splitTranscript', () => {
   it('loses nothing', () => {
     fc.assert(
       fc.property(roughText, (text) => {
-        const joined = splitTranscript(text).map((segment) => segment.text);
-        expect(joined.join('')).toBe(text);
+        expect(
+          splitTranscript(text)
+            .map((segment) => segment.text)
+            .join(''),
+        ).toBe(text);
       }),
     );
   });
@@ -293,22 +276,14 @@ describe('splitTranscript', () => {
       'My previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
       'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.';
     const response = `${think}\n${message}\n${search}\n${information}`;
-    expect(splitTranscript(response).map((segment) => segment.kind)).toEqual([
-      'policy',
-      'notice',
-      'policy',
-      'information',
-    ]);
+    const kinds = splitTranscript(response).map((segment) => segment.kind);
+    expect(kinds.join(' ')).toBe('policy notice policy information');
     expect(extractAnswer(response)).toBeNull();
   });
 });
 
-describe('notices', () => {
-  it('hold no tag, so they are no action', () => {
-    for (const notice of [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL]) {
-      expect(notice).not.toMatch(/<|>/);
-    }
-  });
+it('notices hold no tag, so they are no action', () => {
+  expect(INVALID_ACTION_NOTICE + INVALID_ACTION_NOTICE_FULL).not.toMatch(/<|>/);
 });
 
 describe('extractAnswer', () => {

@@ -113,6 +113,7 @@ export const TOKENIZER_JSON = trainBpe(
 export const TOKENIZER = createTokenizer(TOKENIZER_JSON);
 
 export const CONFIG: ModelConfig = {
+  modelType: 'llama',
   vocabSize: 300,
   hiddenSize: 16,
   intermediateSize: 24,

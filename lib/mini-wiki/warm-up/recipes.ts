@@ -11,6 +11,7 @@ import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 
 /** 1.1 million parameters. */
 export const SMALL_MODEL: ModelConfig = {
+  modelType: 'llama',
   vocabSize: 2560,
   hiddenSize: 128,
   intermediateSize: 344,

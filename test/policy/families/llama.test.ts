@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { numParameters, parseModelConfig, toHuggingFaceConfig } from '../../lib/policy/model-config.js';
-import { CONFIG } from '../training/tiny.js';
+import { numParameters, parseModelConfig, printModelConfig } from '../../../lib/policy/families/index.js';
+import { CONFIG } from '../../training/tiny.js';
 
 /** The least that a Llama config.json holds. */
 const MINIMAL = {
@@ -14,11 +14,11 @@ const MINIMAL = {
   rms_norm_eps: 1e-5,
 };
 
-describe('parseModelConfig', () => {
-  it('reads what toHuggingFaceConfig prints', () => {
-    expect(parseModelConfig(toHuggingFaceConfig(CONFIG))).toEqual(CONFIG);
+describe('llama', () => {
+  it('reads what printModelConfig prints', () => {
+    expect(parseModelConfig(printModelConfig(CONFIG))).toEqual(CONFIG);
     const untied = { ...CONFIG, tieWordEmbeddings: false, eosTokenId: null, padTokenId: null };
-    expect(parseModelConfig(toHuggingFaceConfig(untied))).toEqual(untied);
+    expect(parseModelConfig(printModelConfig(untied))).toEqual(untied);
   });
 
   it("fills in transformers' defaults and ignores what has no meaning here", () => {
@@ -32,7 +32,6 @@ describe('parseModelConfig', () => {
   });
 
   it.each([
-    ['model_type', 'gpt2'],
     ['vocab_size', 0],
     ['hidden_size', undefined],
     ['rope_scaling', { type: 'linear', factor: 2 }],
@@ -48,6 +47,13 @@ describe('parseModelConfig', () => {
     expect(() => parseModelConfig({ ...MINIMAL, num_key_value_heads: 3 })).toThrow(
       'Expected num_attention_heads to be a multiple of num_key_value_heads, but got 8 and 3.',
     );
+  });
+});
+
+describe('parseModelConfig', () => {
+  it('lists the model types that there are', () => {
+    for (const json of [{ ...MINIMAL, model_type: 'gpt2' }, {}, null])
+      expect(() => parseModelConfig(json)).toThrow('Expected a model_type of llama, but got');
   });
 });
 

@@ -1,0 +1,71 @@
+/** The three entry points: what they hold, and that Node and tslab find each, by name as well as by path. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import ts from 'typescript';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+import { codeCells, textOf } from '../../lib/notebook/nbformat.js';
+import { runNotebook } from '../../lib/notebook/runner.js';
+import { code, writeCells } from '../notebook/notebooks.js';
+
+// Starting a kernel takes two seconds on a free machine and many on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
+/** As a package and as a file from the notebooks' folder. */
+const ENTRIES = [
+  ['parallelsearch', '../dist/index.js'],
+  ['parallelsearch/report', '../dist/report/index.js'],
+  ['parallelsearch/experiments', '../dist/experiments/index.js'],
+];
+const MAX_NAMES = 90;
+const isBuilt = existsSync(packagePath('dist', 'index.js'));
+const folder = mkdtempSync(path.join(tmpdir(), 'entries-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Names that a module exports, types among them. */
+function exportedNames(file: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  return source.statements.flatMap((statement) => {
+    const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined;
+    if (!clause || !ts.isNamedExports(clause)) throw new Error(`Expected named exports in ${file} only.`);
+    return clause.elements.map(({ name }) => name.text);
+  });
+}
+
+it(`the main entry has at most ${MAX_NAMES} names, none of which another has`, () => {
+  const [main, report, experiments] = ['index.ts', 'report/index.ts', 'experiments/index.ts'].map((file) =>
+    exportedNames(packagePath('lib', file)),
+  );
+  expect(main.length).toBeLessThanOrEqual(MAX_NAMES);
+  const all = [...main, ...report, ...experiments];
+  expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
+});
+
+describe.skipIf(!isBuilt)('the entries (skipped without dist/: npm run build)', () => {
+  it('are found by Node under their names', () => {
+    const names = JSON.stringify(ENTRIES.map(([name]) => name));
+    const print = `(modules) => console.log(modules.every((some) => Object.keys(some).length > 0))`;
+    const args = ['-e', `Promise.all(${names}.map((name) => import(name))).then(${print})`];
+    expect(execFileSync(process.execPath, args, { cwd: packagePath() }).toString()).toBe('true\n');
+  });
+
+  it('are found by tslab under their names and their paths, each as one and the same module', async () => {
+    for (const name of ['node_modules', 'notebooks']) mkdirSync(path.join(folder, name));
+    symlinkSync(packagePath(), path.join(folder, 'node_modules', 'parallelsearch'), 'junction');
+    symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
+    const cells = ENTRIES.map(([name, file], i) =>
+      code(`import * as a${i} from '${name}';
+import * as b${i} from '${file}';
+const [key${i}] = Object.keys(a${i}) as (keyof typeof a${i})[];
+console.log(Object.keys(a${i}).length > 0, a${i}[key${i}] === b${i}[key${i}]);`),
+    );
+    const file = writeCells(path.join(folder, 'notebooks', 'entries.ipynb'), ...cells);
+    const { notebook } = await runNotebook(file, { log: () => undefined });
+    const shown = codeCells(notebook).map(({ outputs: [output] }) =>
+      output?.output_type === 'stream' ? textOf(output.text) : '',
+    );
+    expect(shown).toEqual(ENTRIES.map(() => 'true true\n'));
+  });
+});
