@@ -1,14 +1,4 @@
 /** Every claim of the paper, with what its own tables give and where this project looks for it. */
-import type { Lambdas } from '../methods/config.js';
-import {
-  identicalSettings,
-  lambdaGrid,
-  lambdaMethod,
-  lambdasOfMethod,
-  lambdaTitle,
-  paperLambdaFigure,
-  RECOMMENDED,
-} from './lambda-ablation/settings.js';
 import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
 import { BACKBONES, paperMethod, paperParallelCalls, type PaperTables } from './paper.js';
 import { paperAverageGain, paperGains, paperMean, type PaperMean } from './paper-gains.js';
@@ -86,24 +76,6 @@ const shares = (paper: PaperTables, method: string): string => {
     paperMean(paper, { table: 'parallelizable', column: 'decomposition_ratio_percent', method, model });
   return MODELS.map((model) => `${model} ${mean(model).toFixed(1)} %`).join(', ');
 };
-
-/** The mean of Table 4's two data sets for a setting. */
-function lambdaMean(paper: PaperTables, setting: Lambdas, metric: string): number {
-  const [hotpot, wiki] = ['hotpotqa', '2wikimultihopqa'].map(
-    (benchmark) =>
-      paperLambdaFigure(paper, { ...setting, benchmark, subset: 'parallelizable', metric }) ?? NaN,
-  );
-  return (hotpot + wiki) / 2;
-}
-
-/** Table 4: the setting with the best mean EM, and settings whose rows are the same. */
-function lambdaText(paper: PaperTables): string {
-  const means = lambdaGrid(paper).map((setting) => ({ setting, mean: lambdaMean(paper, setting, 'em') }));
-  const best = means.reduce((a, b) => (b.mean > a.mean ? b : a));
-  const twins = identicalSettings(paper).map(lambdaTitle);
-  const note = twins.length > 0 ? `; the rows ${twins.join(' and ')} are identical` : '';
-  return `best mean of Table 4: ${lambdaTitle(best.setting)} with ${figureText(best.mean)}${note}`;
-}
 
 /** The claims, in the order in which the paper makes them. */
 export const PAPER_CLAIMS: readonly PaperClaim[] = [
@@ -271,70 +243,6 @@ export const PAPER_CLAIMS: readonly PaperClaim[] = [
         const cell = { ...OURS, ...sides, ...DIFFERENCE, benchmark: 'average', subset: 'all' };
         return partsWhere(contrasts, cell, { of: '', ...AHEAD });
       },
-    },
-  },
-  {
-    id: 'lambda-best',
-    claim: 'Weights of 0.15 (decomposition) and 0.35 (search count) answer most questions',
-    paper: 'Table 4',
-    tables: lambdaText,
-    evidence: {
-      ...{ report: 'lambda-ablation', cell: 'claims' },
-      rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
-      parts: ({ contrasts }) =>
-        lambdaGrid().flatMap((setting) => {
-          const sides = { method: RECOMMENDED, against: lambdaMethod(setting) };
-          return partsWhere(
-            contrasts,
-            { ...sides, ...DIFFERENCE, benchmark: 'all', subset: 'parallelizable' },
-            { of: `over ${lambdaTitle(setting)}`, ...AHEAD },
-          );
-        }),
-    },
-  },
-  {
-    id: 'lambda-calls',
-    claim: 'The search-count reward saves calls',
-    paper: 'Table 4',
-    tables: (paper) => {
-      const turns = (lambdaS: number): number => lambdaMean(paper, { lambdaD: 0.15, lambdaS }, 'model_calls');
-      return `${turns(0.35).toFixed(2)} calls with it, ${turns(0).toFixed(2)} without (means of Table 4)`;
-    },
-    evidence: {
-      ...{ report: 'lambda-ablation', cell: 'claims' },
-      rule: 'Difference in model calls on parallelizable questions to the setting without it, beside the other reward and alone, below 0',
-      parts: ({ contrasts }) => {
-        const paper = lambdasOfMethod(RECOMMENDED);
-        const besides = [
-          { of: 'beside the other', lambdaD: paper.lambdaD },
-          { of: 'alone', lambdaD: 0 },
-        ];
-        return besides.flatMap(({ of, lambdaD }) => {
-          const [method, against] = [paper.lambdaS, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
-          const cell = { method, against, benchmark: 'all', subset: 'parallelizable' };
-          return partsWhere(
-            contrasts,
-            { ...cell, metric: 'model_calls', kind: 'difference' },
-            { of, unit: 'number', side: 'below', threshold: 0 },
-          );
-        });
-      },
-    },
-  },
-  {
-    id: 'top-k',
-    claim: 'More passages a sub-query help: k = 10 answers more questions than k = 1',
-    paper: 'about +6 (2Wiki) and +7 (HotpotQA), Figure 6',
-    tables: () => 'no point values are printed',
-    evidence: {
-      ...{ report: 'top-k', cell: 'claims' },
-      rule: 'Difference in exact match on all questions with BM25 above 0',
-      parts: ({ contrasts }) =>
-        partsWhere(
-          contrasts,
-          { ...OURS, ...DIFFERENCE, subset: 'all', retriever: 'bm25', k: 10, against_k: 1 },
-          { of: 'BM25', ...AHEAD },
-        ),
     },
   },
   {

@@ -1,5 +1,7 @@
 /** The experiments, in the order of their notebooks. A new one is its folder and its line here. */
 import type { Experiment } from './experiment.js';
+import { lambdaAblation } from './lambda-ablation/experiment.js';
 import { mainResults } from './main-results/experiment.js';
+import { topK } from './top-k/experiment.js';
 
-export const EXPERIMENTS: readonly Experiment[] = [mainResults];
+export const EXPERIMENTS: readonly Experiment[] = [mainResults, lambdaAblation, topK];

@@ -4,14 +4,17 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { sum } from 'd3-array';
 import { trainingPreset } from '../methods/config.js';
+import { contentHash } from '../io/hash.js';
 import { packagePath, CHECKPOINTS } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
 import { writeAdapterCard } from './adapter-card.js';
-import { adapterFolder, keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
+import type { Preparation } from './experiment.js';
+import { adapterFolder, keptSteps, modelFolder, runName, stepFolder, type PolicyRun } from './runs.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
@@ -34,8 +37,6 @@ export function stepsOf({ method, model, seed, lambdas }: PolicyRun, maxSteps = 
   return Math.min(maxSteps, trainingPreset(method, model, seed, lambdas).grpo.steps);
 }
 
-const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-
 async function linesOf(path: string): Promise<string[]> {
   return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
 }
@@ -44,9 +45,9 @@ async function linesOf(path: string): Promise<string[]> {
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
   const secondsOf = (line: string): number => {
     const metrics = JSON.parse(line) as Record<string, number>;
-    return names.reduce((sum, name) => sum + (metrics[name] ?? 0), 0);
+    return sum(names, (name) => metrics[name] ?? 0);
   };
-  return (await linesOf(path)).reduce((sum, line) => sum + secondsOf(line), 0);
+  return sum(await linesOf(path), secondsOf);
 }
 
 /**
@@ -62,7 +63,7 @@ export async function estimateTraining(
   const measured = (await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0);
   const mean = measured.length === 0 ? 0 : sum(measured) / measured.length;
   const seconds = await Promise.all(runs.map(secondsOf));
-  return sum(seconds.map((some) => some || mean)) / NUM_PROCESSES;
+  return sum(seconds, (some) => some || mean) / NUM_PROCESSES;
 }
 
 /**
@@ -71,7 +72,7 @@ export async function estimateTraining(
  */
 export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
   const { folder, maxSteps, onProgress } = options;
-  const [before, total] = [await countSteps(runs, folder), sum(runs.map((run) => stepsOf(run, maxSteps)))];
+  const [before, total] = [await countSteps(runs, folder), sum(runs, (run) => stepsOf(run, maxSteps))];
   const report = async (): Promise<void> =>
     onProgress?.(((await countSteps(runs, folder)) - before) / Math.max(1, total - before));
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
@@ -80,6 +81,30 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
   } finally {
     clearInterval(timer);
   }
+}
+
+/** Training of those runs that an experiment needs and that have not been trained yet. */
+export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
+  const hasAdapter = (run: PolicyRun): boolean => existsSync(adapterFolder(run));
+  const untrained = (): PolicyRun[] => runs().filter((run) => !hasAdapter(run));
+  return {
+    plan: async () => {
+      const open = untrained();
+      if (open.length === 0) return null;
+      const steps = sum(open, (run) => stepsOf(run));
+      return {
+        work: `${open.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
+        seconds: await estimateTraining(open, runs().filter(hasAdapter)),
+      };
+    },
+    run: async (options) => {
+      const models = [...new Set(untrained().map(({ model }) => modelFolder(model)))];
+      // Checkpoints of another model are of no use.
+      const hash = await contentHash(models.map((folder) => join(folder, 'model.safetensors')));
+      const folder = packagePath('runs', 'training', hash);
+      await trainRuns(untrained(), { ...options, folder, log: () => undefined });
+    },
+  };
 }
 
 /** Steps that were done: every step writes a line of metrics. */

@@ -7,7 +7,7 @@ import { trainedBy } from '../methods/index.js';
 import { modelFolder, runName, WARM_UP_NAMES, type PolicyRun, type WarmUpName } from '../experiments/runs.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { retrainEncoder } from './encoder/encoder.js';
-import { lambdaRuns } from '../experiments/lambda-ablation/run.js';
+import { lambdaRuns } from '../experiments/lambda-ablation/settings.js';
 import { mainRuns } from '../experiments/main-results/experiment.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 import { estimateTraining, recordedSeconds, trainRuns } from '../experiments/train-runs.js';

@@ -96,14 +96,15 @@ function panels(rows: readonly Row[], { row, column }: ChartSpec): VegaLiteSpec 
   };
 }
 
-/** The horizontal axis: a quantity where the field holds numbers, else its values in order. */
+/** The horizontal axis: the field's values in order. */
 function xAxis(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
   const title = xTitle ?? fieldTitle(x);
-  const sort = inOrder(
+  const values = inOrder(
     x,
-    rows.map((one) => str(one[x])),
-  ).map((value) => titleOf(x, value));
-  const isLong = Math.max(...sort.map(({ length }) => length)) > 16;
+    rows.map((one) => one[x]),
+  );
+  const sort = values.map((value) => (typeof value === 'number' ? value : titleOf(x, value)));
+  const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   return { field: x, type: 'nominal', sort, title, axis: { labelAngle: isLong ? -25 : 0 } };
 }
 

@@ -26,11 +26,22 @@ const FIELD_TITLES: Titles = {
   k: 'k',
   kind: 'Kind',
   setting: '(lambda_d, lambda_s)',
+  against_setting: 'minus',
+  weight: 'Weight that is varied',
+  rewards: 'Which of the two rewards',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
 const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of' };
 const RETRIEVER_TITLES: Titles = { bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' };
+
+const REWARDS_TITLES: Titles = {
+  neither: 'neither',
+  'low weight': 'one, at a low weight',
+  one: 'one',
+  both: 'both',
+  paper: 'both, the paper’s',
+};
 
 /** Titles by field, in the order in which values stand. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
@@ -40,6 +51,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   subset: SUBSET_TITLES,
   kind: KIND_TITLES,
   retriever: RETRIEVER_TITLES,
+  rewards: REWARDS_TITLES,
 };
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
@@ -52,6 +64,7 @@ export function titleOf(field: string, value: unknown): string {
   const text = String(value);
   if (field === 'metric') return metricInfo(text).title;
   if (isMethod(field)) return METHODS.has(text) ? METHODS.get(text).title : text;
+  if (field === 'k') return `k = ${text}`;
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 

@@ -1,7 +1,13 @@
-/** The settings of Table 4, and their names in results. */
+/**
+ * Table 4: what the weights of the decomposition reward (lambda_d) and of the search-count reward (lambda_s) do. The grid is
+ * the paper's, with a control that has neither, and each reward alone at a low weight; the paper's own setting is that of the
+ * main comparison, whose runs are shared.
+ */
 import type { Lambdas } from '../../methods/config.js';
 import { rewardOptions } from '../../rewards/presets.js';
+import { SEEDS } from '../answers.js';
 import { loadPaperTables, type PaperTables } from '../paper.js';
+import type { PolicyRun } from '../runs.js';
 
 /** Columns of Table 4 for a metric of ours, and what to multiply them by; its "turns" are model calls. */
 const COLUMNS: Readonly<Record<string, readonly [column: string, factor: number]>> = {
@@ -14,9 +20,7 @@ const DATA_SETS: Readonly<Record<string, string>> = {
   '2wikimultihopqa': '2Wiki-par',
 };
 
-/** Whether two settings are the same. */
-export const isSameSetting = (a: Lambdas, b: Lambdas): boolean =>
-  a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
+const isSameSetting = (a: Lambdas, b: Lambdas): boolean => a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
 
 /** Every setting of Table 4 once, in its order. */
 export function lambdaGrid(paper: PaperTables = loadPaperTables()): Lambdas[] {
@@ -27,27 +31,88 @@ export function lambdaGrid(paper: PaperTables = loadPaperTables()): Lambdas[] {
   return rows.filter((row, i) => rows.findIndex((other) => isSameSetting(other, row)) === i);
 }
 
+/** The setting that the paper recommends. */
+const { lambdaD, lambdaS } = rewardOptions('paper');
+export const PAPER: Lambdas = { lambdaD, lambdaS };
+
 /** Neither reward: right answers and the format alone, under ParallelSearch's prompt. What the two do shows beside it. */
 export const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
 
 /** One reward alone, at a hundredth of a right answer: they show whether the size of a weight matters. */
-export const FAINT: readonly Lambdas[] = [
+export const LOW_WEIGHT: readonly Lambdas[] = [
   { lambdaD: 0, lambdaS: 0.01 },
   { lambdaD: 0.01, lambdaS: 0 },
 ];
 
+/** One of the two rewards, as strong as in the paper or at a low weight, without the other. */
+export const ALONE: readonly Lambdas[] = [{ lambdaD: 0, lambdaS }, { lambdaD, lambdaS: 0 }, ...LOW_WEIGHT];
+
 /** Every setting that is trained here: those of Table 4, and three that the paper does not have. */
-export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...FAINT];
+export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...LOW_WEIGHT];
+
+/** The lambdas of a run: its own, or the paper's. */
+export const lambdasOf = ({ lambdas }: PolicyRun): Lambdas => lambdas ?? PAPER;
+
+/** ParallelSearch from the instruct model with every setting and seed; the paper's own setting is the main comparison's. */
+export const lambdaRuns = (): PolicyRun[] =>
+  SEEDS.flatMap((seed) =>
+    lambdaSettings().map((lambdas): PolicyRun => {
+      const run = { method: 'parallelsearch', model: 'instruct', seed } as const;
+      return isSameSetting(lambdas, PAPER) ? run : { ...run, lambdas };
+    }),
+  );
 
 /** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
-export const lambdaMethod = ({ lambdaD, lambdaS }: Lambdas): string =>
-  `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
-
-/** The setting that the paper recommends, as results name it. */
-export const RECOMMENDED = lambdaMethod(rewardOptions('paper'));
+export const lambdaMethod = (setting: Lambdas): string =>
+  `lambda_d=${setting.lambdaD},lambda_s=${setting.lambdaS}`;
 
 /** `(0.15, 0.35)`, as the paper writes a setting. */
-export const lambdaTitle = ({ lambdaD, lambdaS }: Lambdas): string => `(${lambdaD}, ${lambdaS})`;
+export const lambdaTitle = (setting: Lambdas): string => `(${setting.lambdaD}, ${setting.lambdaS})`;
+
+/**
+ * The setting of a name.
+ * @throws Error when it is none
+ */
+export function lambdasOfMethod(method: string): Lambdas {
+  const found = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/.exec(method);
+  if (found) return { lambdaD: Number(found[1]), lambdaS: Number(found[2]) };
+  throw new Error(
+    `Expected a setting such as lambda_d=0.15,lambda_s=0.35, but got ${JSON.stringify(method)}.`,
+  );
+}
+
+/** Which of the two rewards a setting has: `neither`, `low weight` (of one), `one`, `both`, or both as in the `paper`. */
+export function rewardsOf(setting: Lambdas): string {
+  if (isSameSetting(setting, PAPER)) return 'paper';
+  if (LOW_WEIGHT.some((low) => isSameSetting(low, setting))) return 'low weight';
+  return ['neither', 'one', 'both'][Math.sign(setting.lambdaD) + Math.sign(setting.lambdaS)];
+}
+
+/** The two lines through the grid that cross at the paper's setting: the weight that is varied, and the one that is not. */
+const LINES = [
+  ['lambda_d', 'lambda_s'],
+  ['lambda_s', 'lambda_d'],
+] as const;
+type OnGrid = Record<(typeof LINES)[number][number], number>;
+
+/** The rows of settings on the two lines, first those of one, then those of the other: with the `line` and the `weight` varied. */
+export function onLines<T extends OnGrid>(rows: readonly T[]): (T & { line: string; weight: string })[] {
+  const paper: OnGrid = { lambda_d: lambdaD, lambda_s: lambdaS };
+  return LINES.flatMap(([varied, fixed]) =>
+    rows
+      .filter((row) => row[fixed] === paper[fixed])
+      .map((row) => ({
+        ...row,
+        ...{ line: `${varied} varied, ${fixed} = ${paper[fixed]}`, weight: String(row[varied]) },
+      })),
+  );
+}
+
+const rowOf = (
+  { table4_lambda_ablation: { rows } }: PaperTables,
+  setting: Lambdas,
+): Record<string, unknown> | undefined =>
+  rows.find(({ lambda_d, lambda_s }) => isSameSetting(setting, { lambdaD: lambda_d, lambdaS: lambda_s }));
 
 /** Different settings whose rows of Table 4 are the same to the last digit. */
 export function identicalSettings(paper: PaperTables = loadPaperTables()): Lambdas[] {
@@ -59,25 +124,6 @@ export function identicalSettings(paper: PaperTables = loadPaperTables()): Lambd
   return grid.filter((setting) =>
     grid.some((other) => !isSameSetting(other, setting) && figuresOf(other) === figuresOf(setting)),
   );
-}
-
-const rowOf = (
-  { table4_lambda_ablation: { rows } }: PaperTables,
-  setting: Lambdas,
-): Record<string, unknown> | undefined =>
-  rows.find(({ lambda_d, lambda_s }) => isSameSetting(setting, { lambdaD: lambda_d, lambdaS: lambda_s }));
-
-/**
- * The setting of a name.
- * @throws Error when it is none
- */
-export function lambdasOfMethod(method: string): Lambdas {
-  const found = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/.exec(method);
-  if (!found)
-    throw new Error(
-      `Expected a setting such as lambda_d=0.15,lambda_s=0.35, but got ${JSON.stringify(method)}.`,
-    );
-  return { lambdaD: Number(found[1]), lambdaS: Number(found[2]) };
 }
 
 /** The figure of Table 4 (parallelizable questions of two data sets, instruct backbone), or null where it prints none. */

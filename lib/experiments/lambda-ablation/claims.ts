@@ -1,0 +1,75 @@
+/** Claims of the paper on the weights of the two rewards. */
+import type { Lambdas } from '../../methods/config.js';
+import { figureText, listed } from '../../report/text.js';
+import { AHEAD, EM_DIFFERENCE, partsWhere } from '../evidence.js';
+import type { PaperTables } from '../paper.js';
+import type { PaperClaim } from '../verdicts.js';
+import {
+  identicalSettings,
+  lambdaGrid,
+  lambdaMethod,
+  lambdaTitle,
+  PAPER,
+  paperLambdaFigure,
+} from './settings.js';
+
+const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
+
+/** The mean of Table 4's two data sets for a setting. */
+function paperMean(paper: PaperTables, setting: Lambdas, metric: string): number {
+  const [hotpot, wiki] = ['hotpotqa', '2wikimultihopqa'].map(
+    (benchmark) =>
+      paperLambdaFigure(paper, { ...setting, benchmark, subset: 'parallelizable', metric }) ?? NaN,
+  );
+  return (hotpot + wiki) / 2;
+}
+
+/** Table 4: the setting with the best mean EM, and settings whose rows are the same. */
+function bestText(paper: PaperTables): string {
+  const means = lambdaGrid(paper).map((setting) => ({ setting, mean: paperMean(paper, setting, 'em') }));
+  const best = means.reduce((a, b) => (b.mean > a.mean ? b : a));
+  const twins = identicalSettings(paper).map(lambdaTitle);
+  const note = twins.length > 0 ? `; the rows ${listed(twins)} are identical` : '';
+  return `best mean of Table 4: ${lambdaTitle(best.setting)} with ${figureText(best.mean)}${note}`;
+}
+
+export const lambdaClaims: readonly PaperClaim[] = [
+  {
+    id: 'lambda-best',
+    claim: 'Weights of 0.15 (decomposition) and 0.35 (search count) answer most questions',
+    paper: 'Table 4',
+    tables: bestText,
+    evidence: {
+      cell: 'claims',
+      rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
+      parts: ({ contrasts }) =>
+        lambdaGrid().flatMap((setting) => {
+          const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(setting) };
+          const of = `over ${lambdaTitle(setting)}`;
+          return partsWhere(contrasts, { ...sides, ...EM_DIFFERENCE, ...ON_PARALLEL }, { of, ...AHEAD });
+        }),
+    },
+  },
+  {
+    id: 'lambda-calls',
+    claim: 'The search-count reward saves calls',
+    paper: 'Table 4',
+    tables: (paper) => {
+      const turns = (lambdaS: number): number => paperMean(paper, { ...PAPER, lambdaS }, 'model_calls');
+      return `${turns(PAPER.lambdaS).toFixed(2)} calls with it, ${turns(0).toFixed(2)} without (means of Table 4)`;
+    },
+    evidence: {
+      cell: 'claims',
+      rule: 'Difference in model calls on parallelizable questions to the setting without it, beside the other reward and alone, below 0',
+      parts: ({ contrasts }) =>
+        [
+          { of: 'beside the other', lambdaD: PAPER.lambdaD },
+          { of: 'alone', lambdaD: 0 },
+        ].flatMap(({ of, lambdaD }) => {
+          const [method, against] = [PAPER.lambdaS, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
+          const cell = { method, against, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
+          return partsWhere(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
+        }),
+    },
+  },
+];
