@@ -98,15 +98,6 @@ function wholeBenchmark(table: PaperTables['table2_main_em'], cell: PaperCell): 
   return row?.em[table.benchmarks.indexOf(BENCHMARK_TITLES[cell.benchmark])] ?? null;
 }
 
-/** Mean model calls over all rows of Table 3 (three data sets, two backbones): the claim of 69.6 % rests on it. */
-export function paperParallelCalls(tables: PaperTables, method: string): number {
-  const { rows, columns } = tables.table3_parallel;
-  const turns = rows
-    .filter((row) => row.method === paperMethod(method))
-    .map((row) => row.values[columns.indexOf('turns')] ?? NaN);
-  return turns.reduce((sum, value) => sum + value, 0) / turns.length;
-}
-
 /**
  * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio, of the figures that it prints for the two
  * sides; null where it lacks one.

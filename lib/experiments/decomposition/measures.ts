@@ -4,7 +4,7 @@
  */
 import type { Question } from '../../data/question.js';
 import { againstGraph, matchSubQuestions } from '../../rewards/coverage.js';
-import type { CurvePoint } from '../../evaluation/load.js';
+import type { CurvePoint } from '../../report/curves.js';
 import { mainMeasure, type Measure } from '../../evaluation/measures.js';
 import { metricOf, type Metric, type QuestionKey } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';

@@ -3,6 +3,7 @@
  * a token it has learned from training questions: names are grouped by their rarest token there, and by their length.
  */
 import type { Question } from '../../data/question.js';
+import { figureText } from '../../report/text.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import {
   againstGraph,
@@ -11,8 +12,10 @@ import {
   type AskedEntity,
   type Omissions,
 } from '../../rewards/coverage.js';
+import type { Interval } from '../../evaluation/bootstrap.js';
 import type { Measure } from '../../evaluation/measures.js';
 import type { QuestionResult } from '../../evaluation/result.js';
+import type { TidyRow } from '../../evaluation/table.js';
 
 export interface NameTokens {
   /** Tokens of the name. */
@@ -86,6 +89,27 @@ export function nameMeasures(questions: readonly Question[], tokensOf: NameReade
     ];
   });
 }
+
+/** A group of names in the questions of 2 to 4 entities, with the share of them that a policy's searches held whole. */
+export interface NameGroupRow extends Interval {
+  names: string;
+  /** Share of all names that are in the group, as text with three decimals. */
+  share: string;
+  method: string;
+  model: string;
+  metric: string;
+}
+
+/** The rows of {@link nameMeasures} group by group; a group without names has none. */
+export const nameGroupRows = (rows: readonly TidyRow[]): NameGroupRow[] => {
+  const own = rows.filter((row) => row.benchmark === 'all' && row.subset === 'parallelizable_2_to_4');
+  return NAME_GROUPS.flatMap(({ suffix, title: names }) => {
+    const share = figureText(own.find(({ metric }) => metric === `names_${suffix}`)?.value);
+    return own
+      .filter(({ metric }) => metric === `named_${suffix}`)
+      .map(({ method, model, metric, value, low, high }) => ({ names, share, method, model, metric, value, low, high }));
+  });
+};
 
 /** Why sub-questions of parallelizable questions were left out: shares of those that were. */
 export function omissionMeasures(questions: readonly Question[]): Measure[] {
