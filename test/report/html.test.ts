@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
-import { emChart } from '../../lib/report/charts.js';
-import { mimeBundle, type Displayable } from '../../lib/report/display.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { createMarkdown } from '../../lib/report/markdown.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
-import { claimsTable } from '../../lib/experiments/main-results/tables.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
-import { syntheticSummary } from './fixtures.js';
+import { shown, syntheticChart, syntheticReport, syntheticTable } from './fixtures.js';
 
-const results = syntheticSummary();
-
-async function shown(...items: Displayable[]): Promise<CodeCell> {
-  const cell = code('show("<&>")') as CodeCell;
-  for (const item of items)
-    cell.outputs.push({ output_type: 'display_data', data: await mimeBundle(item), metadata: {} });
-  return cell;
-}
+const results = syntheticReport();
 
 describe('markdown', () => {
   it('links headings by unique, readable ids', () => {
@@ -46,7 +36,7 @@ describe('reportHtml', () => {
     const cells = [
       markdown('# Title <1>\n\nAbout *this*.'),
       markdown('## Part'),
-      await shown(results, claimsTable(results)),
+      await shown('a', results, syntheticTable(results)),
     ];
     const { html, title, tidy } = reportHtml(notebookOf(...cells));
     expect(title).toBe('Title <1>');
@@ -54,18 +44,18 @@ describe('reportHtml', () => {
     expect(html).toContain('<meta name="description" content="About this.">');
     expect(html).toContain('<li class="level-2"><a href="#part">Part</a></li>');
     expect(html).toContain(
-      '<details class="code"><summary>Code</summary><pre><code>show(&quot;&lt;&amp;&gt;&quot;)',
+      '<details class="code"><summary>Code</summary><pre><code>show(&quot;a&quot;, &quot;&lt;&amp;&gt;&quot;)',
     );
     expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
-    expect(html).toContain('<caption>What was to be seen');
+    expect(html).toContain('<caption>A &lt;table&gt;</caption>');
     expect(tidy?.rows).toEqual(results.tidy.rows);
-    expect(tidy?.provenance.headlines).toHaveLength(6);
+    expect(tidy?.provenance.predictions).toHaveLength(1);
     expect(html.includes('vegaEmbed')).toBe(false);
   });
 
   it('draws charts as pictures that scripts make interactive, all inside the file', async () => {
-    const chart = emChart(results);
-    const { html } = reportHtml(notebookOf(await shown(chart, chart)));
+    const chart = syntheticChart(results);
+    const { html } = reportHtml(notebookOf(await shown('figure', chart, chart)));
     const marked = html.replace(/<script>[\s\S]*?<\/script>/g, '');
     const count = (pattern: RegExp): number => marked.match(pattern)?.length ?? 0;
     expect(count(/<figure class="chart"/g)).toBe(2);

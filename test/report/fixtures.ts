@@ -1,0 +1,64 @@
+/** A made-up report with everything that reports are made of. */
+import type { TidyTable } from '../../lib/evaluation/table.js';
+import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
+import type { Chart } from '../../lib/report/chart.js';
+import { bandChart, intervalChart } from '../../lib/report/charts.js';
+import { trainingRows } from '../../lib/report/curves.js';
+import { mimeBundle, resultsOf, type Displayable, type ReportResults } from '../../lib/report/display.js';
+import { frameOf } from '../../lib/report/frame.js';
+import { compared, finding } from '../../lib/report/sentences.js';
+import { figure, interval, table, type Table } from '../../lib/report/table.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
+import { syntheticCurves, syntheticResults } from '../experiments/synthetic.js';
+import { code, markdown, notebookOf } from '../notebook/notebooks.js';
+
+/** Few questions of each kind, few resamples. */
+export function syntheticReport(): ReportResults {
+  const provenance = {
+    ...{ seeds: [1, 2], commit: '<0000000>', recorded: false },
+    predictions: [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }],
+  };
+  const answers = syntheticResults({ perTemplate: 8, seeds: 2 });
+  const tidy: TidyTable = summariseResults(answers, { resamples: 100, provenance, paper: () => 0.5 });
+  return resultsOf('Some answers.', tidy);
+}
+
+export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
+  const some = rows.query(rows['metric'].eq(metric).and(rows['subset'].eq('all')));
+  return intervalChart(some, { title: `A chart of ${metric}`, x: 'benchmark', color: 'method', row: 'model' });
+}
+
+export function syntheticTable({ rows }: ReportResults): Table {
+  const some = rows.query(rows['metric'].eq('em').and(rows['subset'].eq('all')));
+  const cells = { paper: figure('paper'), 'here [95 %]': interval };
+  return table(some, { caption: 'A <table>', rows: ['benchmark', 'model'], columns: ['method'], cells });
+}
+
+/** A code cell that has shown `items`. */
+export async function shown(id: string, ...items: Displayable[]): Promise<CodeCell> {
+  const cell = { ...(code(`show("${id}", "<&>");`) as CodeCell), id };
+  for (const item of items)
+    cell.outputs.push({ output_type: 'display_data', data: await mimeBundle(item), metadata: {} });
+  return cell;
+}
+
+export async function syntheticNotebook(report = syntheticReport()): Promise<Notebook> {
+  const log = code('console.log("done")') as CodeCell;
+  log.outputs.push({ output_type: 'stream', name: 'stderr', text: 'A long line of a log. '.repeat(20) });
+  const curves = frameOf(trainingRows(syntheticCurves(), ['reward']));
+  const training = bandChart(curves, { title: 'Training', x: 'step', color: 'method', column: 'model' });
+  const { contrasts } = report;
+  return notebookOf(
+    markdown('# A report\n\nWith *everything* in it, and [a link](https://example.org).'),
+    await shown('load', report),
+    markdown('## Charts\n\n- one\n- two'),
+    await shown('em-chart', syntheticChart(report)),
+    await shown('calls', syntheticChart(report, 'model_calls'), syntheticChart(report, 'turns')),
+    markdown('### Over training'),
+    await shown('curves', training),
+    markdown('## Tables\n\n> `code` in a quotation'),
+    await shown('main-table', syntheticTable(report), finding(compared(contrasts.head(2)))),
+    await shown('frame', report.rows.head(3)),
+    log,
+  );
+}
