@@ -5,18 +5,18 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/browser.js';
-import { emChart } from '../../lib/report/charts.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { pageHtml } from '../../lib/html/page.js';
 import { readArtefacts } from '../../lib/report/publication.js';
-import { tableOf } from '../../lib/report/frame.js';
+import { frameOf } from '../../lib/report/frame.js';
+import { plainTable } from '../../lib/report/table.js';
 import { notebookOf } from '../notebook/notebooks.js';
-import { shown, syntheticSummary } from '../report/fixtures.js';
+import { shown, syntheticChart, syntheticReport } from '../report/fixtures.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'export-'));
 const reports = path.join(folder, 'reports');
-const chart = emChart(syntheticSummary());
-const table = tableOf('Shares & </script> in %', [{ Method: 'A_1', 'Time · ms': 2 }]);
+const chart = syntheticChart(syntheticReport());
+const table = plainTable(frameOf([{ Method: 'A_1', 'Time · ms': 2 }]), 'Shares & </script> in %');
 const out = path.join(folder, 'out');
 const settings: ExportSettings = {
   out,
@@ -47,7 +47,7 @@ describe('readArtefacts', () => {
     ]);
     expect(artefacts[0]).toMatchObject({ spec: chart.spec });
     expect(artefacts[1]).toMatchObject({
-      cells: { caption: table.caption, columns: ['Method', 'Time · ms'], rows: [['A_1', '2']] },
+      cells: { caption: table.cells.caption, columns: ['Method', 'Time · ms'], rows: [['A_1', '2']] },
     });
   });
 });

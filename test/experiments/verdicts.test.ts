@@ -1,12 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { PAPER_CLAIMS } from '../../lib/experiments/claims.js';
+import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { claimsHtml } from '../../lib/experiments/claims-page.js';
-import { tidyJson, writeIndex } from '../../lib/experiments/export.js';
+import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
 import { judgeClaims, verdictOn, type Part } from '../../lib/experiments/verdicts.js';
 
+const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 const folder = mkdtempSync(path.join(tmpdir(), 'claims-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -44,14 +45,12 @@ const gain = (model: string, value: number) => ({
 });
 const writeNumbers = (...contrasts: object[]): void =>
   writeFileSync(path.join(folder, 'main-results.json'), tidyJson({ rows: [], contrasts, provenance: {} }));
-const averageEm = () => judgeClaims(PAPER_CLAIMS, folder).find(({ id }) => id === 'average-em')!;
+const averageEm = () => judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'average-em')!;
 
 describe('the claims', () => {
   it('have ids of their own, and say what the paper’s tables give', () => {
     expect(new Set(PAPER_CLAIMS.map(({ id }) => id)).size).toBe(PAPER_CLAIMS.length);
-    const tables = Object.fromEntries(
-      judgeClaims(PAPER_CLAIMS, folder).map(({ id, tables }) => [id, tables]),
-    );
+    const tables = Object.fromEntries(judgeClaims(EXPERIMENTS, folder).map(({ id, tables }) => [id, tables]));
     expect(tables).toMatchObject({
       'average-em': 'base +2.4, instruct +3.4, mean +2.9 points (printed averages of Table 2)',
       'every-benchmark': 'ahead in 13 of 14 cells of Table 2',
@@ -85,28 +84,29 @@ describe('the claims', () => {
 
   it('refuse a file without rows', () => {
     writeFileSync(path.join(folder, 'main-results.json'), '{}');
-    expect(() => judgeClaims(PAPER_CLAIMS, folder)).toThrow('to hold rows and contrasts');
+    expect(() => judgeClaims(EXPERIMENTS, folder)).toThrow('to hold rows and contrasts');
   });
 
   it('name cells that the notebooks have', () => {
-    const notebooks: Record<string, string> = {
-      'main-results': '01-main-results',
-      'base-vs-instruct': '03-base-vs-instruct',
-      'parallel-vs-sequential': '05-parallel-vs-sequential',
-      decomposition: '06-decomposition',
-    };
-    for (const { evidence } of PAPER_CLAIMS) {
-      if ('untestable' in evidence || !notebooks[evidence.report]) continue;
-      const file = new URL(`../../notebooks/${notebooks[evidence.report]}.ipynb`, import.meta.url);
-      const { cells } = JSON.parse(readFileSync(file, 'utf8')) as { cells: { id: string }[] };
-      expect(cells.map(({ id }) => id)).toContain(evidence.cell);
+    const notebooks = new URL('../../notebooks/', import.meta.url);
+    for (const { name, claims = [] } of EXPERIMENTS) {
+      const file = readdirSync(notebooks).find((one) => one.endsWith(`-${name}.ipynb`));
+      if (claims.length === 0) continue;
+      const { cells } = JSON.parse(readFileSync(new URL(file!, notebooks), 'utf8')) as {
+        cells: { id: string }[];
+      };
+      for (const { evidence } of claims)
+        if ('cell' in evidence) expect(cells.map(({ id }) => id)).toContain(evidence.cell);
     }
   });
 });
 
 describe('the page of claims', () => {
   it('shows every claim with its verdict, and the count of them; text is escaped', () => {
-    const [claim] = judgeClaims([{ ...PAPER_CLAIMS[0], claim: '<b>' }], path.join(folder, 'nowhere'));
+    const [claim] = judgeClaims(
+      [{ name: 'x', claims: [{ ...PAPER_CLAIMS[0], claim: '<b>' }] }],
+      path.join(folder, 'nowhere'),
+    );
     const html = claimsHtml([claim]);
     expect(html).toContain('1 claims: 1 not computed yet.');
     expect(html).toContain('<th scope="row">&lt;b&gt;</th>');
