@@ -2,7 +2,7 @@
 import type { DataFrame } from 'danfojs-node';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
 import { rowsOf, type Row } from './frame.js';
-import { isShare, metricInfo } from './metrics.js';
+import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { bandLayers, intervalLayers, lineLayers, seriesOf, type Series } from './series.js';
 import { figureText } from './text.js';
 import { fieldTitle, inOrder, titleOf } from './titles.js';
@@ -18,6 +18,8 @@ export interface ChartSpec {
   /** Fields that have a panel for each of their values. */
   row?: string;
   column?: string;
+  /** Field that has a panel for each of its values, two beside each other, each with a vertical scale of its own. */
+  panel?: string;
   /** Under the title; default says that all is of a small world. */
   subtitle?: string;
   /** Of the vertical axis, in place of the metric's title and unit. */
@@ -37,10 +39,10 @@ const str = (value: Row[string] | undefined): string => String(value);
 type Draw = (series: Series, x: VegaLiteSpec, y: VegaLiteSpec) => VegaLiteSpec[];
 
 /** `Search-R1, base, NQ: 0.512` for every row, or where there are many, for the last of each series and panel. */
-function spokenText(rows: readonly Row[], { x, color, row, column }: ChartSpec): string {
-  const fields = [color, row, column].filter((field) => field !== undefined);
+function spokenText(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): string {
+  const fields = [color, row, column, panel].filter((field) => field !== undefined);
   const nameOf = (one: Row): string => fields.map((field) => titleOf(field, one[field])).join(', ');
-  const value = (one: Row): string => figureText(one.value as number, metricInfo(str(one.metric)).decimals);
+  const value = (one: Row): string => figureText(one.value as number, decimalsOf(str(one.metric), one.value));
   if (rows.length <= MOST_SPOKEN)
     return rows.map((one) => `${nameOf(one)}, ${titleOf(x, one[x])}: ${value(one)}`).join('; ');
   const series = groupRows(rows, nameOf);
@@ -68,20 +70,23 @@ function metricOf(rows: readonly Row[], title: string): string {
 }
 
 /** Values with readable names, in the order of their fields. */
-function valuesOf(rows: readonly Row[], { x, color, row, column }: ChartSpec): Row[] {
-  const named = [x, color, row, column].filter((field) => field !== undefined);
+function valuesOf(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): Row[] {
+  const named = [x, color, row, column, panel].filter((field) => field !== undefined);
   return rows.map((one) => ({
     ...Object.fromEntries(
       named.map((field) => [field, typeof one[field] === 'number' ? one[field] : titleOf(field, one[field])]),
     ),
     ...Object.fromEntries(
-      ['value', 'low', 'high', 'n', 'paper'].filter((name) => name in one).map((name) => [name, one[name]]),
+      ['value', 'low', 'high', 'n', 'paper', 'predicted']
+        .filter((name) => name in one)
+        .map((name) => [name, one[name]]),
     ),
   }));
 }
 
-function panels(rows: readonly Row[], { row, column }: ChartSpec): VegaLiteSpec | null {
-  const panel = (field: string): VegaLiteSpec => ({
+/** What makes panels of a chart: a facet for fields, and how they share scales. */
+function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec | null {
+  const facet = (field: string): VegaLiteSpec => ({
     field,
     sort: inOrder(
       field,
@@ -89,10 +94,16 @@ function panels(rows: readonly Row[], { row, column }: ChartSpec): VegaLiteSpec 
     ).map((value) => titleOf(field, value)),
   });
   const header = { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 };
+  if (panel) {
+    const resolve = { scale: { y: 'independent' }, axis: { x: 'independent' } };
+    return { facet: { ...facet(panel), type: 'nominal' }, columns: 2, resolve };
+  }
   if (!row && !column) return null;
   return {
-    ...(row ? { row: { ...panel(row), ...(column ? {} : { header }) } } : {}),
-    ...(column ? { column: panel(column) } : {}),
+    facet: {
+      ...(row ? { row: { ...facet(row), ...(column ? {} : { header }) } } : {}),
+      ...(column ? { column: facet(column) } : {}),
+    },
   };
 }
 
@@ -127,13 +138,13 @@ function drawn(frame: DataFrame, spec: ChartSpec, { draw, x, scale, width, heigh
   );
   const y = { type: 'quantitative', title: spec.yTitle ?? titled(name, unit), scale };
   const layer = draw(seriesOf(spec.color, values), x, y);
-  const facet = panels(rows, spec);
+  const facets = panels(rows, spec);
   const inner = { width: spec.width ?? width, height: spec.height ?? height, layer };
   return chartOf({
     title: spec.title,
     subtitle: spec.subtitle ?? SMALL_WORLD,
     alt: `${name}. ${spokenText(rowsOf(spec.spoken ?? frame), spec)}.`,
-    spec: { data: { values: valuesOf(rows, spec) }, ...(facet ? { facet, spec: inner } : inner) },
+    spec: { data: { values: valuesOf(rows, spec) }, ...(facets ? { ...facets, spec: inner } : inner) },
   });
 }
 
@@ -146,32 +157,58 @@ function paperLayer({ field, sort, color, shape }: Series, x: VegaLiteSpec, y: V
   };
 }
 
+/** What a model predicts, as dashed lines. */
+function predictedLayer({ field, sort, color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec {
+  return {
+    mark: { type: 'line', strokeDash: [4, 3], opacity: 0.8 },
+    encoding: { x, xOffset: { field, sort }, y: { ...y, field: 'predicted' }, color },
+  };
+}
+
 /**
  * Points with intervals by the values of a field, side by side for each of a series; where the frame has the paper's figures
- * (`paper`), they are hollow points.
+ * (`paper`), they are hollow points, and where it has what a model predicts (`predicted`), that is a dashed line.
  */
 export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
-  const hasPaper = rows.some(({ paper }) => typeof paper === 'number');
+  const has = (field: string): boolean => rows.some((row) => typeof row[field] === 'number');
   return drawn(frame, spec, {
     draw: (series, x, y) => [
+      ...(has('predicted') ? [predictedLayer(series, x, y)] : []),
       ...intervalLayers(series, x, y),
-      ...(hasPaper ? [paperLayer(series, x, y)] : []),
+      ...(has('paper') ? [paperLayer(series, x, y)] : []),
     ],
     ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
     ...{ width: { step: 17 }, height: 200 },
   });
 }
 
-/** Lines over a quantity, such as steps of training, in bands from `low` to `high`. */
+interface BandOptions {
+  interpolate?: 'linear' | 'step-after';
+  /** Equal ratios, not equal differences, lie equally far apart on the horizontal axis. */
+  log?: boolean;
+  /** A value on the horizontal axis that a vertical line marks. */
+  mark?: number;
+}
+
+/** Lines over a quantity, such as steps of training, in bands from `low` to `high` where the frame has these. */
 export function bandChart(
   frame: DataFrame,
-  { interpolate, ...spec }: ChartSpec & { interpolate?: 'linear' | 'step-after' },
+  { interpolate, log = false, mark, ...spec }: ChartSpec & BandOptions,
 ): Chart {
-  const x = { field: spec.x, type: 'quantitative', title: spec.xTitle ?? titled('Training', 'GRPO steps') };
+  const title = spec.xTitle ?? titled('Training', 'GRPO steps');
+  const x = { field: spec.x, type: 'quantitative', title, ...(log ? { scale: { type: 'log' } } : {}) };
+  const hasBand = frame.columns.includes('low');
+  const rule = (xAxis: VegaLiteSpec): VegaLiteSpec => ({
+    mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
+    encoding: { x: { ...xAxis, field: undefined, datum: mark } },
+  });
   return drawn(frame, spec, {
-    draw: (series, xAxis, y) => bandLayers(series, xAxis, y, interpolate),
+    draw: (series, xAxis, y) => [
+      ...bandLayers(series, xAxis, y, interpolate).slice(hasBand ? 0 : 1),
+      ...(mark === undefined ? [] : [rule(xAxis)]),
+    ],
     ...{ x, scale: { zero: false }, width: 300, height: 190 },
   });
 }

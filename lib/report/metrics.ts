@@ -39,6 +39,8 @@ export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   recall_at_k: { title: 'Recall@k', unit: SUB_QUESTIONS },
   wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
   question_ms: { title: 'A whole question', unit: 'ms' },
+  speed_up: { title: 'One turn is faster', unit: 'times', decimals: 2 },
+  first_search: { title: 'Probability of the first search', unit: 'mean of the questions' },
   // of training
   reward: { title: 'Reward', unit: ROLLOUT },
   'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },
@@ -62,6 +64,13 @@ export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
 /** Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its name. */
 export function metricInfo(metric: string): MetricInfo {
   return METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' };
+}
+
+/** Decimals that a value of a metric deserves; milliseconds have three digits that count. */
+export function decimalsOf(metric: string, value: unknown): number {
+  const { unit, decimals = 3 } = metricInfo(metric);
+  if (unit !== 'ms' || typeof value !== 'number' || value < 1) return decimals;
+  return Math.max(0, 2 - Math.floor(Math.log10(value)));
 }
 
 /** Whether a metric is a share, from 0 to 1, whose differences are told in points. */

@@ -1,7 +1,7 @@
 /** Sentences that say what was found, made from the numbers. */
 import type { DataFrame } from 'danfojs-node';
 import { rowsOf, type Row } from './frame.js';
-import { isShare, metricInfo } from './metrics.js';
+import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { intervalText, listed, pointsIntervalText } from './text.js';
 import { titleOf } from './titles.js';
 import type { Interval } from '../evaluation/bootstrap.js';
@@ -54,14 +54,16 @@ function comparedRow(row: Row): string {
       ? titleOf('model', row.against_model)
       : null;
   const [ours, theirs] = other === null ? [method, against] : [titleOf('model', row.model), other];
-  const { title, decimals } = metricInfo(String(row.metric));
+  const { title } = metricInfo(String(row.metric));
   const place = placeOf(other === null ? row : { ...row, model: 'all' });
   if (row.kind === 'ratio') {
     const side = RATIOS[sideOf(found, 1)];
     return `${ours} takes ${side}: ${intervalText(found, 2)} of what ${theirs} takes in ${lowerFirst(title)} (${place}).`;
   }
   const isPoints = isShare(String(row.metric));
-  const figure = isPoints ? `${pointsIntervalText(found)} points` : intervalText(found, decimals);
+  const figure = isPoints
+    ? `${pointsIntervalText(found)} points`
+    : intervalText(found, decimalsOf(String(row.metric), row.value));
   const side = sideOf(found);
   if (side === 'undecided')
     return `Between ${ours} ${SIDES.undecided} ${theirs} ${lowerFirst(title)} is undecided: ${figure} (${place}).`;
@@ -78,10 +80,10 @@ export function stated(rows: DataFrame): string {
   const metrics = [...new Set(all.map(({ metric }) => String(metric)))];
   const sentences = metrics.map((metric) => {
     const own = all.filter((row) => row.metric === metric);
-    const { title, decimals } = metricInfo(metric);
+    const { title } = metricInfo(metric);
     const figures = own.map((row) => {
       const place = placeOf(row);
-      return `${titleOf('method', row.method)} ${intervalText(row as unknown as Interval, decimals)}${place ? ` (${place})` : ''}`;
+      return `${titleOf('method', row.method)} ${intervalText(row as unknown as Interval, decimalsOf(metric, row.value))}${place ? ` (${place})` : ''}`;
     });
     return `${title}: ${listed(figures)}.`;
   });

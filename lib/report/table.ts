@@ -3,7 +3,7 @@ import { DataFrame } from 'danfojs-node';
 import type { TableCells } from '../html/cells.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { rowsOf, type Row } from './frame.js';
-import { isShare, metricInfo } from './metrics.js';
+import { decimalsOf, isShare } from './metrics.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { fieldTitle, inOrder, titleOf } from './titles.js';
 
@@ -28,22 +28,22 @@ export interface TableSpec {
   titles?: Readonly<Record<string, string>>;
 }
 
-const decimalsOf = (row: Row): number => metricInfo(String(row.metric)).decimals ?? 3;
-
 /** The value with its interval: a difference of shares in points, anything else with its metric's decimals. */
 export const interval: CellFormat = (row) => {
   if (typeof row.value !== 'number') return '–';
   const found = row as unknown as Interval;
   if (row.kind === 'ratio') return intervalText(found);
   const isPoints = row.kind === 'difference' && isShare(String(row.metric));
-  return isPoints ? pointsIntervalText(found) : intervalText(found, decimalsOf(row));
+  return isPoints
+    ? pointsIntervalText(found)
+    : intervalText(found, decimalsOf(String(row.metric), row.value));
 };
 
 /** A field's number with its metric's decimals, such as the paper's figure: `figure('paper')`. */
 export const figure =
   (field = 'value', decimals?: number): CellFormat =>
   (row) =>
-    figureText(row[field] as number | null, decimals ?? decimalsOf(row));
+    figureText(row[field] as number | null, decimals ?? decimalsOf(String(row.metric), row[field]));
 
 /** A field's difference in points, such as the paper's: `points('paper')`. */
 export const points =

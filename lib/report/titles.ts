@@ -29,11 +29,17 @@ const FIELD_TITLES: Titles = {
   against_setting: 'minus',
   weight: 'Weight that is varied',
   rewards: 'Which of the two rewards',
+  asked: 'Asked',
+  sub_queries: 'Sub-queries',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
 const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of' };
-const RETRIEVER_TITLES: Titles = { bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' };
+const RETRIEVER_TITLES: Titles = {
+  ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
+  ...{ embedded: 'embedded', http: 'local HTTP' },
+  ...{ 'slow-50': 'HTTP, 50 ms delay', 'slow-200': 'HTTP, 200 ms delay' },
+};
 
 const REWARDS_TITLES: Titles = {
   neither: 'neither',

@@ -1,172 +1,100 @@
-/** What the latency experiment recorded, and the tidy table over it: medians, quartiles, what the model predicts. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { z } from 'zod';
+/** The tidy table over what the latency experiment has measured: medians, quartiles, and what the model of time predicts. */
+import { quantile } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
+import type { TidyTable } from '../../evaluation/table.js';
+import type { Provenance } from '../../io/provenance.js';
+import { predictionOf, type Prediction } from '../predictions.js';
+import type { GenerationTime } from '../timing/measures.js';
+import type { LatencyMeasurement } from './measuring.js';
 import {
-  ASKING_NAMES,
+  modelCalls,
   predictTime,
   questionMs,
   type Asking,
   type AskingName,
   type RequestCosts,
 } from './model.js';
-import type { TidyTable } from '../../evaluation/table.js';
-import { generationTimeOf, readTiming, type GenerationTime } from '../timing/measures.js';
+import {
+  askingTitle,
+  LATENCY_RETRIEVERS,
+  LATENCY_SETTINGS,
+  type ConcurrencyLimit,
+  type LatencyRetriever,
+} from './settings.js';
 
-const count = z.int().min(1);
-const limitSchema = z.union([count, z.literal('unlimited')]);
+/** What was measured of one retriever, or of all. */
+export interface Latency {
+  measurements: LatencyMeasurement[];
+  /** A search by itself, without request and search turn, milliseconds; of the embedded retriever. */
+  serviceSamplesMs: number[];
+}
 
-/** One retriever of the experiment. */
-const retrieverSchema = z.strictObject({
-  name: z.string().min(1),
-  /** In the asking process, or behind HTTP in a process of its own. */
-  place: z.enum(['embedded', 'server']),
-  /** Artificial waiting time of each request, milliseconds. */
-  delayMs: z.int().min(0).default(0),
-  /** Measurements of every setting, for each seed. */
-  repeats: count,
-});
-
-export const latencyConfigSchema = z.strictObject({
-  /** Each decides which sub-queries are drawn, and in which order the settings are measured. */
-  seeds: z.array(z.int()).min(1),
-  numQueries: z.array(count).min(1),
-  /** Concurrency limits of one turn with a request for each sub-query. */
-  limits: z.array(limitSchema).min(1),
-  /** Passages for each sub-query. */
-  topK: count,
-  /** Times that the largest set is asked in every way before anything is measured. */
-  warmUps: z.int().min(0),
-  retrievers: z.array(retrieverSchema).min(1),
-});
-
-export type LatencyConfig = z.infer<typeof latencyConfigSchema>;
-export type LatencyRetriever = z.infer<typeof retrieverSchema>;
-export type ConcurrencyLimit = z.infer<typeof limitSchema>;
-
-const measurementSchema = z.object({
-  retriever: z.string(),
-  method: z.enum(ASKING_NAMES),
-  limit: limitSchema.nullable(),
-  numQueries: count,
-  /** Wall clock of the whole set, milliseconds; sample i of all settings of a retriever asks the same sub-queries. */
-  samplesMs: z.array(z.number().nonnegative()).min(1),
-});
-
-/** Wall clock of sets of sub-queries asked in one way. */
-export type LatencyMeasurement = z.infer<typeof measurementSchema>;
-
-const recordSchema = z.object({
-  // The experiment's configuration also holds hashes, which are nothing to a reader.
-  config: latencyConfigSchema.loose(),
-  /** A search by itself, without request and search turn, milliseconds. */
-  serviceSamplesMs: z.array(z.number().nonnegative()).min(1),
-  measurements: z.array(measurementSchema).min(1),
-  provenance: z.record(z.string(), z.unknown()),
-});
-export type LatencyRecord = z.infer<typeof recordSchema>;
-
-/** A figure of the latency report: a median over repeats, with quartiles as `low` and `high`. */
-export interface LatencyRow extends Interval {
+interface Measured extends Interval {
   retriever: string;
   /** The retriever's artificial waiting time. */
   delay_ms: number;
   method: AskingName;
   limit: ConcurrencyLimit | null;
   sub_queries: number;
+  /** What the model of time gives. */
+  predicted: number;
+}
+
+/** A figure of the latency report: a median over repeats, with quartiles as `low` and `high`. */
+export interface LatencyRow extends Measured {
   /** `wall_ms` is measured; `question_ms` adds the stated time of the model's calls to it. */
   metric: 'wall_ms' | 'question_ms';
   /** Repeats. */
   n: number;
   seeds: number;
-  /** What the model of time gives. */
-  predicted: number;
 }
 
 /** Time of a set asked in one turn over that of the same set asked in turns, repeat by repeat. */
-export interface LatencyContrast extends Interval {
-  retriever: string;
-  delay_ms: number;
-  method: AskingName;
+export interface LatencyContrast extends Measured {
   against: 'in-turns';
-  limit: ConcurrencyLimit | null;
-  sub_queries: number;
   metric: 'wall_ms';
   kind: 'ratio';
-  predicted: number;
 }
 
-export interface LatencyResults {
-  kind: 'results';
-  /** One sentence on what is there. */
-  summary: string;
-  record: LatencyRecord;
-  /** Null where the timing experiment has not been run. */
-  generation: GenerationTime | null;
-  tidy: TidyTable<LatencyRow, LatencyContrast>;
-}
-
-/**
- * Loads what the latency experiment wrote.
- * @param timing folder of the timing experiment, which says how long a call of the model takes
- * @throws Error naming the file that is missing or does not fit
- */
-export function loadLatency(folder: string, timing?: string): LatencyResults {
-  const file = path.join(folder, 'results.json');
-  if (!existsSync(file)) {
-    throw new Error(
-      `Expected ${file} to exist, but it does not. Run "npx parallelsearch experiment latency" first.`,
-    );
-  }
-  const parsed = recordSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  if (!parsed.success) {
-    const reason = z.prettifyError(parsed.error);
-    throw new Error(
-      `Expected ${file} to be a latency record, but:\n${reason}\nRun "npx parallelsearch experiment latency --force".`,
-    );
-  }
-  const timed = timing === undefined ? null : readTiming(timing);
-  return summariseLatency(parsed.data, timed && generationTimeOf(timed));
-}
-
-/** Tidy rows and contrasts over a record. */
-export function summariseLatency(record: LatencyRecord, generation: GenerationTime | null): LatencyResults {
-  const { config, measurements } = record;
-  const rows = measurements.flatMap((measurement) => rowsFor(record, measurement, generation));
-  const contrasts = measurements.flatMap((measurement) => contrastFor(record, measurement) ?? []);
-  const samples = measurements.reduce((sum, { samplesMs }) => sum + samplesMs.length, 0);
-  const summary = `${samples.toLocaleString('en')} sets of sub-queries timed with ${config.retrievers.length} retrievers; ${generation ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})` : 'nothing says how long a call of the model takes'}.`;
-  const provenance = {
-    ...record.provenance,
-    figures: 'median over repeats; low and high are the quartiles',
-    costs: Object.fromEntries(
-      config.retrievers.map(({ name }) => [name, roundedValues(requestCosts(record, name))]),
-    ),
-    generation: generation ?? 'unknown',
-    headlines: headlinesOf(record, contrasts),
+/** Rows and contrasts over all retrievers. @param generation the time of a call of the model, where it is known */
+export function summariseLatency(
+  latency: Latency,
+  generation: GenerationTime | null,
+  provenance: Provenance = {},
+): TidyTable<LatencyRow, LatencyContrast> {
+  const { measurements } = latency;
+  const rows = measurements.flatMap((measurement) => rowsFor(latency, measurement, generation));
+  const contrasts = measurements.flatMap((measurement) => contrastFor(latency, measurement) ?? []);
+  const costs = LATENCY_RETRIEVERS.map(({ name }) => [name, roundedValues(requestCosts(latency, name))]);
+  return {
+    rows,
+    contrasts,
+    provenance: {
+      ...provenance,
+      figures: 'median over repeats; low and high are the quartiles',
+      costs: Object.fromEntries(costs),
+      generation: generation ?? 'unknown',
+      predictions: predictionsOf(contrasts),
+    },
   };
-  return { kind: 'results', summary, record, generation, tidy: { rows, contrasts, provenance } };
 }
 
-/** What the index of reports says: whether the slowest retriever is waited for once instead of again and again. */
-function headlinesOf({ config }: LatencyRecord, contrasts: readonly LatencyContrast[]) {
-  const slowest = config.retrievers.reduce((a, b) => (b.delayMs > a.delayMs ? b : a));
-  const most = Math.max(...config.numQueries);
-  const found = contrasts.find(
-    (c) => c.retriever === slowest.name && c.sub_queries === most && c.limit === 'unlimited',
-  );
-  if (!found || slowest.delayMs === 0) return [];
-  const claim = `${most} sub-queries to a retriever that takes ${slowest.delayMs} ms need less than half the time in one turn`;
-  const figures = [found.value, found.low, found.high].map((x) => x.toFixed(3));
-  return [{ claim, found: `ratio ${figures[0]} [${figures[1]}, ${figures[2]}]`, holds: found.high < 0.5 }];
+/** Whether the slowest retriever is waited for once instead of again and again. */
+function predictionsOf(contrasts: readonly LatencyContrast[]): Prediction[] {
+  const { name, delayMs } = LATENCY_RETRIEVERS.reduce((a, b) => (b.delayMs > a.delayMs ? b : a));
+  const most = Math.max(...LATENCY_SETTINGS.numQueries);
+  return predictionOf(contrasts, {
+    prediction: `${most} sub-queries to a retriever that takes ${delayMs} ms need less than half the time in one turn`,
+    figure: { retriever: name, sub_queries: most, limit: 'unlimited' },
+    holds: ({ high }) => high < 0.5,
+  });
 }
 
-/** The retriever of a name. */
-export function retrieverOf({ config }: Pick<LatencyRecord, 'config'>, name: string): LatencyRetriever {
-  const found = config.retrievers.find((retriever) => retriever.name === name);
+/** @throws Error naming the retrievers that there are */
+function retrieverOf(name: string): LatencyRetriever {
+  const found = LATENCY_RETRIEVERS.find((retriever) => retriever.name === name);
   if (found) return found;
-  const known = config.retrievers.map((retriever) => retriever.name).join(', ');
+  const known = LATENCY_RETRIEVERS.map((retriever) => retriever.name).join(', ');
   throw new Error(`Expected a retriever of ${known}, but got ${name}.`);
 }
 
@@ -175,48 +103,33 @@ export function retrieverOf({ config }: Pick<LatencyRecord, 'config'>, name: str
  * the undelayed retriever of the same place, the delay as it was set. So nothing about several sub-queries and nothing
  * about delayed retrievers goes into what is predicted of them.
  */
-export function requestCosts(record: LatencyRecord, name: string): RequestCosts {
-  const { place, delayMs } = retrieverOf(record, name);
-  const undelayed = record.config.retrievers.find((r) => r.place === place && r.delayMs === 0);
-  const single = record.measurements.find(
-    (m) => m.retriever === undelayed?.name && m.method === 'in-turns' && m.numQueries === 1,
-  );
-  if (!single) {
-    throw new Error(
-      `Expected a retriever at the place ${place} without delay, asked a single sub-query, to take the costs of a request from, but there is none. Add one to the configuration.`,
-    );
-  }
-  const serviceMs = quantile(record.serviceSamplesMs, 0.5);
-  return { callMs: Math.max(0, quantile(single.samplesMs, 0.5) - serviceMs), serviceMs, delayMs };
+export function requestCosts({ measurements, serviceSamplesMs }: Latency, name: string): RequestCosts {
+  const { place, delayMs } = retrieverOf(name);
+  const undelayed = LATENCY_RETRIEVERS.find((r) => r.place === place && r.delayMs === 0)!;
+  const single = measurements.find(
+    (m) => m.retriever === undelayed.name && m.method === 'in-turns' && m.numQueries === 1,
+  )!;
+  const serviceMs = quantile(serviceSamplesMs, 0.5)!;
+  return { callMs: Math.max(0, quantile(single.samplesMs, 0.5)! - serviceMs), serviceMs, delayMs };
 }
 
-/** The value below which a share of the samples lies, with linear interpolation (type 7 of Hyndman and Fan). */
-export function quantile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  const place = share * (sorted.length - 1);
-  const below = sorted[Math.floor(place)];
-  return below + (sorted[Math.ceil(place)] - below) * (place - Math.floor(place));
-}
-
-function spread(samples: readonly number[]): Interval {
-  return roundedValues({
-    value: quantile(samples, 0.5),
-    low: quantile(samples, 0.25),
-    high: quantile(samples, 0.75),
+const spread = (samples: readonly number[]): Interval =>
+  roundedValues({
+    value: quantile(samples, 0.5)!,
+    low: quantile(samples, 0.25)!,
+    high: quantile(samples, 0.75)!,
   });
-}
 
 function rowsFor(
-  record: LatencyRecord,
+  latency: Latency,
   { retriever, samplesMs, ...asking }: LatencyMeasurement,
   generation: GenerationTime | null,
 ): LatencyRow[] {
   const base = {
-    ...nameOf(record, retriever, asking),
-    n: samplesMs.length,
-    seeds: record.config.seeds.length,
+    ...nameOf(retriever, asking),
+    ...{ n: samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length },
   };
-  const predicted = predictTime(asking, requestCosts(record, retriever)).totalMs;
+  const predicted = predictTime(asking, requestCosts(latency, retriever)).totalMs;
   const wall: LatencyRow = {
     ...base,
     metric: 'wall_ms',
@@ -230,29 +143,26 @@ function rowsFor(
   return [wall, { ...base, metric: 'question_ms', value, low, high, predicted: question(predicted) }];
 }
 
-function contrastFor(record: LatencyRecord, measurement: LatencyMeasurement): LatencyContrast | null {
+function contrastFor(latency: Latency, measurement: LatencyMeasurement): LatencyContrast | null {
   const { retriever, samplesMs, ...asking } = measurement;
   if (asking.method === 'in-turns') return null;
-  const inTurns = record.measurements.find(
+  const inTurns = latency.measurements.find(
     (m) => m.retriever === retriever && m.method === 'in-turns' && m.numQueries === asking.numQueries,
-  );
-  if (!inTurns) return null;
-  const costs = requestCosts(record, retriever);
+  )!;
+  const costs = requestCosts(latency, retriever);
   const predicted = predictTime(asking, costs).totalMs / predictTime(inTurns, costs).totalMs;
   return {
-    ...nameOf(record, retriever, asking),
-    against: 'in-turns',
-    metric: 'wall_ms',
-    kind: 'ratio',
+    ...nameOf(retriever, asking),
+    ...{ against: 'in-turns', metric: 'wall_ms', kind: 'ratio' },
     ...spread(samplesMs.map((ms, i) => ms / inTurns.samplesMs[i])),
     predicted: rounded(predicted),
   };
 }
 
-function nameOf(record: LatencyRecord, retriever: string, { method, limit, numQueries }: Asking) {
-  const { delayMs } = retrieverOf(record, retriever);
-  return { retriever, delay_ms: delayMs, method, limit, sub_queries: numQueries };
-}
+const nameOf = (retriever: string, { method, limit, numQueries }: Asking) => ({
+  ...{ retriever, delay_ms: retrieverOf(retriever).delayMs },
+  ...{ method, limit, sub_queries: numQueries },
+});
 
 /** Whole microseconds, and ratios to three decimals: finer than anything here is measured. */
 const rounded = (value: number): number => Number(value.toFixed(3));
@@ -261,3 +171,52 @@ function roundedValues<T extends object>(values: T): T {
   const entries = Object.entries(values).map(([name, value]) => [name, rounded(value as number)]);
   return Object.fromEntries(entries) as T;
 }
+
+/** The costs of each retriever's requests, milliseconds. */
+export const costsOf = (latency: Latency): object[] =>
+  LATENCY_RETRIEVERS.map(({ name }) => {
+    const { callMs, serviceMs, delayMs } = requestCosts(latency, name);
+    return { retriever: name, request_ms: callMs, search_ms: serviceMs, delay_ms: delayMs };
+  });
+
+/** The parts of the time that the model gives every set, beside the median that was measured. */
+export const partsOf = (latency: Latency): object[] =>
+  latency.measurements.flatMap(({ retriever, samplesMs, ...asking }) => {
+    const { callMs, serviceMs, waitingMs } = predictTime(asking, requestCosts(latency, retriever));
+    const set = { retriever, asked: askingTitle(asking), sub_queries: asking.numQueries };
+    const measured = rounded(quantile(samplesMs, 0.5)!);
+    const parts = { waiting: waitingMs, requests: callMs, searching: serviceMs };
+    return Object.entries(parts).map(([part, value]) => ({ ...set, part, value: rounded(value), measured }));
+  });
+
+/** Questions in turns and in one turn without limit, as far as they were measured. */
+const questionWays = (rows: readonly LatencyRow[]): LatencyRow[] =>
+  rows.filter((r) => r.metric === 'wall_ms' && (r.method === 'in-turns' || r.limit === 'unlimited'));
+
+/** Whole questions: the model's calls, the measured search, and both together where the time of a call is known. */
+export const questionsOf = (rows: readonly LatencyRow[], generation: GenerationTime | null): object[] =>
+  questionWays(rows).map(({ retriever, method, limit, sub_queries: numQueries, value: searchMs }) => ({
+    ...{ retriever, sub_queries: numQueries, asked: askingTitle({ method, limit }) },
+    ...{ model_calls: modelCalls({ method, numQueries }), search_ms: searchMs },
+    question_ms:
+      generation && questionMs({ method, numQueries }, { searchMs, generationMs: generation.msPerCall }),
+  }));
+
+/** Times of a call of the model over which a question is looked at, ms: 1 to 10,000 in equal ratios. */
+const GENERATION_MS = Array.from({ length: 41 }, (_, i) => 10 ** (i / 10));
+
+/** Time of a question in turns over its time in one turn without limit. */
+export const speedUpsOf = (rows: readonly LatencyRow[]): object[] =>
+  questionWays(rows)
+    .filter(({ method }) => method === 'in-turns')
+    .flatMap(({ retriever, sub_queries: numQueries, value: inTurnsMs }) => {
+      const oneTurn = questionWays(rows).find(
+        (r) => r.retriever === retriever && r.sub_queries === numQueries && r.method === 'one-turn',
+      )!;
+      return GENERATION_MS.map((generationMs) => {
+        const total = (method: AskingName, searchMs: number): number =>
+          questionMs({ method, numQueries }, { searchMs, generationMs });
+        const value = total('in-turns', inTurnsMs) / total('one-turn', oneTurn.value);
+        return { retriever, sub_queries: numQueries, generation_ms: generationMs, metric: 'speed_up', value };
+      });
+    });

@@ -1,50 +1,74 @@
-/** What the timing experiment wrote: how long a question takes that is answered by itself. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { z } from 'zod';
-import { questionResultSchema } from '../../evaluation/load.js';
+/** How long questions take that are answered one at a time, with several policies in turn. */
+import { sum } from 'd3-array';
+import type { Question } from '../../data/question.js';
+import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { Measure } from '../../evaluation/measures.js';
 import type { QuestionResult } from '../../evaluation/result.js';
-import { paperFigure } from '../paper.js';
-import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
+import { rolloutConfigOf } from '../../methods/index.js';
+import type { Policy } from '../../policy/policy.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import { stratifiedSample } from '../question-sample.js';
+import type { PolicyRun } from '../runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };
 
-const timingSchema = z.object({
-  answers: z.array(questionResultSchema.and(z.object({ seconds: z.number().positive() }))).min(1),
-  provenance: z.looseObject({ backend: z.string() }),
-});
-export type Timing = z.infer<typeof timingSchema>;
-
-/**
- * Reads the experiment's results; null where it has not been run.
- * @throws Error naming the file when it does not fit
- */
-export function readTiming(folder: string): Timing | null {
-  const file = path.join(folder, 'results.json');
-  if (!existsSync(file)) return null;
-  const parsed = timingSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `Expected ${file} to be a timing, but:\n${z.prettifyError(parsed.error)}\nRun "npx parallelsearch experiment timing --force".`,
-  );
-}
-
-const SECONDS: Measure = {
+export const SECONDS: Measure = {
   metric: 'seconds',
   of: (answer) => (answer as TimedAnswer).seconds,
   byRatio: true,
 };
 
-/** Rows and contrasts of the seconds a question takes. */
-export function summariseTiming({ answers }: Timing, options: SummaryOptions): TidyResults {
-  return summariseResults(answers, {
-    ...{ measures: [SECONDS], pairs: [['parallelsearch', 'search-r1']], paper: paperFigure },
-    // The two were timed side by side seed by seed, while the machine was as fast as it then was: the same seeds are drawn.
-    weightsOf: () => 'timed together',
-    ...options,
-  });
+/** The data sets of the paper's Tables 3 and 6 that the mini-wiki has, and the kinds of question they tell apart. */
+const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
+
+/** One of `oneOf` test questions of these data sets. */
+export function timedQuestions(questions: readonly Question[], oneOf: number): Question[] {
+  const ofBenchmarks = questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? ''));
+  return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
+}
+
+export interface Contestant {
+  run: PolicyRun;
+  policy: Policy;
+}
+
+interface TimeAnswersOptions {
+  /** Milliseconds; default the process's clock. */
+  now?: () => number;
+  /** @param done answers so far */
+  onAnswer?: (done: number) => void;
+}
+
+/**
+ * Every contestant answers every question, greedily and by itself. Who begins changes from question to question; the first
+ * question is answered once more beforehand, so that nobody pays for what is only done once.
+ */
+export async function timeAnswers(
+  contestants: readonly Contestant[],
+  retriever: Retriever,
+  questions: readonly Question[],
+  { now = () => performance.now(), onAnswer }: TimeAnswersOptions = {},
+): Promise<TimedAnswer[]> {
+  const answers: TimedAnswer[] = [];
+  const answerWith = async ({ run, policy }: Contestant, question: Question): Promise<TimedAnswer> => {
+    const { method, model, seed } = run;
+    const options = { rollout: rolloutConfigOf(method), batchSize: 1 };
+    const begin = now();
+    const [measurement] = await evaluatePolicy(policy, retriever, [question], options);
+    const seconds = Number(((now() - begin) / 1000).toFixed(6));
+    return { method, model, seed, ...measurement, seconds };
+  };
+  for (const contestant of contestants) await answerWith(contestant, questions[0]);
+  for (const [i, question] of questions.entries()) {
+    const first = i % contestants.length;
+    const order = [...contestants.slice(first), ...contestants.slice(0, first)];
+    for (const contestant of order) {
+      answers.push(await answerWith(contestant, question));
+      onAnswer?.(answers.length);
+    }
+  }
+  return answers;
 }
 
 /** The time of one call of the model, and what says so. */
@@ -54,12 +78,10 @@ export interface GenerationTime {
 }
 
 /** Milliseconds of a call of the trained model: the seconds of ParallelSearch's answers over its model calls. */
-export function generationTimeOf({ answers, provenance }: Timing): GenerationTime {
+export function generationTimeOf(answers: readonly TimedAnswer[], backend: string): GenerationTime {
   const ours = answers.filter(({ method }) => method === 'parallelsearch');
-  const sum = (valueOf: (answer: TimedAnswer) => number): number =>
-    ours.reduce((total, answer) => total + valueOf(answer), 0);
   return {
-    msPerCall: (1000 * sum(({ seconds }) => seconds)) / sum(({ modelCalls }) => modelCalls),
-    source: `${ours.length.toLocaleString('en')} answers of ParallelSearch, one question at a time, on ${provenance.backend}: seconds over model calls`,
+    msPerCall: (1000 * sum(ours, ({ seconds }) => seconds)) / sum(ours, ({ modelCalls }) => modelCalls),
+    source: `${ours.length.toLocaleString('en')} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
   };
 }

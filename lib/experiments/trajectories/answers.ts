@@ -49,7 +49,6 @@ export interface RecordOptions {
   rewards: RewardOptions;
   /** Questions answered side by side. */
   batchSize: number;
-  /** Empties the policy's caches between batches. */
   /** @param done questions answered so far */
   onBatch?: (done: number) => void;
 }

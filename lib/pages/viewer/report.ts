@@ -1,27 +1,21 @@
 /** The report to look through: the trajectories of the experiment of that name in the viewer. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { TRAJECTORIES_FILE } from '../../experiments/trajectories/run.js';
+import {
+  loadTrajectories,
+  TRAJECTORY_REWARDS,
+  TRAJECTORY_SAMPLE,
+} from '../../experiments/trajectories/experiment.js';
 import { packagePath } from '../../io/paths.js';
-import { readJson } from '../../io/files.js';
-import { REWARD_PRESET_NAMES, REWARD_PRESETS } from '../../rewards/presets.js';
+import { REWARD_PRESETS } from '../../rewards/presets.js';
+import { parseTranscript } from '../../rollout/recorded.js';
+import type { Provenance } from '../../io/provenance.js';
 import type { ViewerData } from './data.js';
-import { readViewerLines, viewerDataOf, writeViewer } from './files.js';
+import { viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
 import { provenanceHtml } from '../../report/html.js';
 
 const TITLE = 'Trajectories of test questions';
-
-const recordSchema = z.object({
-  config: z.looseObject({
-    preset: z.enum(REWARD_PRESET_NAMES),
-    sample: z.looseObject({ oneOf: z.int().min(1) }),
-  }),
-  provenance: z.record(z.string(), z.unknown()),
-});
-type TrajectoriesRecord = z.infer<typeof recordSchema>;
 
 /** `A, B and C`. */
 const listed = (names: readonly string[]): string =>
@@ -35,41 +29,19 @@ function descriptionOf(data: ViewerData): string {
 }
 
 /** What is on the page, and where it comes from. */
-function aboutHtml(data: ViewerData, { config, provenance }: TrajectoriesRecord): string {
-  const { sample, preset } = config;
+function aboutHtml(data: ViewerData, provenance: Provenance): string {
   const paragraphs = [
     descriptionOf(data),
-    `The questions are one in ${sample.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of real facts: this is to read, the figures with their intervals are in the other reports.`,
-    `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[preset].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
+    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of real facts: this is to read, the figures with their intervals are in the other reports.`,
+    `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
   ];
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
   return `<div>${text}</div>${provenanceHtml(provenance)}`;
 }
 
-/** Names of the experiment's two files, which must be there. */
-function filesOf(folder: string): [results: string, trajectories: string] {
-  const files = [join(folder, 'results.json'), join(folder, TRAJECTORIES_FILE)] as const;
-  const missing = files.find((file) => !existsSync(file));
-  if (missing) {
-    throw new Error(
-      `Expected ${missing} to exist, but it does not. Run "npx parallelsearch experiment trajectories" first.`,
-    );
-  }
-  return [...files];
-}
-
-async function readRecord(file: string): Promise<TrajectoriesRecord> {
-  const parsed = recordSchema.safeParse(await readJson(file));
-  if (parsed.success) return parsed.data;
-  const reason = z.prettifyError(parsed.error);
-  throw new Error(
-    `Expected ${file} to be a record of trajectories, but:\n${reason}\nRun "npx parallelsearch experiment trajectories --force".`,
-  );
-}
-
 export interface ExportTrajectoriesOptions {
-  /** The experiment's folder, with `results.json` and `trajectories.jsonl`. */
-  folder: string;
+  /** Of this machine's results; default that of the experiments. */
+  folder?: string;
   outDir: string;
   /** Files of the questions with their graphs; default those of the mini-wiki. */
   questions?: readonly string[];
@@ -81,17 +53,14 @@ export interface ExportTrajectoriesOptions {
 
 /**
  * Writes `trajectories.html` into `outDir` and returns its name.
- * @throws Error naming the file that is missing or does not fit
+ * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
   const { questions = [packagePath('data', 'mini-wiki', 'questions.jsonl')], script, log } = options;
-  const [results, trajectories] = filesOf(options.folder);
-  const record = await readRecord(results);
-  const lines = await readViewerLines([{ file: trajectories, method: 'unknown' }], (complaint) => {
-    throw new Error(complaint);
-  });
-  const data = await viewerDataOf(lines, { preset: record.config.preset, questions });
-  const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, record) };
+  const { lines, provenance } = await loadTrajectories(options.folder);
+  const runs = lines.map((line) => ({ run: parseTranscript(line), method: 'unknown' }));
+  const data = await viewerDataOf(runs, { preset: TRAJECTORY_REWARDS, questions });
+  const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, provenance) };
   const file = join(options.outDir, 'trajectories.html');
   const written = await writeViewer(file, { ...page, data, script });
   log?.(`trajectories: ${written}`);

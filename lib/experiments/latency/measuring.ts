@@ -1,0 +1,131 @@
+/**
+ * Measures how long sets of sub-queries take. The settings of a repeat ask the same sub-queries and are measured in a random
+ * order, so that what else the machine does falls on all of them alike.
+ */
+import { questionShape, type Question } from '../../data/question.js';
+import { createRandom } from '../../random.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import { searchAll } from '../../retrieval/search.js';
+import type { Asking } from './model.js';
+import { askingsOf, type LatencySettings } from './settings.js';
+
+/** Wall clock of sets of sub-queries asked in one way. */
+export interface LatencyMeasurement extends Asking {
+  retriever: string;
+  /** Of the whole set, milliseconds; sample i of all settings of a retriever asks the same sub-queries. */
+  samplesMs: number[];
+}
+
+export interface MeasureOptions {
+  settings: LatencySettings;
+  repeats: number;
+  /** Where sub-queries are drawn from; all different. */
+  queries: readonly string[];
+  /** @param fraction of the repeats that is done */
+  onProgress?: (fraction: number) => void;
+  /** Milliseconds of a clock; default `performance.now`. */
+  now?: () => number;
+}
+
+const mostQueries = ({ numQueries }: LatencySettings): number => Math.max(...numQueries);
+
+/** The random numbers of each repeat, seed by seed. */
+function* randomsOf({ settings, repeats }: MeasureOptions): Generator<ReturnType<typeof createRandom>> {
+  const { seeds } = settings;
+  for (let i = 0; i < seeds.length * repeats; i++)
+    yield createRandom(`latency/${seeds[i % seeds.length]}/${i}`);
+}
+
+/**
+ * Times every way of asking, `repeats` times for each seed, after the warm-up.
+ * @returns the measurements in the order of {@link askingsOf}, `retriever` being the retriever's own name
+ * @throws RangeError where there are not enough sub-queries, Error where a search fails: its time would say nothing
+ */
+export async function measureLatency(
+  retriever: Retriever,
+  options: MeasureOptions,
+): Promise<LatencyMeasurement[]> {
+  const { settings, repeats, queries, onProgress } = options;
+  const most = mostQueries(settings);
+  if (queries.length < most)
+    throw new RangeError(`Expected at least ${most} sub-queries to draw from, but got ${queries.length}.`);
+  const measurements = askingsOf(settings).map((asking): LatencyMeasurement => {
+    return { retriever: retriever.name, ...asking, samplesMs: [] };
+  });
+  await warmUp(retriever, queries.slice(0, most), options);
+  let done = 0;
+  for (const random of randomsOf(options)) {
+    const drawn = random.shuffle(queries).slice(0, most);
+    for (const { numQueries, samplesMs, ...asking } of random.shuffle(measurements))
+      samplesMs.push(await askMs(retriever, drawn.slice(0, numQueries), { ...asking, ...options }));
+    onProgress?.(++done / (settings.seeds.length * repeats));
+  }
+  return measurements;
+}
+
+/** Opens the connections and lets the compiler see the code. */
+async function warmUp(
+  retriever: Retriever,
+  queries: readonly string[],
+  options: MeasureOptions,
+): Promise<void> {
+  const largest = askingsOf({ ...options.settings, numQueries: [queries.length] });
+  for (let i = 0; i < options.settings.warmUps; i++)
+    for (const asking of largest) await askMs(retriever, queries, { ...asking, ...options });
+}
+
+/** Wall clock of one set, milliseconds. */
+async function askMs(
+  retriever: Retriever,
+  queries: readonly string[],
+  {
+    method,
+    limit,
+    settings,
+    now = () => performance.now(),
+  }: Omit<Asking, 'numQueries'> & Pick<MeasureOptions, 'settings' | 'now'>,
+): Promise<number> {
+  const turns = method === 'in-turns' ? queries.map((query) => [query]) : [queries];
+  const options = {
+    topK: settings.topK,
+    batchSize: method === 'one-request' ? queries.length : 1,
+    maxConcurrency: limit === 'unlimited' ? queries.length : (limit ?? 1),
+  };
+  const found = [];
+  const start = now();
+  for (const turn of turns) found.push(await searchAll(retriever, turn, options));
+  const elapsedMs = now() - start;
+  for (const outcome of found.flatMap(({ outcomes }) => outcomes)) {
+    if (outcome.status === 'failed')
+      throw new Error(
+        `Expected every search of ${retriever.name} to succeed, but one failed: ${outcome.reason}`,
+      );
+  }
+  return Number(elapsedMs.toFixed(4));
+}
+
+/** Times single searches by themselves, without search turn and request. */
+export async function measureService(retriever: Retriever, options: MeasureOptions): Promise<number[]> {
+  const { settings, queries, now = () => performance.now() } = options;
+  const most = mostQueries(settings);
+  const searchMs = async (query: string): Promise<number> => {
+    const start = now();
+    await retriever.retrieve([query], { topK: settings.topK });
+    return Number((now() - start).toFixed(4));
+  };
+  for (let i = 0; i < settings.warmUps; i++)
+    for (const query of queries.slice(0, most)) await searchMs(query);
+  const samplesMs: number[] = [];
+  for (const random of randomsOf(options))
+    for (const query of random.shuffle(queries).slice(0, most)) samplesMs.push(await searchMs(query));
+  return samplesMs;
+}
+
+/** What the test questions whose sub-questions are independent would be searched with. */
+export function independentQueries(questions: readonly Question[]): string[] {
+  const graphs = questions
+    .filter(({ split, metadata }) => split === 'test' && metadata.graph)
+    .map(({ metadata }) => metadata.graph!)
+    .filter((graph) => questionShape(graph) === 'parallelizable');
+  return [...new Set(graphs.flatMap((graph) => graph.map(({ query }) => query.trim())))].sort();
+}

@@ -1,0 +1,87 @@
+/**
+ * Seconds a question (Tables 3 and 6): how long one waits who asks a single question. Both methods answer the same questions in
+ * turn in one process, so that whatever else the machine does falls on both.
+ */
+import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
+import type { Provenance } from '../../io/provenance.js';
+import { configHash } from '../../io/hash.js';
+import { evaluationHash, SEEDS } from '../answers.js';
+import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { paperFigure } from '../paper.js';
+import { provenanceOf, resultsOf, type Done } from '../results.js';
+import { INITIAL_MODELS, loadPolicy, type PolicyRun } from '../runs.js';
+import { SECONDS, timeAnswers, timedQuestions, type TimedAnswer } from './measures.js';
+
+const METHODS = ['parallelsearch', 'search-r1'];
+/** Of the test questions. */
+const ONE_OF = 20;
+/** Seconds of a job, roughly: two methods answer 84 questions. */
+const ROUGH_SECONDS = 170;
+
+/** Runs that are timed against each other, apart from all else. */
+type Contest = readonly PolicyRun[];
+
+/** What a contest has found. */
+interface Timed {
+  answers: TimedAnswer[];
+}
+
+function timingJobs(): Promise<Job<Contest>[]> {
+  const contests = SEEDS.flatMap((seed) => INITIAL_MODELS.map((model) => ({ model, seed })));
+  return Promise.all(
+    contests.map(async ({ model, seed }) => {
+      const runs = METHODS.map((method) => ({ method, model, seed }));
+      const hash = configHash({ oneOf: ONE_OF, runs: await Promise.all(runs.map(evaluationHash)) });
+      return { key: `timing/${model}-seed${seed}`, hash, input: runs, seconds: ROUGH_SECONDS };
+    }),
+  );
+}
+
+async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Timed> {
+  const questions = timedQuestions(world.questions, ONE_OF);
+  const contestants = [];
+  for (const run of runs) contestants.push({ run, policy: await loadPolicy(run) });
+  const answers = await timeAnswers(contestants, world.retriever, questions, {
+    onAnswer: (done) => onFraction(done / (questions.length * runs.length)),
+  });
+  contestants.forEach(({ policy }) => policy.dispose());
+  return { answers };
+}
+
+/** What the reports on calls and on latency take their seconds from. Times belong to a machine: the provenance names it. */
+export const timing: Experiment = {
+  name: 'timing',
+  title: 'seconds a question, both methods in turn',
+  // Two processes would get into each other's way.
+  computation: computation({ jobs: timingJobs, work: timeContest, processes: 1 }),
+};
+
+export interface Timing {
+  answers: TimedAnswer[];
+  provenance: Provenance;
+}
+
+/** Answers with the seconds that each took, or null where they were not timed with these weights and data. */
+export async function loadTiming(folder?: string): Promise<Timing | null> {
+  const done = (await resultsOf(timing, folder)).flatMap((result) => result.done ?? []) as Done<
+    Contest,
+    Timed
+  >[];
+  if (done.length < SEEDS.length * INITIAL_MODELS.length) return null;
+  return {
+    answers: done.flatMap(({ record }) => record.value.answers),
+    provenance: provenanceOf(done, { seeds: SEEDS }),
+  };
+}
+
+/** Rows and contrasts of the seconds that a question takes. */
+export const summariseTiming = (
+  { answers }: Pick<Timing, 'answers'>,
+  options: SummaryOptions = {},
+): TidyResults =>
+  summariseResults(answers, {
+    ...{ measures: [SECONDS], pairs: [['parallelsearch', 'search-r1']], paper: paperFigure },
+    // The two were timed side by side seed by seed, while the machine was as fast as it then was: seeds are resampled together.
+    weightsOf: () => 'timed together',
+    ...options,
+  });
