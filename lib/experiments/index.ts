@@ -5,3 +5,6 @@ export { tradeOffChart } from './lambda-ablation/figures.js';
 export { loadTopK, type TopK } from './top-k/experiment.js';
 export { loadLatency, type LatencyResults } from './latency/experiment.js';
 export { timePartsChart } from './latency/figures.js';
+export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
+export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
+export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';

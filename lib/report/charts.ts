@@ -43,8 +43,9 @@ function spokenText(rows: readonly Row[], { x, color, row, column, panel }: Char
   const fields = [color, row, column, panel].filter((field) => field !== undefined);
   const nameOf = (one: Row): string => fields.map((field) => titleOf(field, one[field])).join(', ');
   const value = (one: Row): string => figureText(one.value as number, decimalsOf(str(one.metric), one.value));
+  const at = (one: Row): string => (x in one ? `, ${titleOf(x, one[x])}` : '');
   if (rows.length <= MOST_SPOKEN)
-    return rows.map((one) => `${nameOf(one)}, ${titleOf(x, one[x])}: ${value(one)}`).join('; ');
+    return rows.map((one) => `${nameOf(one)}${at(one)}: ${value(one)}`).join('; ');
   const series = groupRows(rows, nameOf);
   return [...series]
     .map(

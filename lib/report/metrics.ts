@@ -12,6 +12,7 @@ const QUESTION = 'mean per question';
 const ROLLOUT = 'mean per rollout';
 const ROLLOUTS = 'share of rollouts';
 const SUB_QUESTIONS = 'share of sub-questions';
+const OMISSIONS = 'share of sub-questions left out';
 
 export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   // of evaluation
@@ -27,6 +28,16 @@ export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   parallelizing_precision: { title: 'Precision of parallelizing', unit: 'share of decomposed' },
   parallelizing_recall: { title: 'Recall of parallelizing', unit: 'share of parallelizable' },
   parallelizing_f1: { title: 'F1 of parallelizing', unit: 'harmonic mean' },
+  decomposition_ratio_if_right: { title: 'Decomposed, if right', unit: 'share of right answers' },
+  decomposition_ratio_if_wrong: { title: 'Decomposed, if wrong', unit: 'share of wrong answers' },
+  coverage_if_right: { title: 'Coverage, if right', unit: SUB_QUESTIONS },
+  coverage_if_wrong: { title: 'Coverage, if wrong', unit: SUB_QUESTIONS },
+  em_if_decomposed: { title: 'Exact match, if decomposed', unit: 'share of decomposed' },
+  em_if_not_decomposed: { title: 'Exact match, if not decomposed', unit: 'share of the others' },
+  omitted_misnamed: { title: 'Under a name not in the question', unit: OMISSIONS },
+  omitted_repeated: { title: 'Another repeated in its place', unit: OMISSIONS },
+  omitted_no_search: { title: 'No search at all', unit: OMISSIONS },
+  omitted_overlooked: { title: 'Overlooked', unit: OMISSIONS },
   match_precision: { title: 'Precision', unit: 'share of sub-queries' },
   match_recall: { title: 'Recall', unit: SUB_QUESTIONS },
   match_f1: { title: 'F1', unit: 'harmonic mean' },

@@ -26,7 +26,7 @@ const lowerFirst = (text: string): string =>
 function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
   const places = [
     subset === 'all' || subset === undefined ? '' : `${titleOf('subset', subset)} questions`,
-    benchmark === 'all' || benchmark === undefined ? '' : titleOf('benchmark', benchmark),
+    ['all', 'training', undefined].includes(benchmark) ? '' : titleOf('benchmark', benchmark),
     model === undefined ? '' : model === 'all' ? 'both models' : titleOf('model', model),
     retriever === undefined ? '' : titleOf('retriever', retriever),
     k === undefined ? '' : `k = ${k}`,
@@ -48,14 +48,13 @@ const RATIOS = { above: 'more', below: 'less', undecided: 'about as much' } as c
 /** One comparison in words. */
 function comparedRow(row: Row): string {
   const found = row as unknown as Interval;
-  const [method, against] = [titleOf('method', row.method), titleOf('method', row.against)];
-  const other =
-    row.against_model !== undefined && row.against_model !== null
-      ? titleOf('model', row.against_model)
-      : null;
-  const [ours, theirs] = other === null ? [method, against] : [titleOf('model', row.model), other];
+  const isModels = typeof row.against_model === 'string';
+  const sideName = (method: Row[string], model: Row[string]): string =>
+    titleOf('method', method) + (isModels ? ` from ${titleOf('model', model)}` : '');
+  const [ours, theirs] = [sideName(row.method, row.model), sideName(row.against, row.against_model)];
   const { title } = metricInfo(String(row.metric));
-  const place = placeOf(other === null ? row : { ...row, model: 'all' });
+  const { model: _, ...elsewhere } = row;
+  const place = placeOf(isModels ? elsewhere : row);
   if (row.kind === 'ratio') {
     const side = RATIOS[sideOf(found, 1)];
     return `${ours} takes ${side}: ${intervalText(found, 2)} of what ${theirs} takes in ${lowerFirst(title)} (${place}).`;

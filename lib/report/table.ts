@@ -28,12 +28,12 @@ export interface TableSpec {
   titles?: Readonly<Record<string, string>>;
 }
 
-/** The value with its interval: a difference of shares in points, anything else with its metric's decimals. */
+/** The value with its interval: a difference of shares, or a relative gain, in points; anything else with its metric's decimals. */
 export const interval: CellFormat = (row) => {
   if (typeof row.value !== 'number') return '–';
   const found = row as unknown as Interval;
   if (row.kind === 'ratio') return intervalText(found);
-  const isPoints = row.kind === 'difference' && isShare(String(row.metric));
+  const isPoints = row.kind === 'gain' || (row.kind === 'difference' && isShare(String(row.metric)));
   return isPoints
     ? pointsIntervalText(found)
     : intervalText(found, decimalsOf(String(row.metric), row.value));

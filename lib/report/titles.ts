@@ -34,7 +34,7 @@ const FIELD_TITLES: Titles = {
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
-const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of' };
+const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' };
 const RETRIEVER_TITLES: Titles = {
   ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
   ...{ embedded: 'embedded', http: 'local HTTP' },

@@ -38,7 +38,7 @@ describe('compared', () => {
     ],
     [
       { against: 'parallelsearch', model: 'base', against_model: 'instruct' },
-      'base is ahead of instruct in exact match: +5.0 [+2.0, +8.0] points (parallelizable questions, both models).',
+      'ParallelSearch from base is ahead of ParallelSearch from instruct in exact match: +5.0 [+2.0, +8.0] points (parallelizable questions).',
     ],
   ])('says what a contrast shows: %j', (fields, sentence) => {
     expect(said(fields)).toBe(sentence);

@@ -38,7 +38,12 @@ export async function loadBaseVsInstruct(
 ): Promise<BaseVsInstruct> {
   const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
   const figures = summariseResults(answers, {
-    ...{ measures: [...MAIN_MEASURES, RESPONSE_TOKENS], comparesModels: true, provenance, paper: paperFigure },
+    ...{
+      measures: [...MAIN_MEASURES, RESPONSE_TOKENS],
+      comparesModels: true,
+      provenance,
+      paper: paperFigure,
+    },
     selects: ({ subset }) => SUBSETS.includes(subset),
     ...options,
   });

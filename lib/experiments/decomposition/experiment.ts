@@ -51,7 +51,7 @@ export async function loadDecomposition(
 ): Promise<Decomposition> {
   const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
   const questions = await readQuestions(join(MINI_WIKI, 'questions.jsonl'));
-  const tokenizer = createTokenizer(await readJson(join(modelFolder('base'), 'tokenizer.json')));
+  const tokenizer = createTokenizer((await readJson(join(modelFolder('base'), 'tokenizer.json'))) as object);
   const tokensOf = nameReader(questions, tokenizer);
   const figures = summariseResults(answers, {
     measures: [

@@ -107,7 +107,16 @@ export const nameGroupRows = (rows: readonly TidyRow[]): NameGroupRow[] => {
     const share = figureText(own.find(({ metric }) => metric === `names_${suffix}`)?.value);
     return own
       .filter(({ metric }) => metric === `named_${suffix}`)
-      .map(({ method, model, metric, value, low, high }) => ({ names, share, method, model, metric, value, low, high }));
+      .map(({ method, model, metric, value, low, high }) => ({
+        names,
+        share,
+        method,
+        model,
+        metric,
+        value,
+        low,
+        high,
+      }));
   });
 };
 

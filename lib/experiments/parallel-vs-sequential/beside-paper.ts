@@ -42,7 +42,7 @@ export function gainRows(contrasts: readonly TidyContrast[]): GainRow[] {
 }
 const COUNTED_ONCE = { 'data sets': 'data set', questions: 'question' } as const;
 
-const isOf = (contrast: TidyContrast, cell: Partial<TidyContrast>): boolean =>
+const isOf = (contrast: TidyContrast, cell: Readonly<Record<string, string>>): boolean =>
   Object.entries(cell).every(([name, value]) => contrast[name as keyof TidyContrast] === value);
 
 const intervalOf = ({ value, low, high }: TidyContrast, origin: number) => ({
@@ -54,7 +54,12 @@ export function paperCostRows(): { subset: string; model: string; metric: string
   const paper = loadPaperTables();
   return SUBSETS.flatMap((table) =>
     [...INITIAL_MODELS, 'all'].flatMap((model) => [
-      { subset: table, model, metric: 'model_calls', paper: paperRatio(paper, { table, column: 'turns', model }) },
+      {
+        subset: table,
+        model,
+        metric: 'model_calls',
+        paper: paperRatio(paper, { table, column: 'turns', model }),
+      },
       {
         ...{ subset: table, model, metric: 'seconds' },
         paper: paperRatio(paper, { table, column: 'inference_seconds', model }),

@@ -9,7 +9,6 @@ import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
 import { paperFigure } from '../paper.js';
 import { predictionOf, type Prediction } from '../predictions.js';
-import { resultsOf as resultsOfJobs } from '../results.js';
 import { loadTiming, summariseTiming, timing } from '../timing/experiment.js';
 import { gainRows, paperCostRows, sizeRows } from './beside-paper.js';
 import { parallelVsSequentialClaims } from './claims.js';
@@ -71,9 +70,8 @@ const measuresFor = (answers: readonly QuestionResult[]): Measure[] => [
 
 /** Puts the seconds a question beside the other figures where they were measured, and says where they come from. */
 async function addSeconds(tidy: TidyResults, folder?: string, options: SummaryOptions = {}): Promise<void> {
-  const isTimed = (await resultsOfJobs(timing, folder)).every(({ done }) => done !== null);
-  if (!isTimed) return;
   const timed = await loadTiming(folder);
+  if (!timed) return;
   const { rows, contrasts } = summariseTiming(timed, { selects, ...options });
   tidy.rows.push(...rows);
   tidy.contrasts.push(...contrasts);
