@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { labArguments, labCommand, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { refusalOf } from './refusal.js';
 import { writeFakePython } from '../notebook/fake-python.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'lab-'));
@@ -56,22 +57,11 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
   });
 });
 
-describe('labArguments', () => {
-  it('leaves port and browser to JupyterLab unless they are given', () => {
-    expect(labArguments('a', { browser: true }, [])).toEqual([
-      '-m',
-      'jupyterlab',
-      'a',
-      '--ServerApp.ip=127.0.0.1',
-    ]);
-  });
+it('labArguments leaves port and browser to JupyterLab unless they are given', () => {
+  const args = ['-m', 'jupyterlab', 'a', '--ServerApp.ip=127.0.0.1'];
+  expect(labArguments('a', { browser: true }, [])).toEqual(args);
 });
 
-describe('labCommand', () => {
-  it('refuses a port that is none', async () => {
-    const command = labCommand()
-      .exitOverride()
-      .configureOutput({ writeErr: () => undefined });
-    await expect(command.parseAsync(['--port', '0'], { from: 'user' })).rejects.toThrow('but got 0.');
-  });
+it('labCommand refuses a port that is none', async () => {
+  expect(await refusalOf(labCommand(), '--port', '0')).toContain('but got 0.');
 });

@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { notebookCommand, runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
+import { temporaryFolder } from '../folder.js';
+import { refusalOf } from './refusal.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-const folder = mkdtempSync(path.join(tmpdir(), 'notebook-command-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const inFolder = (name: string): string => path.join(folder, name);
 
 async function run(files: string[], settings: NotebookRunSettings) {
@@ -65,7 +65,7 @@ describe('notebook run', () => {
     });
   });
 
-  it('names the parameters that there are, before a kernel models', async () => {
+  it('names the parameters that there are, before a kernel starts', async () => {
     const { exitCode, stderr } = await run([count], { param: ['number=[]'] });
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Expected number to be declared in the cell tagged "parameters"');
@@ -83,16 +83,7 @@ describe('notebook run', () => {
   });
 });
 
-describe('the command line of notebook run', () => {
-  const parse = (...args: string[]): Promise<unknown> => {
-    const command = notebookCommand();
-    for (const each of [command, ...command.commands])
-      each.exitOverride().configureOutput({ writeErr: () => undefined });
-    return command.parseAsync(['run', ...args], { from: 'user' });
-  };
-
-  it('refuses a call without notebooks and a timeout that is none', async () => {
-    await expect(parse()).rejects.toThrow("missing required argument 'files'");
-    await expect(parse('a.ipynb', '--timeout', '0')).rejects.toThrow('but got 0.');
-  });
+it('the command line refuses a call without notebooks and a timeout that is none', async () => {
+  expect(await refusalOf(notebookCommand(), 'run')).toContain("missing required argument 'files'");
+  expect(await refusalOf(notebookCommand(), 'run', 'a.ipynb', '--timeout', '0')).toContain('but got 0.');
 });

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   contentHash,
   declaredInputs,
@@ -10,10 +9,10 @@ import {
   restoreOutputs,
 } from '../../lib/notebook/cache.js';
 import { codeCells, type Notebook } from '../../lib/notebook/nbformat.js';
+import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'notebook-cache-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const write = (name: string, text: string): void => {
   const file = path.join(folder, name);
   mkdirSync(path.dirname(file), { recursive: true });

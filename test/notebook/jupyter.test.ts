@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   findJupyterLab,
   isOurs,
@@ -11,10 +10,10 @@ import {
   readKernelspecs,
   registerKernel,
 } from '../../lib/notebook/jupyter.js';
+import { temporaryFolder } from '../folder.js';
 import { writeFakePython } from './fake-python.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'jupyter-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 afterEach(() => vi.unstubAllEnvs());
 
 const isWindows = process.platform === 'win32';
@@ -68,22 +67,13 @@ describe.skipIf(isWindows)('registerKernel', () => {
     expect(await registerKernel(python)).toEqual({ folder: target, isNew: false });
   });
 
-  it('replaces a kernel of that name which starts something else', async () => {
+  it('replaces a kernel of that name, and names folder and remedy where it still takes precedence', async () => {
     const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
-    const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
-    const python = writeFakePython(path.join(folder, 'other'), { jupyterlab: '4.5.0', kernels });
+    const fake = { jupyterlab: '4.5.0', kernels: { tslab: { resource_dir: '/elsewhere/tslab', spec } } };
+    const python = writeFakePython(path.join(folder, 'other'), fake);
     expect((await registerKernel(python)).isNew).toBe(true);
-  });
-
-  it('names the folder and the remedy where another kernel takes precedence', async () => {
-    const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
-    const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
-    const python = writeFakePython(path.join(folder, 'shadowed'), {
-      jupyterlab: '4.5.0',
-      kernels,
-      isShadowed: true,
-    });
-    await expect(registerKernel(python)).rejects.toThrow(
+    const shadowed = writeFakePython(path.join(folder, 'shadowed'), { ...fake, isShadowed: true });
+    await expect(registerKernel(shadowed)).rejects.toThrow(
       /it takes \/elsewhere\/tslab\. Remove that one with `.*kernelspec remove tslab`/,
     );
   });

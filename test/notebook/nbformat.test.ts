@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   codeCells,
   readNotebook,
@@ -9,10 +8,10 @@ import {
   type CodeCell,
   type Notebook,
 } from '../../lib/notebook/nbformat.js';
+import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'nbformat-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const file = path.join(folder, 'a.ipynb');
 
 /** A notebook with ids, of one cell that shows `outputs`. */

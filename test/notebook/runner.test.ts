@@ -1,16 +1,15 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { codeCells, readNotebook, textOf } from '../../lib/notebook/nbformat.js';
 import { NotebookError, runNotebook } from '../../lib/notebook/runner.js';
+import { temporaryFolder } from '../folder.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
 // Each test starts a kernel, which takes two seconds on a free machine and many on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-const folder = mkdtempSync(path.join(tmpdir(), 'notebooks-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const silent = (): void => undefined;
 

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -55,22 +56,16 @@ function spawnBootstrap(args: string[]): ChildProcess {
   return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: project, env });
 }
 
-interface Finished {
-  code: number | null;
-  /** All of stdout and stderr; in what order one comes after the other is chance. */
-  output: string;
-  stdout: string;
-}
-
-function finish(child: ChildProcess): Promise<Finished> {
-  let output = '';
-  let stdout = '';
+/** Exit code, stdout, and all output; in what order stdout and stderr come in it is chance. */
+async function finish(child: ChildProcess): Promise<{ code: number | null; output: string; stdout: string }> {
+  let [output, stdout] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => {
     output += chunk.toString();
     stdout += chunk.toString();
   });
   child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output, stdout })));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output, stdout };
 }
 
 const bootstrap = (...args: string[]) => finish(spawnBootstrap(args));

@@ -1,7 +1,9 @@
 /** Figures for the data card: counts, lengths and what a guess by template earns, all computed from the two files. */
-import type { Passage, Question } from '../../data/question.js';
-import { questionShape } from '../../data/question.js';
-import { countBy } from './sources.js';
+import { ascending, rollup, sort } from 'd3-array';
+import { questionShape, type Passage, type Question } from '../../data/question.js';
+import { markdownTable } from '../markdown.js';
+
+const SPLITS = ['train', 'dev', 'test'] as const;
 
 type CountsBySplit = Record<string, number>;
 
@@ -74,8 +76,9 @@ function isTestByYear({ split, metadata }: Question): boolean {
 }
 
 function bySplit(questions: readonly Question[]): CountsBySplit {
-  const counts = countBy(questions.map(({ split }) => split ?? ''));
-  return { train: counts.get('train') ?? 0, dev: counts.get('dev') ?? 0, test: counts.get('test') ?? 0 };
+  return Object.fromEntries(
+    SPLITS.map((split) => [split, questions.filter((question) => question.split === split).length]),
+  );
 }
 
 /** Groups questions by a key, in the order of the keys, and maps each group. */
@@ -84,19 +87,14 @@ function grouped<T>(
   keyOf: (question: Question) => string | undefined,
   map: (questions: Question[]) => T,
 ): Record<string, T> {
-  const groups = new Map<string, Question[]>();
-  for (const question of questions) {
-    const key = keyOf(question) ?? '';
-    groups.set(key, [...(groups.get(key) ?? []), question]);
-  }
-  const keys = [...groups.keys()].sort();
-  return Object.fromEntries(keys.map((key) => [key, map(groups.get(key) ?? [])]));
+  const groups = rollup(questions, map, (question) => keyOf(question) ?? '');
+  return Object.fromEntries(sort(groups, ([key]) => key));
 }
 
 function guessBaseline(questions: readonly Question[]): DataCard['guess'] {
   const test = questions.filter(({ split }) => split === 'test');
   const train = questions.filter(({ split }) => split === 'train');
-  const guesses = grouped(train, templateOf, (some) => mostFrequent(some.map(firstAnswer)).answer);
+  const guesses = grouped(train, templateOf, (some) => mostFrequent(some).answer);
   const isRight = (question: Question): boolean => {
     const ordered = /^arg/.test(question.metadata.operation?.kind ?? '');
     const guess = ordered ? namedEntities(question)[0] : guesses[templateOf(question)];
@@ -109,21 +107,21 @@ function guessBaseline(questions: readonly Question[]): DataCard['guess'] {
     templates: grouped(test, templateOf, (some) => ({
       questions: some.length,
       guess: accuracy(some),
-      frequent: rounded(mostFrequent(some.map(firstAnswer)).count / some.length),
+      frequent: rounded(mostFrequent(some).count / some.length),
     })),
   };
 }
 
-function templateOf({ metadata }: Question): string {
-  return metadata.template ?? '';
-}
+const templateOf = ({ metadata }: Question): string => metadata.template ?? '';
 
-function firstAnswer({ goldenAnswers }: Question): string {
-  return goldenAnswers[0];
-}
-
-function mostFrequent(answers: readonly string[]): { answer: string; count: number } {
-  const [[answer, count]] = [...countBy(answers)].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+/** The most frequent first answer; of equally frequent ones the first in the alphabet. */
+function mostFrequent(questions: readonly Question[]): { answer: string; count: number } {
+  const counts = rollup(
+    questions,
+    (some) => some.length,
+    ({ goldenAnswers }) => goldenAnswers[0],
+  );
+  const [[answer, count]] = sort(counts, ([a, m], [b, n]) => n - m || ascending(a, b));
   return { answer, count };
 }
 
@@ -133,14 +131,13 @@ function rounded(share: number): number {
 
 /** The generated part of the data card's page. */
 export function formatCard(card: DataCard, versions: Record<string, string>): string {
-  const splits = ['train', 'dev', 'test'];
-  const counts = (row: CountsBySplit): string[] => splits.map((split) => String(row[split]));
+  const counts = (row: CountsBySplit): string[] => SPLITS.map((split) => String(row[split]));
   const benchmarkRows = Object.entries(card.benchmarks).flatMap(([benchmark, types]) =>
     Object.entries(types).map(([type, row]) => [benchmark, type, ...counts(row)]),
   );
   const comparisonRows = Object.entries(card.comparisons).map(([size, { order, same }]) => [
     size,
-    ...splits.map((split) => `${order[split]} + ${same[split]}`),
+    ...SPLITS.map((split) => `${order[split]} + ${same[split]}`),
   ]);
   const templateRows = Object.entries(card.guess.templates).map(([template, row]) => [
     template,
@@ -149,18 +146,18 @@ export function formatCard(card: DataCard, versions: Record<string, string>): st
   const { passages, guess } = card;
   return [
     `${passages.count} passages of ${passages.minWords} to ${passages.maxWords} words (median ${passages.medianWords}, title included); ` +
-      `questions: ${splits.map((split) => `${card.questions[split]} ${split}`).join(', ')}. Entities named in questions: ` +
-      `${splits.map((split) => `${card.namedEntities[split]} in ${split}`).join(', ')}, none in two splits. ` +
+      `questions: ${SPLITS.map((split) => `${card.questions[split]} ${split}`).join(', ')}. Entities named in questions: ` +
+      `${SPLITS.map((split) => `${card.namedEntities[split]} in ${split}`).join(', ')}, none in two splits. ` +
       `Test comparisons of a year draw on ${card.testEntitiesComparedByYear} entities.`,
     `Source packages: ${Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}.`,
-    table(['Benchmark style', 'Type', ...splits], benchmarkRows),
+    markdownTable(['Benchmark style', 'Type', ...SPLITS], benchmarkRows),
     'Comparisons by number of entities, by order + yes/no:',
-    table(['Entities', ...splits], comparisonRows),
+    markdownTable(['Entities', ...SPLITS], comparisonRows),
     'Shape computed from the dependency graph:',
-    table(
-      ['Shape', ...splits],
+    markdownTable(
+      ['Shape', ...SPLITS],
       Object.entries(card.shapes).map(([shape, row]) => [shape, ...counts(row)]),
     ),
     `A guess that reads the template only (the most frequent train answer, or the first entity of a comparison by order) ` +
@@ -168,11 +165,6 @@ export function formatCard(card: DataCard, versions: Record<string, string>): st
         .map(([name, share]) => `${name} ${share}`)
         .join(', ')}. ` +
       `By template, with the share of the most frequent test answer:`,
-    table(['Template', 'Test questions', 'Guess', 'Most frequent'], templateRows),
+    markdownTable(['Template', 'Test questions', 'Guess', 'Most frequent'], templateRows),
   ].join('\n\n');
-}
-
-function table(header: string[], rows: string[][]): string {
-  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }

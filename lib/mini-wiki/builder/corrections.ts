@@ -23,7 +23,7 @@ const DIRECTORS_IN_PAIRS = new Set([
 
 /** Elements whose discovery the source dates or places otherwise than most references do. */
 // prettier-ignore
-const DISPUTED_ELEMENTS = new Set([
+export const DISPUTED_ELEMENTS: ReadonlySet<string> = new Set([
   'Platinum', 'Magnesium', 'Fluorine', 'Beryllium', 'Zirconium', 'Niobium', 'Calcium', 'Titanium', 'Nobelium', 'Tungsten',
   'Lawrencium', 'Rutherfordium', 'Dubnium', 'Cobalt', 'Chromium', 'Silicon', 'Thallium', 'Ytterbium', 'Lutetium',
   'Neodymium', 'Vanadium', 'Krypton', 'Radon', 'Flerovium', 'Livermorium', 'Oganesson', 'Nihonium', 'Yttrium',
@@ -31,69 +31,34 @@ const DISPUTED_ELEMENTS = new Set([
 
 /** Facts of countries that are disputed or have changed since the source was written. */
 // prettier-ignore
-const DISPUTED_COUNTRY_FACTS = new Set([
+export const DISPUTED_COUNTRY_FACTS: ReadonlySet<string> = new Set([
   'Bolivia capital', 'Eswatini capital', 'Israel capital', 'Sri Lanka capital', 'Nauru capital', 'Sri Lanka neighbours',
   'Canada neighbours', 'Denmark neighbours', 'Bulgaria currency', 'Venezuela currency', 'Zimbabwe currency',
 ]);
 
 /** Territories whose standing is disputed: their neighbours' number of neighbours is not asked for. */
-const DISPUTED_TERRITORIES = new Set(['UNK', 'ESH', 'PSE']);
+export const DISPUTED_TERRITORIES: ReadonlySet<string> = new Set(['UNK', 'ESH', 'PSE']);
 
-const LANGUAGES = new Map([
+/** Languages, capitals and regions that the source names otherwise than most references do today. */
+const USUAL_NAMES = new Map([
   ['Austro-Bavarian German', 'German'],
   ['Persian (Farsi)', 'Persian'],
   ['Moldavian', 'Romanian'],
+  ['Nur-Sultan', 'Astana'],
+  // Does not repeat the name of a country.
+  ['Australia and New Zealand', 'Oceania'],
 ]);
 
-/** Capitals in the source that have changed their name. */
-const CAPITALS = new Map([['Nur-Sultan', 'Astana']]);
-
-const SUBREGIONS = new Map([['Australia and New Zealand', 'Oceania']]);
+export const usualName = (name: string): string => USUAL_NAMES.get(name) ?? name;
 
 /** Cities whose country is disputed. */
 // prettier-ignore
-const DISPUTED_CITIES = new Set([
+export const DISPUTED_CITIES: ReadonlySet<string> = new Set([
   'Sevastopol', 'Simferopol', 'Kerch', 'Yalta', 'Yevpatoriya', 'Feodosiya', 'Donetsk', 'Luhansk', 'Makiyivka', 'Horlivka',
   'Mariupol', 'Melitopol', 'Berdyansk', 'Alchevsk', 'Hargeysa', 'Berbera', 'Burao', 'Boorama', 'Sukhumi', 'Tiraspol',
   'Bender', 'Jerusalem', 'West Jerusalem', 'East Jerusalem', 'Famagusta', 'Kyrenia', 'Laayoune', 'Xankandi', 'Srinagar',
 ]);
 
-/** True for a city that not all maps place in the same country. */
-export function isDisputedCity(name: string): boolean {
-  return DISPUTED_CITIES.has(name);
-}
-
 /** True when a film is better left out. */
-export function isDoubtfulFilm({ title, director }: { title: string; director: string }): boolean {
-  return DOUBTFUL_FILMS.has(title) || DIRECTORS_IN_PAIRS.has(director);
-}
-
-/** True when the discovery of an element is better left out. */
-export function isDisputedElement(name: string): boolean {
-  return DISPUTED_ELEMENTS.has(name);
-}
-
-/** True when a fact of a country is better left out. */
-export function isDisputedCountryFact(country: string, attribute: string): boolean {
-  return DISPUTED_COUNTRY_FACTS.has(`${country} ${attribute}`);
-}
-
-/** True for the code of a territory that not all count as a country. */
-export function isDisputedTerritory(code: string): boolean {
-  return DISPUTED_TERRITORIES.has(code);
-}
-
-/** The usual English name of a language. */
-export function plainLanguage(name: string): string {
-  return LANGUAGES.get(name) ?? name;
-}
-
-/** The present name of a capital. */
-export function presentCapital(name: string): string {
-  return CAPITALS.get(name) ?? name;
-}
-
-/** A region of the world whose name does not repeat that of a country. */
-export function plainSubregion(name: string): string {
-  return SUBREGIONS.get(name) ?? name;
-}
+export const isDoubtfulFilm = ({ title, director }: { title: string; director: string }): boolean =>
+  DOUBTFUL_FILMS.has(title) || DIRECTORS_IN_PAIRS.has(director);

@@ -1,21 +1,14 @@
 /** Turns source rows into entities with facts, links between them and a split. */
+import { group, rollup } from 'd3-array';
 import type { Random } from '../../random.js';
-import { countBy, type CityRow, type Sources } from './sources.js';
-import { isDisputedCountryFact, isDisputedElement } from './corrections.js';
+import { DISPUTED_COUNTRY_FACTS, DISPUTED_ELEMENTS } from './corrections.js';
 import { listable, normaliseName, plainName } from './names.js';
+import type { Sources } from './sources.js';
 
 export type Split = 'train' | 'dev' | 'test';
+// prettier-ignore
 export type EntityType =
-  | 'film'
-  | 'director'
-  | 'player'
-  | 'college'
-  | 'city'
-  | 'usCity'
-  | 'airport'
-  | 'country'
-  | 'state'
-  | 'element';
+  | 'film' | 'director' | 'player' | 'college' | 'city' | 'usCity' | 'airport' | 'country' | 'state' | 'element';
 
 /** One fact: the value as the passage writes it, and where it leads. */
 export interface Fact {
@@ -89,7 +82,7 @@ function addCountries(wiki: EntityCollection, { countries }: Sources): void {
     if (row.numNeighbours > 0)
       facts.neighbours = numberFact(row.numNeighbours, (n) => (n === 1 ? '1 country' : `${n} countries`));
     for (const attribute of Object.keys(facts))
-      if (isDisputedCountryFact(row.name, attribute)) delete facts[attribute];
+      if (DISPUTED_COUNTRY_FACTS.has(`${row.name} ${attribute}`)) delete facts[attribute];
     wiki.add({
       title: row.name,
       type: 'country',
@@ -123,7 +116,7 @@ function addElements(wiki: EntityCollection, { elements }: Sources): void {
       atomicNumber: numberFact(row.atomicNumber),
     };
     const country = row.discoveryCountry;
-    if (row.discoveryYear && country && !/[/?]/.test(country) && !isDisputedElement(row.name)) {
+    if (row.discoveryYear && country && !/[/?]/.test(country) && !DISPUTED_ELEMENTS.has(row.name)) {
       facts.discoveryYear = numberFact(row.discoveryYear);
       facts.discoveryCountry = { value: country, linked: wiki.has(country, 'country') };
     }
@@ -133,39 +126,42 @@ function addElements(wiki: EntityCollection, { elements }: Sources): void {
 
 /** A city may carry its bare name when no other place of that name has a tenth of its population. */
 function addCities(wiki: EntityCollection, sources: Sources): void {
-  const byName = new Map<string, CityRow[]>();
-  for (const city of sources.cities) {
-    const name = normaliseName(city.name);
-    const same = byName.get(name);
-    if (same) same.push(city);
-    else byName.set(name, [city]);
-  }
+  const byName = group(sources.cities, ({ name }) => normaliseName(name));
   const countries = new Map(sources.countries.map((row) => [row.code, row]));
   const stateNames = new Map(sources.states.map((row) => [row.code, row.name]));
   const visited = visitedCities(sources);
   const taken = new Map<string, number>();
   const ranked = sources.cities.filter((city) => city.population >= 20000 && plainName(city.name, 3));
   for (const city of ranked.sort((a, b) => b.population - a.population)) {
+    const { name, population } = city;
     const isUs = city.country === 'US';
     const country = countries.get(city.country);
     const region = isUs ? stateNames.get(city.state) : country?.name;
-    const group = isUs ? stateGroup(city.state) : city.country;
-    const isVisited = visited.has(`${normaliseName(city.name)}/${group}`);
-    if (isVisited && !isUs && city.population < 90000 && (taken.get(group) ?? 0) >= NUM_CITIES_A_COUNTRY)
-      continue;
-    if (
-      !region ||
-      (!isVisited && (city.population < 60000 || (taken.get(group) ?? 0) >= NUM_CITIES_A_COUNTRY))
-    )
-      continue;
-    const others = (byName.get(normaliseName(city.name)) ?? []).filter((other) => other !== city);
-    const isUnique = others.every((other) => other.population * 10 < city.population);
-    const aliases = isUs || !country || country.officialName === region ? undefined : [country.officialName];
-    if (isUnique) addCity(wiki, { city, region, group, aliases, title: city.name, asked: true });
-    else if (others[0].population > 60000) {
-      addCity(wiki, { city, region, group, aliases, title: `${city.name}, ${region}`, asked: false });
+    const ownGroup = isUs ? stateGroup(city.state) : city.country;
+    const numTaken = taken.get(ownGroup) ?? 0;
+    const isFull = numTaken >= NUM_CITIES_A_COUNTRY;
+    const isWanted = visited.has(`${normaliseName(name)}/${ownGroup}`)
+      ? isUs || population >= 90000 || !isFull
+      : population >= 60000 && !isFull;
+    if (!region || !isWanted) continue;
+    const others = (byName.get(normaliseName(name)) ?? []).filter((other) => other !== city);
+    const isUnique = others.every((other) => other.population * 10 < population);
+    if (isUnique || others[0].population > 60000) {
+      const aliases =
+        isUs || !country || country.officialName === region ? undefined : [country.officialName];
+      const linked = wiki.has(region, isUs ? 'state' : 'country');
+      wiki.add({
+        title: isUnique ? name : `${name}, ${region}`,
+        type: isUs ? 'usCity' : 'city',
+        group: ownGroup,
+        facts: {
+          population: { value: roundedPopulation(population) },
+          [isUs ? 'state' : 'country']: { value: region, aliases, linked },
+        },
+        asked: isUnique,
+      });
     }
-    taken.set(group, (taken.get(group) ?? 0) + 1);
+    taken.set(ownGroup, numTaken + 1);
   }
 }
 
@@ -182,37 +178,20 @@ function visitedCities({ airports, players, countries }: Sources): Set<string> {
   return visited;
 }
 
-interface CityEntry {
-  city: CityRow;
-  region: string;
-  group: string;
-  /** Other names of the region. */
-  aliases?: string[];
-  title: string;
-  asked: boolean;
-}
-
-function addCity(wiki: EntityCollection, { city, region, group, aliases, title, asked }: CityEntry): void {
-  const isUs = city.country === 'US';
-  const facts: Record<string, Fact> = { population: { value: roundedPopulation(city.population) } };
-  const linked = wiki.has(region, isUs ? 'state' : 'country');
-  facts[isUs ? 'state' : 'country'] = { value: region, aliases, linked };
-  wiki.add({ title, type: isUs ? 'usCity' : 'city', group, facts, asked });
-}
-
 function roundedPopulation(population: number): string {
   if (population >= 9.5e5) return `${Math.round(population / 1e6)} million`;
   return `${Math.round(population / 1e4) * 10} thousand`;
 }
 
+// prettier-ignore
+const COUNTRY_CODES: Record<string, string> = {
+  'D.R.': 'DO', Venezuela: 'VE', CAN: 'CA', Cuba: 'CU', Mexico: 'MX', Japan: 'JP', Panama: 'PA', Ireland: 'IE',
+  England: 'GB', Scotland: 'GB', Wales: 'GB', Australia: 'AU', Germany: 'DE', Colombia: 'CO', 'South Korea': 'KR',
+  Taiwan: 'TW', Nicaragua: 'NI', Netherlands: 'NL', Italy: 'IT', France: 'FR', Brazil: 'BR', Poland: 'PL',
+};
+
 function birthGroup(state: string | undefined, country: string): string {
-  // prettier-ignore
-  const codes: Record<string, string> = {
-    'D.R.': 'DO', Venezuela: 'VE', CAN: 'CA', Cuba: 'CU', Mexico: 'MX', Japan: 'JP', Panama: 'PA', Ireland: 'IE',
-    England: 'GB', Scotland: 'GB', Wales: 'GB', Australia: 'AU', Germany: 'DE', Colombia: 'CO', 'South Korea': 'KR',
-    Taiwan: 'TW', Nicaragua: 'NI', Netherlands: 'NL', Italy: 'IT', France: 'FR', Brazil: 'BR', Poland: 'PL',
-  };
-  return country === 'USA' ? stateGroup(state ?? '') : (codes[country] ?? '');
+  return country === 'USA' ? stateGroup(state ?? '') : (COUNTRY_CODES[country] ?? '');
 }
 
 function addColleges(wiki: EntityCollection, { players }: Sources): void {
@@ -266,7 +245,11 @@ function addAirports(wiki: EntityCollection, { airports, countries }: Sources): 
 
 /** Takes at most NUM_FILMS_A_YEAR of a year, those with a running time and a director of several films first. */
 function addFilms(wiki: EntityCollection, { films }: Sources, random: Random): void {
-  const works = countBy(films.map((film) => film.director));
+  const works = rollup(
+    films,
+    (some) => some.length,
+    ({ director }) => director,
+  );
   const rank = (film: (typeof films)[number]): number =>
     ((works.get(film.director) ?? 0) > 1 ? 0 : 2) + (film.minutes ? 0 : 1);
   const taken = new Map<number, number>();
@@ -288,7 +271,7 @@ function addFilms(wiki: EntityCollection, { films }: Sources, random: Random): v
 /** A director's passage names up to four films; a film can be asked for by its year when no other has that year. */
 function addDirector(wiki: EntityCollection, name: string, works: Entity[]): void {
   const shown = works.slice(0, 4).sort((a, b) => filmYear(a) - filmYear(b));
-  const years = countBy(works.map(filmYear));
+  const years = rollup(works, (some) => some.length, filmYear);
   const facts: Record<string, Fact> = {};
   for (const film of shown) {
     if (years.get(filmYear(film)) === 1)
@@ -310,10 +293,7 @@ function numberFact(number: number, format: (n: number) => string = String): Fac
 
 /** Splits whole groups, larger ones first, each to the split that lacks most of its share. */
 function assignSplits(entities: EntityMap, random: Random): void {
-  const byGroup = new Map<string, Entity[]>();
-  for (const entity of entities.values()) {
-    byGroup.set(entity.group, [...(byGroup.get(entity.group) ?? []), entity]);
-  }
+  const byGroup = group(entities.values(), (entity) => entity.group);
   const share = { ...SPLIT_SHARES, test: 1 - SPLIT_SHARES.train - SPLIT_SHARES.dev };
   for (const kind of ['US-', 'country', 'other']) {
     const size = { train: 0, dev: 0, test: 0 };

@@ -1,15 +1,8 @@
 /** Names of entities: which are plain enough to be asked about, and how two of them are compared. */
 
+// prettier-ignore
 const LATIN_LETTERS: Record<string, string> = {
-  ß: 'ss',
-  ø: 'o',
-  Ø: 'O',
-  ł: 'l',
-  Ł: 'L',
-  đ: 'd',
-  Đ: 'D',
-  ı: 'i',
-  æ: 'ae',
+  ß: 'ss', ø: 'o', Ø: 'O', ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ı: 'i', æ: 'ae',
 };
 
 /** Lower case, letters and digits only, one space between words. */
@@ -42,6 +35,12 @@ export function plainName(text: string, maxWords = 4): string | null {
 /** True when a list such as "A, B and C" can hold the name without confusion. */
 export function listable(name: string): boolean {
   return !/\b(and|or)\b|[,&]/i.test(name);
+}
+
+/** "A", "A and B", "A, B and C". */
+export function listed(items: readonly string[], conjunction = 'and'): string {
+  if (items.length < 2) return items.join('');
+  return `${items.slice(0, -1).join(', ')} ${conjunction} ${items[items.length - 1]}`;
 }
 
 /** All runs of 1 to `maxWords` words of a normalised text. */

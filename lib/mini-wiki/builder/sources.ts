@@ -2,14 +2,8 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import {
-  isDisputedCity,
-  isDisputedTerritory,
-  isDoubtfulFilm,
-  plainLanguage,
-  plainSubregion,
-  presentCapital,
-} from './corrections.js';
+import { rollup } from 'd3-array';
+import { DISPUTED_CITIES, DISPUTED_TERRITORIES, isDoubtfulFilm, usualName } from './corrections.js';
 import { plainName, transliterate } from './names.js';
 
 export interface FilmRow {
@@ -134,14 +128,14 @@ interface RawFilm {
 /** Keeps films with a director, a plausible year and a title that one row alone has. */
 function filmRows(rows: RawFilm[]): FilmRow[] {
   const titleOf = (row: RawFilm): string => String(row.Title ?? '').replace(/^(.*), (The|A|An)$/, '$2 $1');
-  const counts = countBy(rows.map((row) => titleOf(row).toLowerCase()));
+  const nameOf = (row: RawFilm): string => titleOf(row).toLowerCase();
+  const counts = rollup(rows, (same) => same.length, nameOf);
   const films: FilmRow[] = [];
   for (const row of rows) {
     const title = plainName(titleOf(row).replace(/\.(?=[A-Z][a-z])/g, '. '), 5);
     const director = row.Director && plainName(row.Director.replace(/^Sir /, ''));
     const year = releaseYear(row['Release Date']);
-    if (!title || !director || !director.includes(' ') || counts.get(titleOf(row).toLowerCase()) !== 1)
-      continue;
+    if (!title || !director || !director.includes(' ') || counts.get(nameOf(row)) !== 1) continue;
     if (year < 1915 || year > 2011) continue;
     const film: FilmRow = { title, director, year };
     if (isDoubtfulFilm(film)) continue;
@@ -175,12 +169,12 @@ function cityRows(rows: RawCity[]): CityRow[] {
   return rows
     .filter((row) => row.featureCode.startsWith('PPL') && row.featureCode !== 'PPLX' && row.population > 0)
     .map((row) => ({
-      name: presentCapital(transliterate(row.name) ?? ''),
+      name: usualName(transliterate(row.name) ?? ''),
       country: row.country,
       state: row.country === 'US' ? row.adminCode : '',
       population: row.population,
     }))
-    .filter((row) => row.name !== '' && !isDisputedCity(row.name));
+    .filter((row) => row.name !== '' && !DISPUTED_CITIES.has(row.name));
 }
 
 interface RawAirport {
@@ -192,7 +186,11 @@ interface RawAirport {
 }
 
 function airportRows(rows: RawAirport[]): AirportRow[] {
-  const counts = countBy(rows.map((row) => row.name));
+  const counts = rollup(
+    rows,
+    (same) => same.length,
+    ({ name }) => name,
+  );
   return rows
     .filter((row) => row.iata && row.city && row.name.endsWith('Airport') && counts.get(row.name) === 1)
     .map((row) => ({
@@ -225,11 +223,11 @@ function countryRows(rows: RawCountry[]): CountryRow[] {
       name: transliterate(row.name.common) ?? '',
       officialName: transliterate(row.name.official) ?? '',
       code: row.cca2,
-      capitals: row.capital.map((capital) => presentCapital(transliterate(capital) ?? '')),
+      capitals: row.capital.map((capital) => usualName(transliterate(capital) ?? '')),
       currencies: Object.values(row.currencies).map(({ name }) => transliterate(name) ?? ''),
-      languages: Object.values(row.languages).map(plainLanguage),
-      subregion: plainSubregion(row.subregion),
-      numNeighbours: row.borders.some(isDisputedTerritory)
+      languages: Object.values(row.languages).map(usualName),
+      subregion: usualName(row.subregion),
+      numNeighbours: row.borders.some((code) => DISPUTED_TERRITORIES.has(code))
         ? 0
         : row.borders.filter((code) => independent.has(code)).length,
     }))
@@ -241,11 +239,4 @@ function stateRows(rows: { state: string; city: string }[]): StateRow[] {
   return rows
     .filter((row) => codes.has(row.state))
     .map((row) => ({ name: row.state, code: codes.get(row.state) ?? '', capital: row.city }));
-}
-
-/** Counts equal items. */
-export function countBy<T>(items: readonly T[]): Map<T, number> {
-  const counts = new Map<T, number>();
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return counts;
 }

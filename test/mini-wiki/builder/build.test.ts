@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { formatPassages, formatQuestions } from '../../../lib/data/flashrag.js';
 import { makeMiniWiki, MINI_WIKI_SEED } from '../../../lib/mini-wiki/builder/build.js';
 import { buildEntities } from '../../../lib/mini-wiki/builder/entities.js';
-import { lexicalRanker } from '../../../lib/mini-wiki/builder/findable.js';
-import { containsAnswer } from '../../../lib/mini-wiki/builder/graph.js';
+import { containsAnswer } from '../../../lib/mini-wiki/builder/questions/graph.js';
 import {
   listable,
+  listed,
   normaliseName,
   phrasesOf,
   plainName,
   transliterate,
 } from '../../../lib/mini-wiki/builder/names.js';
-import { listed, writePassage } from '../../../lib/mini-wiki/builder/passages.js';
+import { writePassage } from '../../../lib/mini-wiki/builder/passages.js';
 import { readSources, type Sources } from '../../../lib/mini-wiki/builder/sources.js';
 import { createRandom } from '../../../lib/random.js';
 
@@ -36,14 +36,6 @@ describe('names', () => {
     expect(listable('Sense and Sensibility')).toBe(false);
     expect(listable('Anderson')).toBe(true);
     expect(listed(['A', 'B', 'C'], 'or')).toBe('A, B or C');
-  });
-});
-
-describe('lexicalRanker', () => {
-  it('ranks the document with the rarer words first', () => {
-    const rank = lexicalRanker(['the city of Oslo', 'the city of Rome', 'the city']);
-    expect(rank('city of Oslo', 2)).toEqual([0, 1]);
-    expect(rank('Paris', 2)).toEqual([]);
   });
 });
 

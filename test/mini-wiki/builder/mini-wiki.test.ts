@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parsePassages, parseQuestions } from '../../../lib/data/flashrag.js';
 import { computeCard, namedEntities } from '../../../lib/mini-wiki/builder/card.js';
-import { lexicalRanker } from '../../../lib/mini-wiki/builder/findable.js';
 import { normaliseName, phrasesOf } from '../../../lib/mini-wiki/builder/names.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { graphDepth, questionShape, type Question } from '../../../lib/data/question.js';
 
 const read = (name: string): string => readFileSync(`data/mini-wiki/${name}`, 'utf8');
@@ -137,10 +137,10 @@ describe('dependency graphs', () => {
   });
 
   it('have queries that BM25 answers with the evidence at rank 1 or 2', () => {
-    const rank = lexicalRanker(passages.map(({ contents }) => contents));
+    const bm25 = createBm25Retriever(passages);
     const wanted = new Map(questions.flatMap(graphOf).map(({ query, evidence }) => [query, evidence[0]]));
     const found = [...wanted].filter(([query, id]) =>
-      rank(query, 2).some((index) => passages[index].id === id),
+      bm25.search(query, 2).some(({ index }) => passages[index].id === id),
     );
     expect(found.length / wanted.size).toBeGreaterThanOrEqual(0.98);
   });

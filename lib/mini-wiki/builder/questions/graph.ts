@@ -1,9 +1,9 @@
 /** Writes sub-questions of entities: the nodes of dependency graphs. */
-import type { Random } from '../../random.js';
-import type { Operation, SubQuestion } from '../../data/question.js';
-import type { Entity, EntityMap, Fact, Split } from './entities.js';
-import { phrasesOf, normaliseName } from './names.js';
-import { FILM_OF_YEAR, OTHER_SUB_QUESTIONS, RELATIONS } from './templates.js';
+import type { Operation, SubQuestion } from '../../../data/question.js';
+import type { Random } from '../../../random.js';
+import type { Entity, EntityMap, Fact, Split } from '../entities.js';
+import { normaliseName, phrasesOf } from '../names.js';
+import { OTHER_SUB_QUESTIONS, RELATIONS } from './templates.js';
 
 /** What the question writers share. */
 export interface Wiki {
@@ -33,12 +33,14 @@ export interface Step {
   attribute: string;
 }
 
-const SUB_QUESTIONS = new Map(RELATIONS.map(({ type, attribute, sub }) => [`${type}.${attribute}`, sub]));
-for (const [relation, sub] of Object.entries(OTHER_SUB_QUESTIONS)) SUB_QUESTIONS.set(relation, sub);
+/** Entities of a type and split that questions may name. */
+export function askedEntities(wiki: Wiki, type: string, split: Split): Entity[] {
+  return [...wiki.entities.values()].filter((e) => e.asked && e.type === type && e.split === split);
+}
 
 /** All forms of a fact that count as right. */
-export function answersOf(fact: Fact): string[] {
-  return [fact.value, ...(fact.aliases ?? [])];
+export function answersOf({ value, aliases = [] }: Fact): string[] {
+  return [value, ...aliases];
 }
 
 /** The sub-question that reads one fact of an entity. */
@@ -48,14 +50,15 @@ export function subQuestion(
   id: string,
   dependsOn: string[] = [],
 ): SubQuestion {
-  const [kind, year] = attribute.split(' ');
-  const wording = year ? FILM_OF_YEAR : SUB_QUESTIONS.get(`${entity.type}.${attribute}`);
+  const [kind, year = ''] = attribute.split(' ');
+  const relation = `${entity.type}.${kind}`;
+  const wording = RELATIONS[relation]?.sub ?? OTHER_SUB_QUESTIONS[relation];
   const passage = wiki.passageIds.get(entity.title);
   if (!wording || !passage)
     throw new Error(`Expected ${entity.title} to have a ${attribute} that can be asked for.`);
   return {
     id,
-    question: wording.replace('{e}', entity.title).replace('{y}', year ?? ''),
+    question: wording.replace('{e}', entity.title).replace('{y}', year),
     entity: entity.title,
     attribute: kind,
     query: entity.title,
@@ -73,11 +76,7 @@ export function chainGraph(wiki: Wiki, steps: readonly Step[], firstId = 1): Sub
 }
 
 /** Follows a path of attributes from an entity within its split; null where a fact or a link is missing. */
-export function walk(
-  wiki: Wiki,
-  start: Entity,
-  { path, random }: { path: readonly string[]; random: Random },
-): Step[] | null {
+export function walk(wiki: Wiki, start: Entity, path: readonly string[], random: Random): Step[] | null {
   const steps: Step[] = [];
   let entity = start;
   for (const [index, name] of path.entries()) {
