@@ -26,7 +26,7 @@ const lowerFirst = (text: string): string =>
 function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
   const places = [
     subset === 'all' || subset === undefined ? '' : `${titleOf('subset', subset)} questions`,
-    ['all', 'training', undefined].includes(benchmark) ? '' : titleOf('benchmark', benchmark),
+    ['all', 'training', 'undefined'].includes(String(benchmark)) ? '' : titleOf('benchmark', benchmark),
     model === undefined ? '' : model === 'all' ? 'both models' : titleOf('model', model),
     retriever === undefined ? '' : titleOf('retriever', retriever),
     k === undefined ? '' : `k = ${k}`,
