@@ -1,38 +1,33 @@
-/** The public API on one page. */
+/** The public API on one page; `parallelsearch/report` and `parallelsearch/experiments` are two further ones. */
 
-// text: tokenizer, tag grammar, answers, prompts
-export { trainBpe, type BpeOptions } from './text/bpe.js';
+// text
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
-export * from './text/tags.js';
-export { exactMatch, normalizeAnswer, tokenF1 } from './text/normalize.js';
-export { buildPrompt, PROMPT_NAMES, type PromptName } from './text/prompts.js';
+export { exactMatch, tokenF1 } from './text/normalize.js';
+export { buildPrompt } from './text/prompts.js';
+export { createRandom, type Random } from './random.js';
 
-// data: questions with dependency graphs, passages
+// data: passages, questions with dependency graphs
 export {
   findQuestion,
-  graphDepth,
-  independentSubQuestions,
   passagesOf,
   questionShape,
   type Passage,
   type Question,
-  type QuestionGraph,
   type QuestionShape,
-  type SubQuestion,
 } from './data/question.js';
-export { parsePassages, parseQuestions, readPassages, readQuestions } from './data/flashrag.js';
+export { loadDataSet, readPassages, readQuestions } from './data/flashrag.js';
 
 // retrieval
-export type { RetrievedPassage, RetrieveOptions, Retriever } from './retrieval/retriever.js';
-export { createBm25Retriever, type Bm25Options, type Bm25Retriever } from './retrieval/bm25.js';
+export type { RetrievedPassage, Retriever } from './retrieval/retriever.js';
+export { createBm25Retriever } from './retrieval/bm25.js';
 export { buildExactIndex } from './retrieval/exact.js';
-export { buildHnswIndex, loadHnswIndex, type HnswIndex } from './retrieval/hnsw.js';
+export { buildHnswIndex } from './retrieval/hnsw.js';
 export { createDenseRetriever, encodePassages } from './retrieval/dense.js';
 export type { Encoder } from './retrieval/encoder.js';
 export { loadEncoder } from './retrieval/encoder-file.js';
 export { createRetriever, RETRIEVERS, type RetrieverKind } from './retrieval/retrievers.js';
 export { retrievalRecall } from './retrieval/recall.js';
-export { searchAll, type SearchOptions, type SearchOutcome } from './retrieval/search.js';
+export { searchAll } from './retrieval/search.js';
 export { createRemoteRetriever } from './retrieval/remote.js';
 export { startRetrievalServer } from './retrieval/server.js';
 
@@ -41,7 +36,7 @@ export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
 export type { ModelConfig } from './policy/model-config.js';
-export { describeBackend, useBackend, type BackendName, type BackendReport } from './tensor/backend.js';
+export { describeBackend, useBackend, type BackendName } from './tensor/backend.js';
 
 // rollout and rewards
 export { rollOut, type RolloutOptions } from './rollout/rollout.js';
@@ -51,144 +46,22 @@ export { formatReward } from './rewards/format.js';
 export { outcomeReward } from './rewards/outcome.js';
 export { REWARD_PRESETS, rewardOptions } from './rewards/presets.js';
 export { searchCountReward } from './rewards/search-count.js';
-export { totalReward, type RewardComponents, type RewardInput } from './rewards/total.js';
 export { rewardInputFromTrajectory, rewardInputFromTranscript } from './rewards/input.js';
-export type { RewardOptions } from './rewards/options.js';
 export { addReward, PAPER_REWARD, type Reward } from './rewards/reward.js';
 
-// training
-export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
-export { runGrpo, type GrpoRun } from './training/run-grpo.js';
-export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
-export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
-export { createRandom, type Random } from './random.js';
-export { METHODS, rolloutConfigOf } from './methods/index.js';
+// methods and training
+export { METHODS, rolloutConfigOf, type Method } from './methods/index.js';
 export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
-export { configHash } from './io/hash.js';
-export { loadPolicy, type PolicyRun } from './experiments/runs.js';
-export { loadWorld, type World } from './experiments/world.js';
+export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
+export { runGrpo } from './training/run-grpo.js';
+export { GrpoTrainer } from './training/trainer.js';
 
 // evaluation
-export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
-export type { CurvePoint, Results } from './evaluation/load.js';
-export { loadResults } from './experiments/results.js';
-export { loadLatency, type LatencyResults } from './experiments/latency/measures.js';
-export { loadTopK, type TopKResults } from './experiments/top-k/measures.js';
-export { predictTime, questionMs, type Asking, type RequestCosts } from './experiments/latency/model.js';
-export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
-export {
-  summariseResults,
-  type Provenance,
-  type SummaryOptions,
-  type TidyContrast,
-  type TidyResults,
-  type TidyRow,
-} from './evaluation/table.js';
+export { meanMetrics } from './evaluation/metrics.js';
+export type { Measurement, QuestionResult } from './evaluation/result.js';
+export { summariseResults, type TidyContrast, type TidyRow } from './evaluation/table.js';
 
-// notebooks and reports
-export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
-export type { Chart, VegaLiteSpec } from './report/chart.js';
-export {
-  dynamicsChart,
-  dynamicsTable,
-  loadBaseVsInstruct,
-  modelChart,
-  modelGapTable,
-  modelTable,
-  type BaseVsInstruct,
-} from './experiments/base-vs-instruct/figures.js';
-export { callsChart, emChart, gapChart, trainingChart } from './report/charts.js';
-export { PAPER_CLAIMS } from './experiments/claims.js';
-export {
-  benchmarkF1Table,
-  decomposedChart,
-  hybridTable,
-  loadDecomposition,
-  matchTable,
-  missedNamesTable,
-  namesTable,
-  omissionsTable,
-  parallelizingTable,
-  rightWrongTable,
-  wrongTable,
-  type Decomposition,
-} from './experiments/decomposition/figures.js';
-export { display, type Displayable } from './report/display.js';
-export {
-  beforeAfterTable,
-  firstSearchChart,
-  lambdaChart,
-  rewardTable,
-  type Rollouts,
-} from './experiments/first-steps/figures.js';
-export { exportReport, writeIndex, type ExportedReport, type ExportOptions } from './experiments/export.js';
-export { tableOf, type Table } from './report/frame.js';
-export {
-  concurrencyChart,
-  questionTimeChart,
-  timePartsChart,
-  wallClockChart,
-} from './experiments/latency/charts.js';
-export {
-  concurrencyTable,
-  modelFitTable,
-  questionTimeTable,
-  requestCostTable,
-  wallClockTable,
-} from './experiments/latency/tables.js';
-export {
-  eachRewardTable,
-  identicalRowsTable,
-  lambdaContrastTable,
-  lambdaTable,
-  loadLambdaAblation,
-  rewardAloneTable,
-  type LambdaAblation,
-} from './experiments/lambda-ablation/figures.js';
-export {
-  lambdaDynamicsChart,
-  lambdaMetricChart,
-  tradeOffChart,
-} from './experiments/lambda-ablation/charts.js';
-export { lambdaSpeedTable } from './experiments/lambda-ablation/speed.js';
-export {
-  distributionChart,
-  gainTable,
-  kindContrastTable,
-  kindTable,
-  lengthTable,
-  loadParallelVsSequential,
-  paperCostTable,
-  sizesTable,
-  type ParallelVsSequential,
-} from './experiments/parallel-vs-sequential/figures.js';
-export { readArtefacts, writeArtefact, type Artefact, type ExportFormat } from './report/publication.js';
-export { renderSvg } from './report/render.js';
-export {
-  behaviourTable,
-  callsTable,
-  claimsOf,
-  claimsTable,
-  gapTable,
-  mainTable,
-  subsetTable,
-  type Claim,
-} from './experiments/main-results/tables.js';
-export {
-  recallChart,
-  recallTable,
-  roomTable,
-  topKChart,
-  topKGainTable,
-  topKMethodTable,
-  topKTable,
-} from './experiments/top-k/figures.js';
-export {
-  judgeClaims,
-  verdictOn,
-  type JudgedClaim,
-  type PaperClaim,
-  type Verdict,
-} from './experiments/verdicts.js';
-export { transcriptOf, type Transcript } from './html/transcript.js';
+// the small world
+export { loadPolicy, type PolicyRun } from './experiments/runs.js';
+export { loadWorld, type World } from './experiments/world.js';
