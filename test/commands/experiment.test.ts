@@ -2,73 +2,98 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { experimentCommand, runExperiments } from '../../lib/commands/experiment.js';
-import type { Experiment } from '../../lib/experiments/experiment.js';
-import { EXPERIMENTS } from '../../lib/experiments/experiments.js';
+import {
+  COMPUTED,
+  describeDuration,
+  experimentCommand,
+  runExperiments,
+} from '../../lib/commands/experiment.js';
+import { computation, type Experiment } from '../../lib/experiments/experiment.js';
+import type { JobWorker } from '../../lib/experiments/worker.js';
+import type { BackendReport } from '../../lib/tensor/backend.js';
 
 let out: string;
 beforeEach(() => void (out = mkdtempSync(join(tmpdir(), 'experiments-'))));
 afterEach(() => rmSync(out, { recursive: true, force: true }));
 
-/** Runs with an experiment `a` of 100 s and `b` of two hours. */
+const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
+
+/** Runs with an experiment `a` of one job of 100 s and `b` of two hours, before which there is training of 50 s. */
 async function run(
-  name: string,
-  { force = false, signal = new AbortController().signal, onRun = () => {} } = {},
+  names: string,
+  { force = false, signal = new AbortController().signal, onJob = () => {} } = {},
 ) {
-  const ran: string[] = [];
-  const experiment = (title: string, seconds: number): Experiment => ({
-    title,
-    config: () => ({ title }),
-    estimateSeconds: () => seconds,
-    ...(seconds > 1000 ? { plan: () => 'much to do' } : {}),
-    run: async (context) => {
-      ran.push(title);
-      onRun();
-      context.signal.throwIfAborted();
-      context.onProgress(0.5, 'half');
-      return { provenance: {} };
+  const did: string[] = [];
+  const experiment = (name: string, title: string, seconds: number, training = 0): Experiment => ({
+    ...{ name, title },
+    computation: computation<string, string>({
+      ...{ processes: 1, work: async () => name },
+      jobs: async () => [{ key: `${name}/1`, hash: 'h', input: name, seconds }],
+      prepare: {
+        plan: async () =>
+          training && !did.includes('training') ? { work: '2 runs to train', seconds: training } : null,
+        run: async ({ onProgress }) => {
+          did.push('training');
+          onProgress(0.5);
+        },
+      },
+    }),
+  });
+  const experiments = [
+    experiment('a', 'first', 100),
+    experiment('b', 'second', 7200, names === 'b' ? 0 : 50),
+  ];
+  const start = (): JobWorker => ({
+    send: async ({ input }, onFraction) => {
+      did.push(String(input));
+      onJob();
+      onFraction?.(0.5);
+      return { reply: Promise.resolve({ value: input, seconds: 1, residentBytes: 1 }) };
     },
+    stop: () => undefined,
   });
-  const experiments = { a: experiment('first', 100), b: experiment('second', 7200) };
-  const lines: string[] = [];
-  const updates: [number, string | undefined][] = [];
-  const exitCode = await runExperiments(name, {
-    ...{ out, force, signal, experiments, backend: 'auto' },
-    say: (line) => lines.push(line),
-    startProgress: () => ({ update: (done, note) => updates.push([done, note]), stop: () => undefined }),
-  });
-  return { exitCode, ran, lines, updates };
+  const [lines, updates]: [string[], [number, string | undefined][]] = [[], []];
+  const exitCode = await runExperiments(
+    experiments.filter(({ name }) => names.includes(name)),
+    {
+      ...{ out, force, signal, backend, start, log: (line) => lines.push(line) },
+      startProgress: () => ({ update: (done, note) => updates.push([done, note]), stop: () => undefined }),
+    },
+  );
+  return { exitCode, did, lines, updates };
 }
 
 describe('experiment', () => {
-  it('says the plan, runs it and shows progress over all', async () => {
-    const { exitCode, ran, lines, updates } = await run('all');
-    expect([exitCode, ran]).toEqual([0, ['first', 'second']]);
-    expect(lines.slice(0, 2)).toEqual(['a: first: about 2 min', 'b: second: much to do, about 2.0 h']);
-    expect(lines[2]).toBe(`a: ${join(out, 'a', 'results.json')}`);
+  it('says the plan, prepares, runs, and shows progress over all', async () => {
+    const { exitCode, did, lines, updates } = await run('ab');
+    expect([exitCode, did]).toEqual([0, ['a', 'training', 'b']]);
+    expect(lines).toEqual([
+      'a: first: 1 of 1 jobs, about 2 min',
+      'b: second: 2 runs to train, 1 of 1 jobs, about 2.0 h',
+    ]);
     expect(updates).toEqual([
-      [50, 'a: half'],
-      [100, 'a'],
-      [3700, 'b: half'],
-      [7300, 'b'],
+      ...[
+        [50, 'a: a/1'],
+        [100, 'a: a/1'],
+        [125, 'b: training'],
+        [3750, 'b: b/1'],
+        [7350, 'b: b/1'],
+      ],
     ]);
   });
 
-  it('runs only the one named, skips what is there, and repeats it when forced', async () => {
-    expect((await run('b')).ran).toEqual(['second']);
-    const all = await run('all');
-    expect(all.ran).toEqual(['first']);
-    expect(all.lines[1]).toMatch(/^b: second: is there \(hash [0-9a-f]{12}\)$/);
-    expect((await run('b', { force: true })).ran).toEqual(['second']);
+  it('runs only what is named, skips what is there, and repeats it when forced', async () => {
+    expect((await run('b')).did).toEqual(['b']);
+    const again = await run('b');
+    expect(again).toMatchObject({ did: [], lines: ['b: second: is there'] });
+    expect((await run('b', { force: true })).did).toEqual(['b']);
   });
 
   it('ends with 130 when stopped', async () => {
     const controller = new AbortController();
-    const stopped = await run('all', {
-      signal: controller.signal,
-      onRun: () => controller.abort(new Error('stopped')),
-    });
-    expect(stopped).toMatchObject({ exitCode: 130, ran: ['first'] });
+    const onJob = (): void => controller.abort(new Error('stopped'));
+    const stopped = await run('ab', { signal: controller.signal, onJob });
+    expect(stopped).toMatchObject({ exitCode: 130, did: ['a'] });
     expect(stopped.lines.at(-1)).toBe('Stopped. The same command goes on from here.');
   });
 
@@ -78,11 +103,15 @@ describe('experiment', () => {
       .exitOverride()
       .configureOutput({ writeOut: (text) => void (help.text += text), writeErr: () => undefined });
     expect(() => command.parse(['--help'], { from: 'user' })).toThrow();
-    for (const [name, { title }] of Object.entries(EXPERIMENTS)) {
+    for (const { name, title } of COMPUTED) {
       expect(help.text).toContain(`  ${name} `);
       expect(help.text).toContain(title);
     }
     expect(help.text).toContain('--force');
     await expect(command.parseAsync(['nothing'], { from: 'user' })).rejects.toThrow(/latency/);
+  });
+
+  it('tells durations as one says them', () => {
+    expect([30, 700, 8000].map(describeDuration)).toEqual(['30 s', '12 min', '2.2 h']);
   });
 });

@@ -12,7 +12,7 @@ import { selectionWeights } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { scoreTable } from '../../lib/evaluation/scores.js';
 import { createRandom } from '../../lib/random.js';
-import { result } from './synthetic.js';
+import { result } from '../experiments/synthetic.js';
 
 const everything = { benchmark: 'all', subset: 'all' };
 const deviation = ({ samples }: Estimate): number => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isInSubset, meanMetrics, selectionsOf, selectionWeights } from '../../lib/evaluation/metrics.js';
 import { scoreTable } from '../../lib/evaluation/scores.js';
-import { result, syntheticResults } from './synthetic.js';
+import { result, syntheticResults } from '../experiments/synthetic.js';
 
 describe('meanMetrics', () => {
   it('averages each metric over the questions', () => {

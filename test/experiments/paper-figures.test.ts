@@ -16,7 +16,7 @@ import * as decomposition from '../../lib/experiments/decomposition/figures.js';
 import { cellsOf } from '../../lib/report/frame.js';
 import * as kinds from '../../lib/experiments/parallel-vs-sequential/figures.js';
 import { findContrast, findRow } from '../../lib/report/select.js';
-import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
+import { writeSyntheticEvaluation, writeSyntheticTiming } from './synthetic.js';
 import { describeCharts } from './describe-charts.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'figures-'));

@@ -7,7 +7,7 @@ import type { TidyResults } from '../../lib/evaluation/table.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
-import { writeSyntheticEvaluation, writeSyntheticTiming } from '../evaluation/synthetic.js';
+import { writeSyntheticEvaluation, writeSyntheticTiming } from './synthetic.js';
 import { exportNotebook } from './export-notebook.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'paper-notebooks-'));

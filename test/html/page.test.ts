@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeIndex } from '../../lib/experiments/export.js';
+import { writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';

@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WARM_UP_NAMES } from '../../lib/experiments/runs.js';
 import { readPassages, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
-import { mainRuns } from '../../lib/experiments/main-results/runs.js';
+import { mainRuns } from '../../lib/experiments/main-results/experiment.js';
 import { trainedRuns } from '../../lib/mini-wiki/retrain.js';
 import { runName } from '../../lib/experiments/runs.js';
 import { MINI_WIKI, packagePath } from '../../lib/io/paths.js';
@@ -135,9 +135,11 @@ describe.skipIf(!process.env.PARALLELSEARCH_TEST_FULL)('npm start -- --retrain',
       expect(readdirSync(join(root, 'runs'))).not.toContain('retrain-1-steps');
 
       const { provenance } = JSON.parse(readFileSync(join(root, 'reports', 'main-results.json'), 'utf8')) as {
-        provenance: { evaluatedNow: string[]; takenFromRecords: string[] };
+        provenance: { computedHere: string[]; takenFromRecords: string[] };
       };
-      expect(new Set(provenance.evaluatedNow)).toEqual(new Set(mainRuns().map(runName)));
+      expect(new Set(provenance.computedHere)).toEqual(
+        new Set(mainRuns().map((run) => `answers/${runName(run)}`)),
+      );
       expect(provenance.takenFromRecords).toEqual([]);
       const reports = readdirSync(join(root, 'reports')).filter((file) => file.endsWith('.html'));
       const notebooks = readdirSync(packagePath('notebooks')).flatMap(

@@ -7,7 +7,7 @@ import {
 import { quantitiesOf, type Measure } from '../../../lib/evaluation/measures.js';
 import { summariseResults, type TidyRow } from '../../../lib/evaluation/table.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../../training/tiny.js';
-import { result } from '../../evaluation/synthetic.js';
+import { result } from '../synthetic.js';
 
 const PEOPLE = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
 

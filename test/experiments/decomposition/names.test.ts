@@ -9,7 +9,7 @@ import {
 } from '../../../lib/experiments/decomposition/names.js';
 import type { Tokenizer } from '../../../lib/text/tokenizer.js';
 import { COMPARISON, QUESTIONS } from '../../training/tiny.js';
-import { result } from '../../evaluation/synthetic.js';
+import { result } from '../synthetic.js';
 
 /** A token a letter, so that rarity and length can be counted by hand. */
 const LETTERS: Tokenizer = {

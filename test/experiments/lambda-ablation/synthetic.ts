@@ -4,7 +4,7 @@ import path from 'node:path';
 import { lambdaSettings, lambdaMethod } from '../../../lib/experiments/lambda-ablation/settings.js';
 import type { CurvePoint } from '../../../lib/evaluation/load.js';
 import type { QuestionResult } from '../../../lib/evaluation/result.js';
-import { syntheticCurves, syntheticResults } from '../../evaluation/synthetic.js';
+import { syntheticCurves, syntheticResults } from '../synthetic.js';
 
 /** Without lambda_d nothing is decomposed; every parallelizable question takes two calls more without lambda_s. */
 export function syntheticLambdaResults({ perTemplate = 8, seeds = 3 } = {}): QuestionResult[] {

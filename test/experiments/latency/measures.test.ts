@@ -9,7 +9,7 @@ import {
   summariseLatency,
 } from '../../../lib/experiments/latency/measures.js';
 import { syntheticLatency, writeSyntheticLatency } from './synthetic.js';
-import { writeSyntheticTiming } from '../../evaluation/synthetic.js';
+import { writeSyntheticTiming } from '../synthetic.js';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'latency-'))));

@@ -5,7 +5,7 @@ import {
   parseAtMost,
   thresholds,
 } from '../../../lib/experiments/parallel-vs-sequential/distribution.js';
-import { result } from '../../evaluation/synthetic.js';
+import { result } from '../synthetic.js';
 
 describe('cumulative distributions', () => {
   it('count the answers with at most so many calls', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generationTimeOf, readTiming, summariseTiming } from '../../../lib/experiments/timing/measures.js';
-import { result, writeSyntheticTiming } from '../../evaluation/synthetic.js';
+import { result, writeSyntheticTiming } from '../synthetic.js';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'timing-'))));

@@ -7,7 +7,7 @@ import {
   type TopKRecord,
 } from '../../../lib/experiments/top-k/measures.js';
 import { TOP_K_CONFIG } from '../../../lib/experiments/top-k/run.js';
-import { syntheticResults } from '../../evaluation/synthetic.js';
+import { syntheticResults } from '../synthetic.js';
 
 /** Of five passages a sub-query three find room; every question is answered from k = 3 on. HNSW is like exact search. */
 export function syntheticTopK({ perTemplate = 4 } = {}): TopKRecord {
