@@ -10,11 +10,16 @@ export type Row = Record<string, string | number | boolean | null>;
  */
 export class Frame extends DataFrame {
   override query(condition: Series | boolean[]): Frame {
-    return renumbered(super.resetIndex().query(condition) as DataFrame);
+    return renumbered(super.resetIndex().query(condition));
   }
 
   override sortValues(by: string, options: { ascending?: boolean } = {}): Frame {
-    return renumbered(super.sortValues(by, options) as DataFrame);
+    return renumbered(super.sortValues(by, options));
+  }
+
+  /** A frame of this kind, where danfo returns one of another class. */
+  override loc(part: Parameters<DataFrame['loc']>[0]): Frame {
+    return renumbered(super.loc(part));
   }
 }
 

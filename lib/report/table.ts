@@ -142,7 +142,8 @@ export function table(frame: DataFrame, spec: TableSpec): Table {
 const pick = (row: Row, fields: readonly string[]): Row => Object.fromEntries(fields.map((f) => [f, row[f]]));
 
 /** A data frame as it is: its columns, numbers with at most four decimals, dashes for what is missing. */
-export function plainTable(frame: DataFrame, caption = 'Data frame'): Table {
+export function plainTable(frame: DataFrame, caption?: string): Table {
   const rows = rowsOf(frame).map((row) => Object.values(row).map(cellText));
+  caption ??= `A data frame of ${rows.length} rows.`;
   return { kind: 'table', cells: { caption, columns: [...(frame.columns as string[])], rows } };
 }

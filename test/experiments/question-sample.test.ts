@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { questionShape } from '../../lib/data/question.js';
 import { stratifiedSample } from '../../lib/experiments/question-sample.js';
-import { TRAJECTORIES_CONFIG } from '../../lib/experiments/trajectories/run.js';
+import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories/experiment.js';
 import { loadWorld } from '../../lib/experiments/world.js';
 import { syntheticQuestion } from '../pages/viewer/synthetic.js';
 
@@ -23,7 +23,7 @@ describe('stratifiedSample', () => {
   });
 
   it('of the experiment holds every benchmark, shape and number of entities', async () => {
-    const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORIES_CONFIG.sample);
+    const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
     const kinds = new Set(sample.map(({ metadata }) => questionShape(metadata.graph ?? [])));
     expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
     expect(new Set(sample.map(({ metadata }) => metadata.benchmark)).size).toBe(7);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { trainingPreset } from '../../lib/methods/config.js';
-import { publishRun, trainArguments } from '../../lib/experiments/train-runs.js';
+import { publishRun, recordedSeconds, trainArguments, trainingOf } from '../../lib/experiments/train-runs.js';
 import { adapterFolder, type PolicyRun } from '../../lib/experiments/runs.js';
 import { keptAdapter } from '../../lib/training/run-grpo.js';
 
@@ -17,13 +17,32 @@ describe('trainArguments', () => {
     for (const other of [{ seed: 2 }, { model: 'base' }, { lambdas: { lambdaD: 0, lambdaS: 0.35 } }] as const)
       expect(trainArguments({ ...KEPT, ...other }, 'out')).not.toContain('--keep-steps');
   });
-});
 
-describe('trainArguments of a training that is cut short', () => {
-  it('ask for fewer steps, and keep only those that there are', () => {
+  it('ask for fewer steps of a training that is cut short, and keep only those that there are', () => {
     expect(trainArguments(KEPT, 'out', 6).slice(-4)).toEqual(['--steps', '6', '--keep-steps', '3,6']);
     expect(trainArguments(KEPT, 'out', 1).slice(-2)).toEqual(['--steps', '1']);
     expect(trainArguments(KEPT, 'out', 10_000)).toContain('30');
+  });
+});
+
+describe('trainingOf', () => {
+  it('plans nothing where all runs are trained, else those that are not, by what the others took', async () => {
+    expect(await trainingOf(() => [KEPT]).plan()).toBeNull();
+    const seconds = await recordedSeconds(join(adapterFolder(KEPT), 'metrics.jsonl'), [
+      ...['rollout_seconds', 'update_seconds'],
+    ]);
+    expect(seconds).toBeGreaterThan(0);
+    expect(await trainingOf(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
+      ...{ work: '1 of 2 runs to train (30 GRPO steps)', seconds: seconds / 2 },
+    });
+  });
+
+  it('adds up what the lines of metrics say, and nothing where there are none', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'metrics-'));
+    writeFileSync(join(folder, 'metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
+    expect(await recordedSeconds(join(folder, 'metrics.jsonl'), ['a', 'b'])).toBe(3.5);
+    expect(await recordedSeconds(join(folder, 'none'), ['a'])).toBe(0);
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -17,16 +17,16 @@ import { summariseTopK } from './measures.js';
 import { TOP_K, topKRuns, topKSettings, type TopKSetting } from './settings.js';
 
 /** A run under one setting, or the recall of all retrievers. */
-type Input = (TopKSetting & { run: PolicyRun }) | 'recall';
+export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
 type Value = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
 
 /** Seconds that the sample takes on one core at each k, roughly: for an estimate and nothing else. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
 
-async function jobs(): Promise<Job<Input>[]> {
+async function jobs(): Promise<Job<TopKInput>[]> {
   const { retrievers, ks, oneOf, reservePerTurn } = TOP_K;
   const encoder = await contentHash([join(ENCODER, ENCODER_FILE)]);
-  const jobsOf = async (run: PolicyRun): Promise<Job<Input>[]> => {
+  const jobsOf = async (run: PolicyRun): Promise<Job<TopKInput>[]> => {
     const policy = await evaluationHash(run);
     return topKSettings().map(({ retriever, k }) => ({
       key: `top-k/${runName(run)}-${retriever}-k${k}`,
@@ -34,7 +34,7 @@ async function jobs(): Promise<Job<Input>[]> {
       ...{ input: { run, retriever, k }, seconds: roughSeconds(k) },
     }));
   };
-  const recall: Job<Input> = {
+  const recall: Job<TopKInput> = {
     ...{ key: 'top-k/recall', hash: configHash({ data: await dataHash(), encoder, retrievers, ks }) },
     ...{ input: 'recall', seconds: 60 },
   };
@@ -44,7 +44,7 @@ async function jobs(): Promise<Job<Input>[]> {
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
-  computation: computation<Input, Value>({
+  computation: computation<TopKInput, Value>({
     jobs,
     work: async (input, context) =>
       input === 'recall'
@@ -67,7 +67,7 @@ export async function loadTopK(
   folder?: string,
   options: Omit<SummaryOptions, 'provenance'> = {},
 ): Promise<TopK> {
-  const done = await requireResults<Input, Value>(topK, folder);
+  const done = await requireResults<TopKInput, Value>(topK, folder);
   const values = done.map(({ record }) => record.value);
   const answers = values.flatMap((value) => ('answers' in value ? value.answers : []));
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));

@@ -3,12 +3,21 @@ import {
   identicalSettings,
   lambdaGrid,
   lambdaMethod,
+  lambdaRuns,
+  lambdaSettings,
+  lambdasOf,
   lambdasOfMethod,
   lambdaTitle,
+  onLines,
+  PAPER,
   paperLambdaFigure,
-  RECOMMENDED,
+  rewardsOf,
 } from '../../../lib/experiments/lambda-ablation/settings.js';
+import { mainRuns } from '../../../lib/experiments/main-results/experiment.js';
 import { loadPaperTables } from '../../../lib/experiments/paper.js';
+import { runName } from '../../../lib/experiments/runs.js';
+import { stepsOf } from '../../../lib/experiments/train-runs.js';
+import { trainedRuns } from '../../../lib/mini-wiki/retrain.js';
 
 describe('the settings of Table 4', () => {
   it('are seven, each once, with lambda_d and lambda_s in 0, 0.15, 0.35, 0.5', () => {
@@ -22,9 +31,27 @@ describe('the settings of Table 4', () => {
   });
 
   it('have names that can be read back', () => {
-    for (const setting of lambdaGrid()) expect(lambdasOfMethod(lambdaMethod(setting))).toEqual(setting);
-    expect(RECOMMENDED).toBe('lambda_d=0.15,lambda_s=0.35');
+    for (const setting of lambdaSettings()) expect(lambdasOfMethod(lambdaMethod(setting))).toEqual(setting);
+    expect(lambdaMethod(PAPER)).toBe('lambda_d=0.15,lambda_s=0.35');
     expect(() => lambdasOfMethod('parallelsearch')).toThrow('but got "parallelsearch"');
+  });
+
+  it('are told apart by which of the two rewards they have', () => {
+    const kinds = lambdaSettings().map((setting) => [lambdaTitle(setting), rewardsOf(setting)]);
+    expect(Object.fromEntries(kinds)).toEqual({
+      ...{ '(0, 0)': 'neither', '(0, 0.01)': 'low weight', '(0.01, 0)': 'low weight' },
+      ...{ '(0, 0.35)': 'one', '(0.15, 0)': 'one', '(0.15, 0.35)': 'paper' },
+      ...{ '(0.35, 0.35)': 'both', '(0.5, 0.35)': 'both', '(0.15, 0.15)': 'both', '(0.15, 0.5)': 'both' },
+    });
+  });
+
+  it('lie on two lines that cross at the paper’s', () => {
+    const rows = lambdaSettings().map(({ lambdaD, lambdaS }) => ({ lambda_d: lambdaD, lambda_s: lambdaS }));
+    const places = onLines(rows).map(({ line, weight }) => `${line}: ${weight}`);
+    expect(places.toSorted()).toEqual([
+      ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_d varied, lambda_s = 0.35: ${weight}`),
+      ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_s varied, lambda_d = 0.15: ${weight}`),
+    ]);
   });
 
   it('have two whose rows are the same to the last digit', () => {
@@ -33,13 +60,40 @@ describe('the settings of Table 4', () => {
 
   it('have the paper’s figures where it prints them', () => {
     const paper = loadPaperTables();
-    const cell = { lambdaD: 0.15, lambdaS: 0, benchmark: 'hotpotqa', subset: 'parallelizable' };
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'em' })).toBe(0.61);
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'decomposition_ratio' })).toBe(0.9641);
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'model_calls' })).toBe(2.67);
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'coverage' })).toBeNull();
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'em', subset: 'sequential' })).toBeNull();
-    expect(paperLambdaFigure(paper, { ...cell, metric: 'em', benchmark: 'all' })).toBeNull();
-    expect(paperLambdaFigure(paper, { ...cell, lambdaD: 1, metric: 'em' })).toBeNull();
+    const cell = { lambdaD: 0.15, lambdaS: 0, benchmark: 'hotpotqa', subset: 'parallelizable', metric: 'em' };
+    const figures = [
+      [{}, 0.61],
+      [{ metric: 'decomposition_ratio' }, 0.9641],
+      [{ metric: 'model_calls' }, 2.67],
+      [{ metric: 'coverage' }, null],
+      [{ subset: 'sequential' }, null],
+      [{ benchmark: 'all' }, null],
+      [{ lambdaD: 1 }, null],
+    ] as const;
+    for (const [change, figure] of figures)
+      expect(paperLambdaFigure(paper, { ...cell, ...change })).toBe(figure);
+  });
+});
+
+describe('the runs', () => {
+  const names = lambdaRuns().map(runName);
+
+  it('are ten settings with three seeds; the paper’s own is that of the main comparison', () => {
+    expect(new Set(names).size).toBe(10 * 3);
+    const main = new Set(mainRuns().map(runName));
+    expect(names.filter((name) => main.has(name))).toEqual(
+      [1, 2, 3].map((seed) => `instruct-parallelsearch-seed${seed}`),
+    );
+    expect(names).toContain('instruct-parallelsearch-d0-s0.35-seed2');
+    expect(names).toContain('instruct-parallelsearch-d0-s0-seed2');
+    expect(lambdasOf({ method: 'parallelsearch', model: 'instruct', seed: 1 })).toEqual(PAPER);
+  });
+
+  it('are trained with the others, each once', () => {
+    const trained = trainedRuns().map(runName);
+    expect(new Set(trained).size).toBe(trained.length);
+    expect(trained).toEqual(expect.arrayContaining(names));
+    for (const run of lambdaRuns()) expect(stepsOf(run)).toBeGreaterThan(0);
+    expect(() => stepsOf({ method: 'r1', model: 'base', seed: 1 })).toThrow('but got r1');
   });
 });

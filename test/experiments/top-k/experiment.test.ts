@@ -1,0 +1,100 @@
+/** The report on passages per query, on made-up answers: its numbers, its notebook, its page. */
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sum } from 'd3-array';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TidyTable } from '../../../lib/evaluation/table.js';
+import type { ExportedReport } from '../../../lib/experiments/reports.js';
+import { loadTopK, topK } from '../../../lib/experiments/top-k/experiment.js';
+import { judgeClaims } from '../../../lib/experiments/verdicts.js';
+import { rowsOf, type Row } from '../../../lib/report/frame.js';
+import { chromiumPath } from '../../browser/chromium.js';
+import { complaintsAboutReport } from '../../browser/page-checks.js';
+import { exportNotebook } from '../export-notebook.js';
+import { writeSyntheticTopK } from './synthetic.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'top-k-'));
+beforeAll(() => writeSyntheticTopK(folder));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('is 72 evaluations and the recall, in less than half an hour on two cores', async () => {
+  const jobs = await topK.computation!.jobs();
+  expect(new Set(jobs.map(({ key }) => key)).size).toBe(1 + 3 * 2 * 3 * 4);
+  expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(jobs.length);
+  expect(jobs.map(({ key }) => key)).toContain('top-k/instruct-search-r1-seed2-exact-k5');
+  expect(sum(jobs, ({ seconds }) => seconds) / 2).toBeLessThan(30 * 60);
+});
+
+describe('passages per query', () => {
+  let rows: Row[];
+  let contrasts: Row[];
+  beforeAll(async () => {
+    const results = await loadTopK(folder, { resamples: 60 });
+    [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
+    expect(rowsOf(results.recall)).toHaveLength(3 * 4);
+    expect(results.tidy.provenance.recall).toContainEqual({ retriever: 'bm25', k: 10, hitRate: 0.96, n: 20 });
+  });
+
+  const where = (items: Row[], fields: object): Row[] =>
+    items.filter((item) => Object.entries(fields).every(([field, value]) => item[field] === value));
+
+  it('are in every row and contrast, with the retriever', () => {
+    for (const { method, retriever, k } of [...rows, ...contrasts]) {
+      expect(['parallelsearch', 'search-r1']).toContain(method);
+      expect(['bm25', 'exact', 'hnsw']).toContain(retriever);
+      expect([1, 3, 5, 10]).toContain(k);
+    }
+  });
+
+  it('are compared with one passage, with BM25 and with the other method, each once', () => {
+    const em = { method: 'parallelsearch', benchmark: 'all', subset: 'all', metric: 'em', k: 10 };
+    const more = { ...em, against: 'parallelsearch', against_k: 1 };
+    const [gain, ...others] = where(contrasts, { ...more, retriever: 'bm25' });
+    expect(others).toEqual([]);
+    expect(gain.value).toBeGreaterThan(0);
+    expect(where(contrasts, { ...more, retriever: 'exact' })).toMatchObject([{ value: 0 }]);
+    expect(where(contrasts, { ...em, retriever: 'hnsw', against_retriever: 'bm25' })).toHaveLength(1);
+    expect(where(contrasts, { ...em, against: 'search-r1' })).toHaveLength(3);
+  });
+
+  it('are counted: found, seen, left out', () => {
+    const atTen = where(rows, { benchmark: 'all', subset: 'all', k: 10 });
+    for (const [metric, value] of Object.entries({ passages_shown: 3, passages_left_out: 0.7 })) {
+      const figures = where(atTen, { metric });
+      expect(figures).toHaveLength(3 * 2);
+      for (const figure of figures) expect(figure).toMatchObject({ value, low: value, high: value });
+    }
+  });
+});
+
+describe('the notebook', () => {
+  let report: ExportedReport;
+  beforeAll(async () => {
+    report = await exportNotebook('04-top-k', path.join(folder, 'reports'), { folder });
+  }, 300_000);
+
+  it('exports one page below 3 MB with all charts and what was found, and its numbers beside it', () => {
+    expect(statSync(report.html).size).toBeLessThan(3e6);
+    const html = readFileSync(report.html, 'utf8');
+    expect(html.match(/<figure class="chart"/g)).toHaveLength(3);
+    expect(html).toContain('The lowest recall is 0.600, of BM25 at k = 1.');
+    expect(html).toMatch(/in points of exact match: ParallelSearch \+\d/);
+    expect(html).toContain('id="cell-claims"');
+    const { rows, contrasts } = JSON.parse(readFileSync(report.json!, 'utf8')) as TidyTable;
+    expect(contrasts.length).toBeGreaterThan(0);
+    for (const item of [...rows, ...contrasts]) expect(item).toHaveProperty('retriever');
+  });
+
+  it('decides the paper’s claim', () => {
+    const [claim] = judgeClaims([topK], path.dirname(report.html));
+    expect(claim).toMatchObject({ verdict: 'shown', link: 'top-k.html#cell-claims' });
+    expect(claim.parts).toHaveLength(1);
+  });
+
+  it.skipIf(!chromiumPath)(
+    'makes a page that works for every reader',
+    async () => expect(await complaintsAboutReport(report.html)).toEqual([]),
+    300_000,
+  );
+});
