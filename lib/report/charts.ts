@@ -159,12 +159,10 @@ function paperLayer({ field, sort, color, shape }: Series, x: VegaLiteSpec, y: V
 }
 
 /** What a model predicts, as dashed lines. */
-function predictedLayer({ field, sort, color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec {
-  return {
-    mark: { type: 'line', strokeDash: [4, 3], opacity: 0.8 },
-    encoding: { x, xOffset: { field, sort }, y: { ...y, field: 'predicted' }, color },
-  };
-}
+const predictedLayer = ({ color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec => ({
+  mark: { type: 'line', strokeDash: [4, 3], opacity: 0.8 },
+  encoding: { x, y: { ...y, field: 'predicted' }, color },
+});
 
 /**
  * Points with intervals by the values of a field, side by side for each of a series; where the frame has the paper's figures

@@ -112,7 +112,7 @@ export async function loadLatency(folder?: string): Promise<LatencyResults> {
     costs: frameOf(costsOf(measured)),
     parts: frameOf(partsOf(measured)),
     questions: frameOf(questionsOf(tidy.rows, generation)),
-    speedUps: frameOf(speedUpsOf(tidy.rows)),
+    speedUps: frameOf(speedUpsOf(tidy.rows, generation)),
     generation,
   };
 }

@@ -197,7 +197,7 @@ const questionWays = (rows: readonly LatencyRow[]): LatencyRow[] =>
 export const questionsOf = (rows: readonly LatencyRow[], generation: GenerationTime | null): object[] =>
   questionWays(rows).map(({ retriever, method, limit, sub_queries: numQueries, value: searchMs }) => ({
     ...{ retriever, sub_queries: numQueries, asked: askingTitle({ method, limit }) },
-    ...{ model_calls: modelCalls({ method, numQueries }), search_ms: searchMs },
+    ...{ metric: 'question_ms', model_calls: modelCalls({ method, numQueries }), search_ms: searchMs },
     question_ms:
       generation && questionMs({ method, numQueries }, { searchMs, generationMs: generation.msPerCall }),
   }));
@@ -205,18 +205,23 @@ export const questionsOf = (rows: readonly LatencyRow[], generation: GenerationT
 /** Times of a call of the model over which a question is looked at, ms: 1 to 10,000 in equal ratios. */
 const GENERATION_MS = Array.from({ length: 41 }, (_, i) => 10 ** (i / 10));
 
-/** Time of a question in turns over its time in one turn without limit. */
-export const speedUpsOf = (rows: readonly LatencyRow[]): object[] =>
-  questionWays(rows)
-    .filter(({ method }) => method === 'in-turns')
-    .flatMap(({ retriever, sub_queries: numQueries, value: inTurnsMs }) => {
-      const oneTurn = questionWays(rows).find(
-        (r) => r.retriever === retriever && r.sub_queries === numQueries && r.method === 'one-turn',
-      )!;
-      return GENERATION_MS.map((generationMs) => {
-        const total = (method: AskingName, searchMs: number): number =>
-          questionMs({ method, numQueries }, { searchMs, generationMs });
-        const value = total('in-turns', inTurnsMs) / total('one-turn', oneTurn.value);
-        return { retriever, sub_queries: numQueries, generation_ms: generationMs, metric: 'speed_up', value };
-      });
+/**
+ * How many times as fast a question is in one turn without limit as it is in turns, by the time of a call of the model: over
+ * a range, and at the known time.
+ */
+export function speedUpsOf(rows: readonly LatencyRow[], generation: GenerationTime | null): object[] {
+  const ways = questionWays(rows);
+  const times = [...GENERATION_MS, ...(generation ? [generation.msPerCall] : [])].sort((a, b) => a - b);
+  return ways.flatMap(({ retriever, method, sub_queries: numQueries, value: inTurnsMs }) => {
+    if (method !== 'in-turns') return [];
+    const oneTurn = ways.find(
+      (row) => row.method === 'one-turn' && row.retriever === retriever && row.sub_queries === numQueries,
+    )!;
+    return times.map((generationMs) => {
+      const total = (way: AskingName, searchMs: number): number =>
+        questionMs({ method: way, numQueries }, { searchMs, generationMs });
+      const value = total('in-turns', inTurnsMs) / total('one-turn', oneTurn.value);
+      return { retriever, sub_queries: numQueries, generation_ms: generationMs, metric: 'speed_up', value };
     });
+  });
+}
