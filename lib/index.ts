@@ -49,17 +49,20 @@ export { lossMask, responseText, tokenIds, type Segment, type Trajectory } from 
 export { decompositionReward } from './rewards/decomposition.js';
 export { formatReward } from './rewards/format.js';
 export { outcomeReward } from './rewards/outcome.js';
-export { REWARD_PRESETS, rewardOptions } from './rewards/presets.js';
+export { REWARD_PRESETS, rewardOptions, rewardsOf } from './rewards/presets.js';
 export { searchCountReward } from './rewards/search-count.js';
-export { totalReward, type RewardComponents, type RewardInput } from './rewards/total.js';
-export { rewardInputFromTrajectory, rewardInputFromTranscript } from './rewards/input.js';
+export { scoreRollout, type Reward, type RewardComponents, type TurnReward } from './rewards/reward.js';
+export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
 export type { RewardOptions } from './rewards/options.js';
-export { addReward, PAPER_REWARD, type Reward } from './rewards/reward.js';
 
 // training
-export { groupAdvantages, grpoLoss } from './training/grpo-loss.js';
-export { runGrpo, type GrpoRun } from './training/run-grpo.js';
-export { GrpoTrainer, type GrpoTask } from './training/trainer.js';
+export { groupAdvantages } from './training/advantages.js';
+export { grpoLoss } from './training/grpo/loss.js';
+export { GrpoTrainer } from './training/grpo/trainer.js';
+export { loadRewards } from './training/reward-files.js';
+export { runTraining, type TrainingRun } from './training/run.js';
+export type { Trainer, TrainingTask } from './training/trainer.js';
+export { TRAINERS } from './training/trainers.js';
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
 export { METHODS, rolloutConfigOf } from './methods/index.js';

@@ -5,7 +5,7 @@ import type { Tokenizer } from '../../text/tokenizer.js';
 import { buildPrompt, type PromptName } from '../../text/prompts.js';
 import { printBlock, printSearch } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
-import type { GrpoTrainer } from '../../training/trainer.js';
+import type { Trainer } from '../../training/trainer.js';
 
 /** Probabilities of two ways to begin a response, in the words of the demonstrations; other beginnings have the rest. */
 export interface FirstSearch {
@@ -40,7 +40,7 @@ function beginning(
  * @throws Error when a question is not parallelizable: there is only one way to begin
  */
 export async function firstSearchProbabilities(
-  trainer: GrpoTrainer,
+  trainer: Trainer,
   questions: readonly Question[],
   prompt: PromptName = 'parallel',
 ): Promise<FirstSearch[]> {

@@ -1,5 +1,5 @@
 /** Processes that answer the sample of questions, whose trajectories are recorded. */
-import { rewardOptions } from '../../rewards/presets.js';
+import { rewardsOf } from '../../rewards/presets.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { serveGenerating, startGeneratingWorker, type GeneratingWorker } from '../generating-worker.js';
 import { stratifiedSample, type SampleOptions } from '../question-sample.js';
@@ -28,7 +28,7 @@ serveGenerating<TrajectoriesJob, TrajectoriesReply>(import.meta.url, async (job,
   const questions = stratifiedSample(world.questions, sample);
   const policy = await loadPolicy(run);
   const lines = await recordTrajectories(policy, world.retriever, questions, {
-    ...{ run, batchSize, rewards: rewardOptions(preset) },
+    ...{ run, batchSize, rewards: rewardsOf(preset) },
     onBatch: (done) => onFraction(done / questions.length),
   });
   policy.dispose();

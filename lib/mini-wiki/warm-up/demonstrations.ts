@@ -12,12 +12,9 @@ import {
 import { attributeWords, chainTo, finalNodes, planOf, searchPlan } from '../../data/search-plan.js';
 import { buildPrompt, type PromptName } from '../../text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../../text/tags.js';
+import type { Piece } from '../../training/supervised.js';
 
-/** A stretch of text with the weight of its tokens in the loss; tokenised by itself, as segments are. */
-export interface Piece {
-  text: string;
-  weight: number;
-}
+export type { Piece };
 
 export interface DemonstrationOptions {
   prompt: PromptName;

@@ -149,7 +149,7 @@ function rolloutHtml({ segments, searchTurns, rewards, advantage }: RecordedRun,
   const turns = searchTurns ?? [];
   const facts = [
     `Rollout ${i + 1}`,
-    ...(rewards ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
+    ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
     `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),

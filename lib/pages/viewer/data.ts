@@ -11,8 +11,8 @@ import {
 } from '../../data/question.js';
 import { coverage } from '../../rewards/coverage.js';
 import type { RewardOptions } from '../../rewards/options.js';
-import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
-import type { RewardComponents } from '../../rewards/total.js';
+import type { RewardComponents } from '../../rewards/reward.js';
+import { scoreTranscript } from '../../rewards/score.js';
 import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
 import type { SearchResult, SegmentKind } from '../../rollout/trajectory.js';
 import { joinPolicySegments, type TextSegment } from '../../text/format.js';
@@ -171,15 +171,6 @@ function coverageOf(run: RecordedRun, known: Question | undefined): number | nul
   return known?.metadata.graph?.length ? coverage(known, executedSearches(run.segments)) : null;
 }
 
-/** The reward and its parts alone. */
-const componentsOf = (score: TranscriptScore): RewardComponents => ({
-  outcome: score.outcome,
-  decomposition: score.decomposition,
-  searchCount: score.searchCount,
-  format: score.format,
-  total: score.total,
-});
-
 interface Tables {
   questions: Table<ViewerQuestion>;
   texts: Table<string>;
@@ -209,7 +200,7 @@ function viewerTrajectory(
     formatReason: score.formatReason,
     finish,
     coverage: covered,
-    rewards: run.rewards ?? componentsOf(score),
+    rewards: run.rewards ?? score.rewards,
     recorded: Boolean(run.rewards),
     advantage: run.advantage ?? null,
     signs: failureSigns({ ...score, shape: question.shape, finish, turns, coverage: covered }),

@@ -9,7 +9,7 @@ import { reportComplaints } from '../../browser/page-checks.js';
 import { scriptOfSources, syntheticQuestion, trajectoryLine } from './synthetic.js';
 
 const METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)', 'Search-R1 (base)'];
-const REWARDS = { outcome: 1, decomposition: 0.15, searchCount: 0.35, format: 0, total: 1.5 };
+const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
 const NUM_QUESTIONS = 4;
 const script = scriptOfSources();
 const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));

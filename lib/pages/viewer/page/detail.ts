@@ -1,5 +1,6 @@
 /** One trajectory in full. */
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
+import { componentTitle } from '../../../rewards/reward.js';
 import { FAILURE_SIGNS } from '../signs.js';
 import { element, signed, type Child } from './dom.js';
 import { drawDiagram } from './drawing.js';
@@ -56,22 +57,15 @@ function barNode(share: number): HTMLElement {
   );
 }
 
-const COMPONENTS = [
-  ['outcome', 'Outcome'],
-  ['decomposition', 'Decomposition'],
-  ['searchCount', 'Search count'],
-  ['format', 'Format'],
-  ['total', 'Total'],
-] as const;
-
 function rewardsNode({ rewards, recorded }: ViewerTrajectory, preset: string): HTMLElement {
-  const rows = COMPONENTS.map(([key, name]) =>
+  const { total, ...parts } = rewards;
+  const rows = Object.entries({ ...parts, total }).map(([name, value]) =>
     element(
       'tr',
-      { class: key },
-      element('th', { scope: 'row' }, name),
-      element('td', { class: 'figure' }, signed(rewards[key])),
-      element('td', {}, barNode(rewards[key] / 1.5)),
+      { class: name === 'total' ? name : null },
+      element('th', { scope: 'row' }, componentTitle(name)),
+      element('td', { class: 'figure' }, signed(value)),
+      element('td', {}, barNode(value / 1.5)),
     ),
   );
   const source = recorded ? 'as recorded' : `computed with the preset ${preset}`;

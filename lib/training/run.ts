@@ -1,4 +1,4 @@
-/** A GRPO run: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
+/** A training run of whichever trainer: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -7,12 +7,12 @@ import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
 import { writeFileSafely } from '../io/files.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import type { Weights } from '../policy/weights.js';
-import { PAPER_REWARD } from '../rewards/reward.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint } from './checkpoint.js';
-import type { GrpoMetrics } from './grpo.js';
 import { alarmsOf } from './guards.js';
-import { GrpoTrainer, type GrpoTask } from './trainer.js';
+import type { Metrics } from './metrics.js';
+import type { Trainer, TrainingTask } from './trainer.js';
+import { createTrainer } from './trainers.js';
 
 const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
@@ -21,7 +21,7 @@ const RECORDS = [METRICS, TRAJECTORIES];
 /** The file of an adapter's folder that is written last. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
-export interface GrpoRun extends GrpoTask {
+export interface TrainingRun extends TrainingTask {
   /** Where the model lies: adapters name it as their base, relative to themselves. Default: the configuration's name. */
   modelFolder?: string;
   /** Hash of the model's weights, the questions and the passages: a run does not go on with others. */
@@ -31,29 +31,28 @@ export interface GrpoRun extends GrpoTask {
   /** Numbers of steps after which the adapter is kept as it then is, in a folder of its own ({@link keptAdapter}). */
   keepSteps?: readonly number[];
   signal?: AbortSignal;
-  onStep?: (step: number, metrics: GrpoMetrics, alarms: string[]) => void;
+  onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
 }
 
-/** The name of a reward of one's own; nothing for the paper's, which the configuration describes. */
-const ownRewardOf = ({ reward = PAPER_REWARD }: GrpoRun): { reward?: string } =>
-  reward === PAPER_REWARD ? {} : { reward: reward.name };
+/** What is rewarded; nothing where that is what the configuration describes. */
+const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
+  rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
-const hashOf = (run: GrpoRun): string =>
-  configHash({ config: run.config, inputsHash: run.inputsHash, ...ownRewardOf(run) });
+const hashOf = (run: TrainingRun): string =>
+  configHash({ config: run.config, inputsHash: run.inputsHash, ...rewardsOfRun(run) });
 
 /** Name of the folder with the adapter after so many steps, in a run's folder. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
 /** @throws RangeError naming a number of steps to keep that the run does not have */
-function checkKeepSteps({ config, keepSteps = [] }: GrpoRun): void {
-  const { steps } = config.grpo;
-  const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > steps);
+function checkKeepSteps(keepSteps: readonly number[], numSteps: number): void {
+  const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
   if (wrong !== undefined)
-    throw new RangeError(`Expected steps to keep to be integers from 1 to ${steps}, but got ${wrong}.`);
+    throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
 }
 
 /** @throws Error naming a step to keep that the run is past and has not kept */
-function requireKept({ folder, keepSteps = [] }: GrpoRun, numSteps: number): void {
+function requireKept({ folder, keepSteps = [] }: TrainingRun, numSteps: number): void {
   const isKept = (step: number): boolean => existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
   const lost = keepSteps.find((step) => step <= numSteps && !isKept(step));
   if (lost !== undefined) {
@@ -69,27 +68,27 @@ function requireKept({ folder, keepSteps = [] }: GrpoRun, numSteps: number): voi
  * @throws the signal's reason after a checkpoint; Error when a metric is not a number, or where `keepSteps` has a step that
  * the run does not have or is past
  */
-export async function runGrpo(run: GrpoRun): Promise<void> {
+export async function runTraining(run: TrainingRun): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
-  checkKeepSteps(run);
-  await mkdir(folder, { recursive: true });
   const checkpointFolder = join(folder, 'checkpoint');
-  const checkpoint = await resumeCheckpoint(checkpointFolder, hashOf(run));
-  const trainer = new GrpoTrainer(run);
+  const trainer = createTrainer(run);
   try {
+    checkKeepSteps(keepSteps, trainer.numSteps);
+    await mkdir(folder, { recursive: true });
+    const checkpoint = await resumeCheckpoint(checkpointFolder, hashOf(run));
     if (checkpoint) trainer.restore(checkpoint);
     requireKept(run, trainer.step);
     await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
-    while (trainer.step < config.grpo.steps) {
+    while (trainer.step < trainer.numSteps) {
       if (signal?.aborted) {
         await trainer.save(checkpointFolder, hashOf(run));
         signal.throwIfAborted();
       }
       await recordedStep(run, trainer);
-      const numSteps = trainer.step;
+      const { step, numSteps } = trainer;
       // Before the checkpoint: a run that goes on from there does not do this step again.
-      if (keepSteps.includes(numSteps)) await saveAdapter(run, trainer.adapter, keptAdapter(numSteps));
-      if (numSteps === config.grpo.steps || numSteps % config.checkpointEvery === 0)
+      if (keepSteps.includes(step)) await saveAdapter(run, trainer.adapter, keptAdapter(step));
+      if (step === numSteps || step % config.checkpointEvery === 0)
         await trainer.save(checkpointFolder, hashOf(run));
     }
     await saveAdapter(run, trainer.adapter, 'adapter');
@@ -99,7 +98,7 @@ export async function runGrpo(run: GrpoRun): Promise<void> {
 }
 
 /** Does a step and writes what came of it. */
-async function recordedStep({ config, folder, onStep }: GrpoRun, trainer: GrpoTrainer): Promise<void> {
+async function recordedStep({ config, folder, onStep }: TrainingRun, trainer: Trainer): Promise<void> {
   const { step } = trainer;
   const { metrics, trajectories } = await trainer.next();
   const alarms = alarmsOf(metrics);
@@ -111,11 +110,11 @@ async function recordedStep({ config, folder, onStep }: GrpoRun, trainer: GrpoTr
   onStep?.(step, metrics, alarms);
 }
 
-async function saveAdapter(run: GrpoRun, adapter: Weights, name: string): Promise<void> {
+async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
-  const metadata = { config_hash: configHash(config), ...ownRewardOf(run) };
+  const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
   const bytes = printSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -1,31 +1,5 @@
-/** Group relative policy optimisation (Shao et al. 2024): advantages and the loss, as pure functions. */
+/** The loss of group relative policy optimisation (Shao et al. 2024), and what it tells of a step. */
 import * as tf from '@tensorflow/tfjs-core';
-
-/**
- * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script. `rewards` holds the groups one after
- * the other, `groupSize` each. All zeros when a group's rewards are equal.
- * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or by groupSize
- */
-export function groupAdvantages(
-  rewards: readonly number[],
-  groupSize: number,
-  { unbiased = true }: { unbiased?: boolean } = {},
-): number[] {
-  if (!Number.isInteger(groupSize) || groupSize < 2) {
-    throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
-  }
-  if (rewards.length % groupSize !== 0) {
-    throw new RangeError(`Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`);
-  }
-  return rewards.map((reward, i) => {
-    const from = i - (i % groupSize);
-    const group = rewards.slice(from, from + groupSize);
-    const mean = group.reduce((a, b) => a + b, 0) / groupSize;
-    const squares = group.reduce((sum, r) => sum + (r - mean) ** 2, 0);
-    const deviation = Math.sqrt(squares / (unbiased ? groupSize - 1 : groupSize));
-    return deviation < 1e-9 ? 0 : (reward - mean) / (deviation + 1e-6);
-  });
-}
 
 export interface GrpoLossOptions {
   /** The ratio is clipped to [1 - clip, 1 + clip]. */

@@ -4,9 +4,11 @@ import type { QuestionShape } from '../../lib/data/question.js';
 import { decompositionReward, isDecomposed } from '../../lib/rewards/decomposition.js';
 import { formatReward } from '../../lib/rewards/format.js';
 import { outcomeReward } from '../../lib/rewards/outcome.js';
-import { REWARD_PRESET_NAMES, REWARD_PRESETS, rewardOptions } from '../../lib/rewards/presets.js';
+import { REWARD_PRESET_NAMES, REWARD_PRESETS, rewardOptions, rewardsOf } from '../../lib/rewards/presets.js';
 import { searchCountReward } from '../../lib/rewards/search-count.js';
-import { totalReward, type RewardInput } from '../../lib/rewards/total.js';
+import { scoreRollout, type RewardComponents } from '../../lib/rewards/reward.js';
+import type { Rollout } from '../../lib/rewards/rollout.js';
+import { rolloutLike } from './rollouts.js';
 
 const paper = rewardOptions('paper');
 const authors = rewardOptions('authors-code');
@@ -22,13 +24,16 @@ const shapes: (QuestionShape | undefined)[] = [
 ];
 const shapeArbitrary = fc.constantFrom(...shapes);
 const turnsArbitrary = fc.array(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), { maxLength: 5 });
-const inputArbitrary: fc.Arbitrary<RewardInput> = fc.record({
-  answer: fc.constantFrom('right', 'wrong', null),
-  goldenAnswers: fc.constant(['right']),
-  formatOk: fc.boolean(),
-  searchTurns: turnsArbitrary,
-  shape: shapeArbitrary,
-});
+const rolloutArbitrary = fc
+  .record({
+    answer: fc.constantFrom('right', 'wrong', null),
+    formatOk: fc.boolean(),
+    searchTurns: turnsArbitrary,
+    shape: shapeArbitrary,
+  })
+  .map(rolloutLike);
+const scoreOf = (preset: string, change: Partial<Rollout>): RewardComponents =>
+  scoreRollout(rewardsOf(preset), rolloutLike(change)).components;
 
 describe('outcomeReward (Eq. 3)', () => {
   it.each([
@@ -134,16 +139,8 @@ describe('formatReward (Eq. 6), lambda_f = 0.1', () => {
   });
 });
 
-describe('totalReward (Eq. 7)', () => {
-  const input: RewardInput = {
-    answer: 'right',
-    goldenAnswers: ['right'],
-    formatOk: true,
-    searchTurns: [['a', 'b']],
-    shape: 'parallelizable',
-  };
-
-  it.each<[string, Partial<RewardInput>, number, number]>([
+describe('rewardsOf (Eq. 7)', () => {
+  it.each<[string, Partial<Rollout>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
     ['a comparison asked one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
     ['the ideal sequential answer', { shape: 'sequential', searchTurns: [['a'], ['b']] }, 1.15, 1.5],
@@ -156,55 +153,40 @@ describe('totalReward (Eq. 7)', () => {
     ],
     ['nothing at all', { answer: null, formatOk: false, searchTurns: [], shape: 'single_hop' }, -0.2, 0.15],
   ])('adds up for %s', (_, change, byPaper, byAuthors) => {
-    expect(totalReward({ ...input, ...change }, paper).total).toBeCloseTo(byPaper, PLACES);
-    expect(totalReward({ ...input, ...change }, authors).total).toBeCloseTo(byAuthors, PLACES);
-    expect(totalReward({ ...input, ...change }, rewardOptions('search-r1')).total).toBe(
-      change.answer === null ? 0 : 1,
-    );
+    expect(scoreOf('paper', change).total).toBeCloseTo(byPaper, PLACES);
+    expect(scoreOf('authors-code', change).total).toBeCloseTo(byAuthors, PLACES);
+    expect(scoreOf('search-r1', change).total).toBe(change.answer === null ? 0 : 1);
   });
 
-  it('is the sum of its components, none of which is NaN', () => {
+  it('sums finite components, and rewards no wrong answer above the same response with the right one', () => {
     fc.assert(
-      fc.property(inputArbitrary, fc.constantFrom(...REWARD_PRESET_NAMES), (random, preset) => {
-        const { total, ...parts } = totalReward(random, rewardOptions(preset));
-        const sum = Object.values(parts).reduce((a, b) => a + b, 0);
-        expect(total).toBeCloseTo(sum, PLACES);
-        expect(Number.isFinite(total)).toBe(true);
-      }),
-    );
-  });
-
-  it('never rewards a wrong answer above the same response with the right one', () => {
-    fc.assert(
-      fc.property(inputArbitrary, fc.constantFrom(...REWARD_PRESET_NAMES), (random, preset) => {
-        const [right, wrong] = ['right', 'wrong'].map((answer) =>
-          totalReward({ ...random, answer }, rewardOptions(preset)),
+      fc.property(rolloutArbitrary, fc.constantFrom(...REWARD_PRESET_NAMES), (random, preset) => {
+        const { total, ...parts } = scoreOf(preset, random);
+        expect(Object.keys(parts)).toEqual(['outcome', 'decomposition', 'search_count', 'format']);
+        expect(total).toBeCloseTo(
+          Object.values(parts).reduce((a, b) => a + b, 0),
+          PLACES,
         );
+        const [right, wrong] = ['right', 'wrong'].map((answer) => scoreOf(preset, { ...random, answer }));
         expect(right.total).toBeGreaterThan(wrong.total);
       }),
     );
   });
 
-  it('refuses a weight that is negative or no number', () => {
-    expect(() => totalReward(input, { ...paper, lambdaS: -1 })).toThrow(
+  it('puts overrides over the preset, and refuses a weight that is negative or no number', () => {
+    expect(scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition).toBe(3);
+    expect(() => rewardsOf('paper', { lambdaS: -1 })).toThrow(
       'Expected lambdaS to be a number >= 0, but got -1.',
     );
-    expect(() => totalReward(input, { ...paper, alpha: Number.NaN })).toThrow('alpha');
+    expect(() => rewardsOf('paper', { alpha: Number.NaN })).toThrow('alpha');
   });
 });
 
 describe('presets', () => {
-  it('each say what they follow', () => {
+  it('say what they follow, are copied, and refuse an unknown name', () => {
     for (const name of REWARD_PRESET_NAMES) expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
-  });
-
-  it('are copied, so that changing one does not change the preset', () => {
-    const options = rewardOptions('paper');
-    options.lambdaD = 9;
+    rewardOptions('paper').lambdaD = 9;
     expect(rewardOptions('paper').lambdaD).toBe(0.15);
-  });
-
-  it('refuse an unknown name', () => {
     expect(() => rewardOptions('toString')).toThrow('but got toString');
   });
 });

@@ -1,5 +1,6 @@
 /** Scores as an aligned text table with a summary. */
-import type { TranscriptScore } from './score.js';
+import { mean as meanOf } from 'd3-array';
+import type { TranscriptScore } from '../rewards/score.js';
 
 type Row = readonly string[];
 
@@ -17,6 +18,8 @@ const COLUMNS = [
   'format r.',
   'total',
 ];
+/** What the last columns show. */
+const COMPONENTS = ['outcome', 'decomposition', 'search_count', 'format', 'total'];
 /** Columns that hold words are aligned to the left, numbers to the right. */
 const LEFT_ALIGNED = 2;
 
@@ -32,14 +35,13 @@ function scoreRow(score: TranscriptScore): Row {
     score.formatOk ? 'ok' : 'bad',
     String(score.turns),
     yesNo(score.decomposed),
-    ...[score.outcome, score.decomposition, score.searchCount, score.format, score.total].map(fixed),
+    ...COMPONENTS.map((name) => fixed(score.rewards[name])),
   ];
 }
 
 /** Means over some scores; the yes-or-no columns as shares. */
 function meanRow(label: string, scores: readonly TranscriptScore[]): Row {
-  const mean = (value: (score: TranscriptScore) => number): string =>
-    fixed(scores.reduce((sum, score) => sum + value(score), 0) / scores.length);
+  const mean = (value: (score: TranscriptScore) => number): string => fixed(meanOf(scores, value)!);
   return [
     label,
     `n = ${scores.length}`,
@@ -48,11 +50,7 @@ function meanRow(label: string, scores: readonly TranscriptScore[]): Row {
     mean((s) => Number(s.formatOk)),
     mean((s) => s.turns),
     mean((s) => Number(s.decomposed)),
-    mean((s) => s.outcome),
-    mean((s) => s.decomposition),
-    mean((s) => s.searchCount),
-    mean((s) => s.format),
-    mean((s) => s.total),
+    ...COMPONENTS.map((name) => mean((s) => s.rewards[name])),
   ];
 }
 
