@@ -5,7 +5,7 @@ export { trainBpe, type BpeOptions } from './text/bpe.js';
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
 export * from './text/tags.js';
 export { exactMatch, normalizeAnswer, tokenF1 } from './text/normalize.js';
-export { buildPrompt, PROMPT_NAMES, type PromptName } from './text/prompts.js';
+export { buildPrompt, PROMPTS, type Prompt } from './text/prompts.js';
 
 // data: questions with dependency graphs, passages
 export {
@@ -39,6 +39,8 @@ export { startRetrievalServer } from './retrieval/server.js';
 // policy
 export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
+export { openPolicy, POLICY_KINDS, type PolicyKind } from './policy/policies.js';
+export { FAMILIES, type ModelFamily } from './policy/families/index.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
 export type { ModelConfig } from './policy/model-config.js';
 export { describeBackend, useBackend, type BackendName, type BackendReport } from './tensor/backend.js';
@@ -65,7 +67,7 @@ export type { Trainer, TrainingTask } from './training/trainer.js';
 export { TRAINERS } from './training/trainers.js';
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export { createRandom, type Random } from './random.js';
-export { METHODS, rolloutConfigOf } from './methods/index.js';
+export { METHODS, rolloutConfigOf, type Method } from './methods/index.js';
 export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
 export { configHash } from './io/hash.js';
 export { loadPolicy, type PolicyRun } from './experiments/runs.js';

@@ -2,7 +2,7 @@
 import { independentSubQuestions, type Question } from '../../data/question.js';
 import { planOf } from '../../data/search-plan.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
-import { buildPrompt, type PromptName } from '../../text/prompts.js';
+import { buildPrompt } from '../../text/prompts.js';
 import { printBlock, printSearch } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
 import type { Trainer } from '../../training/trainer.js';
@@ -22,7 +22,7 @@ const MODES = ['parallel', 'sequential'] as const;
 function beginning(
   { question, metadata }: Question,
   mode: (typeof MODES)[number],
-  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: PromptName },
+  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: string },
 ): Sequence {
   const graph = metadata.graph ?? [];
   const queries = independentSubQuestions(graph).map(({ query }) => query);
@@ -42,7 +42,7 @@ function beginning(
 export async function firstSearchProbabilities(
   trainer: Trainer,
   questions: readonly Question[],
-  prompt: PromptName = 'parallel',
+  prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
   const single = questions.find(({ metadata }) => independentSubQuestions(metadata.graph ?? []).length < 2);
   if (single)
