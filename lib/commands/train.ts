@@ -182,7 +182,10 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 export function trainCommand(): Command {
   return new Command('train')
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
-    .option('--config <file>', 'a training configuration (JSON); replaces --method, --model and --seed')
+    .option(
+      '--config <file>',
+      'a training configuration (JSON) instead of a preset; other options replace parts of it',
+    )
     .addOption(new Option('--method <name>', 'preset').choices(trainedMethods()).default('parallelsearch'))
     .option(
       '--model <name>',
