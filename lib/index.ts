@@ -1,39 +1,24 @@
-/** The public API on one page. */
+/** `parallelsearch`: what it takes to run, train and evaluate a policy that searches, on one page. */
 
-// text: tokenizer, tag grammar, answers, prompts
-export { trainBpe, type BpeOptions } from './text/bpe.js';
+// text and data
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
-export * from './text/tags.js';
-export { exactMatch, normalizeAnswer, tokenF1 } from './text/normalize.js';
-export { buildPrompt, PROMPTS, type Prompt } from './text/prompts.js';
-
-// data: questions with dependency graphs, passages
-export {
-  findQuestion,
-  graphDepth,
-  independentSubQuestions,
-  passagesOf,
-  questionShape,
-  type Passage,
-  type Question,
-  type QuestionGraph,
-  type QuestionShape,
-  type SubQuestion,
-} from './data/question.js';
-export { parsePassages, parseQuestions, readPassages, readQuestions } from './data/flashrag.js';
+export { exactMatch, tokenF1 } from './text/normalize.js';
+export { PROMPTS, type Prompt } from './text/prompts.js';
+export { findQuestion, passagesOf, questionShape } from './data/question.js';
+export type { Passage, Question, QuestionShape } from './data/question.js';
+export { readPassages, readQuestions } from './data/flashrag.js';
+export { loadWorld, type World } from './experiments/world.js';
+export { createRandom, type Random } from './random.js';
 
 // retrieval
-export type { RetrievedPassage, RetrieveOptions, Retriever } from './retrieval/retriever.js';
-export { createBm25Retriever, type Bm25Options, type Bm25Retriever } from './retrieval/bm25.js';
-export { buildExactIndex } from './retrieval/exact.js';
-export { buildHnswIndex, loadHnswIndex, type HnswIndex } from './retrieval/hnsw.js';
+export type { RetrievedPassage, Retriever } from './retrieval/retriever.js';
+export { createRetriever, RETRIEVERS, type RetrieverKind } from './retrieval/retrievers.js';
+export { createBm25Retriever } from './retrieval/bm25.js';
 export { createDenseRetriever, encodePassages } from './retrieval/dense.js';
+export { buildExactIndex } from './retrieval/exact.js';
+export { buildHnswIndex, loadHnswIndex } from './retrieval/hnsw.js';
 export type { Encoder } from './retrieval/encoder.js';
 export { loadEncoder } from './retrieval/encoder-file.js';
-export { createRetriever, RETRIEVERS, type RetrieverKind } from './retrieval/retrievers.js';
-export { retrievalRecall } from './retrieval/recall.js';
-export { searchAll, type SearchOptions, type SearchOutcome } from './retrieval/search.js';
-export { createRemoteRetriever } from './retrieval/remote.js';
 export { startRetrievalServer } from './retrieval/server.js';
 
 // policy
@@ -42,57 +27,43 @@ export { LocalPolicy } from './policy/local-policy.js';
 export { openPolicy, POLICY_KINDS, type PolicyKind } from './policy/policies.js';
 export { FAMILIES, type ModelFamily } from './policy/families/index.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
-export type { ModelConfig } from './policy/model-config.js';
-export { describeBackend, useBackend, type BackendName, type BackendReport } from './tensor/backend.js';
+export { loadPolicy } from './experiments/runs.js';
+export { describeBackend, useBackend } from './tensor/backend.js';
 
-// rollout and rewards
+// rollout
 export { rollOut, type RolloutOptions } from './rollout/rollout.js';
 export { lossMask, responseText, tokenIds, type Segment, type Trajectory } from './rollout/trajectory.js';
-export { decompositionReward } from './rewards/decomposition.js';
-export { formatReward } from './rewards/format.js';
-export { outcomeReward } from './rewards/outcome.js';
-export { REWARD_PRESETS, rewardOptions, rewardsOf } from './rewards/presets.js';
-export { searchCountReward } from './rewards/search-count.js';
-export { scoreRollout, type Reward, type RewardComponents, type TurnReward } from './rewards/reward.js';
-export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
-export type { RewardOptions } from './rewards/options.js';
 
-// training
+// rewards
+export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
+export { scoreRollout, type Reward, type RewardComponents, type TurnReward } from './rewards/reward.js';
+export { REWARD_PRESETS, rewardsOf } from './rewards/presets.js';
+export { loadRewards } from './training/reward-files.js';
+
+// methods and training
+export { METHODS, rolloutConfigOf, type Method } from './methods/index.js';
+export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
 export { groupAdvantages } from './training/advantages.js';
 export { grpoLoss } from './training/grpo/loss.js';
 export { GrpoTrainer } from './training/grpo/trainer.js';
-export { loadRewards } from './training/reward-files.js';
-export { runTraining, type TrainingRun } from './training/run.js';
-export type { Trainer, TrainingTask } from './training/trainer.js';
 export { TRAINERS } from './training/trainers.js';
-export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
-export { createRandom, type Random } from './random.js';
-export { METHODS, rolloutConfigOf, type Method } from './methods/index.js';
-export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
-export { configHash } from './io/hash.js';
-export { loadPolicy, type PolicyRun } from './experiments/runs.js';
-export { loadWorld, type World } from './experiments/world.js';
+export type { Trainer, TrainingTask } from './training/trainer.js';
+export { runTraining, type TrainingRun } from './training/run.js';
 
 // evaluation
-export type { QuestionResult } from './evaluation/result.js';
 export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
+export type { QuestionResult } from './evaluation/result.js';
+export { METRICS, meanMetrics } from './evaluation/metrics.js';
+export { summariseResults, type TidyResults } from './evaluation/table.js';
+export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
+
+// Reports and experiments; these go where `parallelsearch/report` and `parallelsearch/experiments` have them.
+export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
 export type { CurvePoint, Results } from './evaluation/load.js';
 export { loadResults } from './experiments/results.js';
 export { loadLatency, type LatencyResults } from './experiments/latency/measures.js';
 export { loadTopK, type TopKResults } from './experiments/top-k/measures.js';
 export { predictTime, questionMs, type Asking, type RequestCosts } from './experiments/latency/model.js';
-export { METRICS, meanMetrics, type Metric, type Selection } from './evaluation/metrics.js';
-export {
-  summariseResults,
-  type Provenance,
-  type SummaryOptions,
-  type TidyContrast,
-  type TidyResults,
-  type TidyRow,
-} from './evaluation/table.js';
-
-// notebooks and reports
-export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
 export type { Chart, VegaLiteSpec } from './report/chart.js';
 export {
   dynamicsChart,
