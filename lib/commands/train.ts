@@ -11,7 +11,7 @@ import { commitOf } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
 import type { RunDescription } from '../pages/run/html.js';
-import { POLL_MS } from '../pages/run/live-script.js';
+import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/process.js';
 import { writeRunReport } from '../pages/run/report.js';
 import { loadModel } from '../policy/model-folder.js';

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { TRAJECTORIES_FILE } from '../../experiments/trajectories/run.js';
-import { packagePath } from '../../io/paths.js';
+import { MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
 import { REWARD_PRESET_NAMES, REWARD_PRESETS } from '../../rewards/presets.js';
 import type { ViewerData } from './data.js';
 import { readViewerLines, viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
-import { provenanceHtml } from '../../report/html.js';
+import { provenanceHtml } from '../../html/provenance.js';
 
 const TITLE = 'Trajectories of test questions';
 
@@ -84,7 +84,7 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the file that is missing or does not fit
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { questions = [packagePath('data', 'mini-wiki', 'questions.jsonl')], script, log } = options;
+  const { questions = [join(MINI_WIKI, 'questions.jsonl')], log } = options;
   const [results, trajectories] = filesOf(options.folder);
   const record = await readRecord(results);
   const lines = await readViewerLines([{ file: trajectories, method: 'unknown' }], (complaint) => {
@@ -93,7 +93,7 @@ export async function exportTrajectories(options: ExportTrajectoriesOptions): Pr
   const data = await viewerDataOf(lines, { preset: record.config.preset, questions });
   const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, record) };
   const file = join(options.outDir, 'trajectories.html');
-  const written = await writeViewer(file, { ...page, data, script });
+  const written = await writeViewer(file, { ...page, data });
   log?.(`trajectories: ${written}`);
   return file;
 }
