@@ -7,7 +7,6 @@ import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/p
 import { groupByKind, kindOf } from '../../../lib/pages/playground/page/kinds.js';
 import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
-import { createModel } from '../../../lib/policy/model.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 
 const node = (id: string, dependsOn: string[] = []): SubQuestion => ({
@@ -124,11 +123,5 @@ describe('the comparison', () => {
       'B answered in 2.0 s; A took 2.0 times as long.',
     );
     expect(speedSentence([outcome('A', 2000), outcome('B', 2010)])).toBe('Both took the same time.');
-  });
-});
-
-describe('createModel', () => {
-  it('names what does not fit, wherever the files come from', () => {
-    expect(() => createModel({ config: {}, tokenizer: {}, arrays: new Map() })).toThrow('config.json');
   });
 });
