@@ -162,7 +162,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
   });
 
   it('sums every component of a recorded reward, also one of the reader’s own', async () => {
-    const rewards = { outcome: 1, decomposition: 0, searchCount: -0.1, format: 0, own: 0.25, total: 1.15 };
+    const rewards = { outcome: 1, decomposition: 0, search_count: -0.1, format: 0, own: 0.25, total: 1.15 };
     const line = trajectoryLine(syntheticQuestion(0), [], 'Town0', { rewards });
     const own = await openViewer('own.html', syntheticData([{ run: parseTranscript(line), method: 'm' }]));
     const rows = await own.page.locator('.scores tr').allInnerTexts();
