@@ -186,7 +186,11 @@ export function trainCommand(): Command {
       '--config <file>',
       'a training configuration (JSON) instead of a preset; other options replace parts of it',
     )
-    .addOption(new Option('--method <name>', 'preset').choices(trainedMethods()).default('parallelsearch'))
+    .addOption(
+      new Option('--method <name>', `preset (default: ${DEFAULT_METHOD})`)
+        .choices(trainedMethods())
+        .conflicts('config'),
+    )
     .option(
       '--model <name>',
       `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format (default: ${DEFAULT_MODEL})`,

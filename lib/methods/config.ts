@@ -3,13 +3,17 @@
  * for a default.
  */
 import { z } from 'zod';
+import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import { trainingFields } from '../training/options.js';
+import { TRAINERS } from '../training/trainers.js';
 import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';
 
 export const trainSchema = z.strictObject({
   method: methodNameSchema,
   ...trainingFields,
+  /** `grpo` by default. */
+  trainer: nameSchema(TRAINERS).optional(),
   /** A name of the registry, or the address of a server. */
   retriever: retrieverNameSchema.default(DEFAULT_RETRIEVER),
   /** Weight of a title's words in BM25. */
@@ -60,6 +64,7 @@ export function trainingPreset(
     seed,
     rollout: rolloutConfigOf(method),
     rewards: { preset: training.rewards, ...lambdas },
+    ...(training.trainer === 'grpo' ? {} : { trainer: training.trainer }),
     grpo: { steps: 30 },
   });
 }

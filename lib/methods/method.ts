@@ -19,6 +19,6 @@ export interface Method {
   readonly prompt?: Prompt;
   /** How it answers. */
   readonly rollout: RolloutInput;
-  /** How its weights come about: trained with rewards, another method's, or (null) those of the initial model. */
-  readonly training: { trainer: 'grpo'; rewards: RewardPresetName } | { weightsOf: string } | null;
+  /** How its weights come about: trained by a trainer (`grpo`) with rewards, another method's, or (null) those of the initial model. */
+  readonly training: { trainer: string; rewards: RewardPresetName } | { weightsOf: string } | null;
 }
