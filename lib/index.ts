@@ -38,6 +38,7 @@ export { lossMask, responseText, tokenIds, type Segment, type Trajectory } from 
 export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
 export { scoreRollout, type Reward, type RewardComponents, type TurnReward } from './rewards/reward.js';
 export { REWARD_PRESETS, rewardsOf } from './rewards/presets.js';
+export { outcomeReward } from './rewards/outcome.js';
 export { loadRewards } from './training/reward-files.js';
 
 // methods and training
@@ -55,7 +56,7 @@ export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/eval
 export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';
-export { NotebookError, runNotebook, type RunOptions, type RunResult } from './notebook/runner.js';
+export { NotebookError, runNotebook, type RunResult } from './notebook/runner.js';
 
 // Reports and experiments; these go where `parallelsearch/report` and `parallelsearch/experiments` have them.
 export { firstSearchProbabilities, type FirstSearch } from './experiments/first-steps/first-search.js';
