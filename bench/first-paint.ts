@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startChromium } from '../test/browser/chromium.js';
+import { openPage, startChromium } from '../test/browser/chromium.js';
 
 const REPEATS = 7;
 
@@ -35,8 +35,7 @@ try {
   for (let i = 0; i < REPEATS; i++) {
     const browser = await startChromium();
     for (const file of pages) {
-      const page = await browser.newPage();
-      await page.open(file);
+      const { page } = await openPage(browser, file);
       times.get(file)!.push(await page.evaluate<number>(FIRST_PAINT));
     }
     await browser.close();

@@ -3,8 +3,7 @@
  * while the list scrolls from end to end, and a filter and a search. Takes a page that `parallelsearch view` wrote; prints
  * one JSON object. Times are in milliseconds and of this machine.
  */
-import path from 'node:path';
-import { startChromium } from '../test/browser/chromium.js';
+import { openPage, startChromium } from '../test/browser/chromium.js';
 
 const [file = 'trajectories.html'] = process.argv.slice(2);
 
@@ -43,8 +42,7 @@ const quantile = (values: readonly number[], q: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(q * values.length))];
 
 const browser = await startChromium();
-const page = await browser.newPage();
-await page.open(path.resolve(file));
+const { page, complaints, requests } = await openPage(browser, file);
 const readyMs = await page.evaluate<number>(READY);
 const firstPaintMs = await page.evaluate<number>(
   `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null`,
@@ -54,7 +52,6 @@ const frames = await page.evaluate<number[]>(SCROLL);
 const filterMs = await page.evaluate<number>(change('right', 'right'));
 const firstSearchMs = await page.evaluate<number>(change('search', 'the'));
 const searchMs = await page.evaluate<number>(change('search', 'country of'));
-const { complaints, requests } = page;
 await browser.close();
 console.log(
   JSON.stringify({

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** A plain list of things that have names, to which one's own can be added. */
 export interface Registry<T> {
   names: () => string[];
@@ -7,30 +9,49 @@ export interface Registry<T> {
   get: (name: string) => T;
   /** Adds one's own. @throws RangeError when the name is taken */
   add: (item: T) => void;
+  /** Says that a name is unknown, and which are known. */
+  complaint: (name: string) => string;
+}
+
+interface RegistryOptions<T> {
+  /** What stands behind the list of known names in a complaint. */
+  orElse?: string;
+  /** Called with every item, those of the beginning included. */
+  onAdd?: (item: T) => void;
 }
 
 /** @param kind what one of them is called in errors, such as `method` */
 export function createRegistry<T extends { readonly name: string }>(
   kind: string,
   items: readonly T[],
+  { orElse = '', onAdd }: RegistryOptions<T> = {},
 ): Registry<T> {
-  const byName = new Map(items.map((item) => [item.name, item]));
+  const byName = new Map<string, T>();
+  const add = (item: T): void => {
+    if (byName.has(item.name))
+      throw new RangeError(`Expected a new name for a ${kind}, but there is a ${item.name} already.`);
+    byName.set(item.name, item);
+    onAdd?.(item);
+  };
+  items.forEach(add);
+  const complaint = (name: string): string =>
+    `Expected a ${kind} of ${[...byName.keys()].join(', ')}${orElse}, but got ${name}.`;
   return {
     names: () => [...byName.keys()],
     all: () => [...byName.values()],
     has: (name) => byName.has(name),
     get: (name) => {
       const item = byName.get(name);
-      if (!item)
-        throw new RangeError(`Expected a ${kind} of ${[...byName.keys()].join(', ')}, but got ${name}.`);
+      if (!item) throw new RangeError(complaint(name));
       return item;
     },
-    add: (item) => {
-      if (byName.has(item.name))
-        throw new RangeError(
-          `Expected a new name for a ${kind}, but got ${item.name}, which there is already.`,
-        );
-      byName.set(item.name, item);
-    },
+    add,
+    complaint,
   };
 }
+
+/** A name of a registry in a configuration. @param isOther what may stand in a name's place */
+export const nameSchema = <T>(registry: Registry<T>, isOther: (name: string) => boolean = () => false) =>
+  z.string().refine((name) => registry.has(name) || isOther(name), {
+    error: ({ input }) => registry.complaint(String(input)),
+  });

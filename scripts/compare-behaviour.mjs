@@ -71,19 +71,8 @@ function snapshot(checkout, folder) {
   writeSample(checkout, sample);
   for (const method of ['parallelsearch', 'search-r1']) {
     const out = join(folder, `answers-${method}.jsonl`);
-    run(checkout, [
-      'evaluate',
-      '--method',
-      method,
-      '--data',
-      sample,
-      '--out',
-      out,
-      '--backend',
-      'wasm',
-      '--batch-size',
-      '16',
-    ]);
+    const how = ['--data', sample, '--out', out, '--backend', 'wasm', '--batch-size', '16'];
+    run(checkout, ['evaluate', '--method', method, ...how]);
   }
   const training = join(folder, 'training');
   run(checkout, ['train', '--steps', String(NUM_STEPS), '--out', training, '--backend', 'wasm']);
@@ -91,16 +80,18 @@ function snapshot(checkout, folder) {
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Fields under their new names, without those that a machine decides. */
+/** Fields under their new names and in order, at every depth, without those that a machine decides. */
 function normalised(value) {
   if (Array.isArray(value)) return value.map(normalised);
   if (!isObject(value)) return typeof value === 'string' ? renamed(value) : value;
-  const entries = Object.entries(value).filter(([name]) => !IGNORED.has(name));
-  return Object.fromEntries(entries.map(([name, inner]) => [renamed(name), normalised(inner)]));
+  const entries = Object.entries(value)
+    .filter(([name]) => !IGNORED.has(name))
+    .map(([name, inner]) => [renamed(name), normalised(inner)]);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Rows as a set: their order says nothing. */
-const asSet = (rows) => new Set(normalised(rows).map((row) => JSON.stringify(row, Object.keys(row).sort())));
+const asSet = (rows) => new Set(normalised(rows).map((row) => JSON.stringify(row)));
 const missing = (a, b) => [...a].filter((row) => !b.has(row));
 
 let numDifferent = 0;

@@ -18,7 +18,7 @@ import type { Policy } from '../policy/policy.js';
 import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { BackendName } from '../tensor/backend.js';
-import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
+import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import {
   announceBackend,
   backendOption,

@@ -3,8 +3,9 @@ import type { Readable, Writable } from 'node:stream';
 import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
-import { formatScoreTable } from '../rewards/score-table.js';
-import { parseTranscript, scoreTranscript, type TranscriptScore } from '../rewards/score.js';
+import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
+import { parseTranscript } from '../rollout/recorded.js';
+import { formatScoreTable } from './score-table.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
@@ -40,6 +41,10 @@ function createWriter(stream: Writable): Write {
     });
 }
 
+/** A line of JSON, the components of the reward beside the rest. */
+const printScore = ({ rewards, ...score }: TranscriptScore): string =>
+  `${JSON.stringify({ ...score, ...rewards })}\n`;
+
 /**
  * Scores every line of every file (`-` is standard input). Lines that can't be scored are named on stderr,
  * the others are scored all the same. Returns the exit code: 0, or 1 where a line or a file was bad.
@@ -60,7 +65,7 @@ export async function runScore(
         exitCode = 1;
         await complain(`${outcome.complaint}\n`);
       } else if (!settings.json) scores.push(outcome.value);
-      else if (!(await print(`${JSON.stringify(outcome.value)}\n`))) return exitCode;
+      else if (!(await print(printScore(outcome.value)))) return exitCode;
     }
   }
   if (!settings.json) await print(`${formatScoreTable(scores)}\n`);

@@ -11,14 +11,17 @@ import { commitOf } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
 import type { RunDescription } from '../pages/run/html.js';
-import { POLL_MS } from '../pages/run/live-script.js';
+import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/process.js';
 import { writeRunReport } from '../pages/run/report.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
+import { rewardsOf } from '../rewards/presets.js';
+import { checkRewards, type Reward } from '../rewards/reward.js';
 import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
-import { runGrpo } from '../training/run-grpo.js';
+import { loadRewards } from '../training/reward-files.js';
+import { runTraining } from '../training/run.js';
 import {
   announceBackend,
   backendOption,
@@ -40,6 +43,8 @@ interface TrainSettings {
   encoder?: string;
   lambdaD?: number;
   lambdaS?: number;
+  /** Files of rewards that are added to the configuration's. */
+  reward?: string[];
   steps?: number;
   keepSteps?: number[];
   data?: string;
@@ -78,6 +83,17 @@ async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   });
 }
 
+/** The configuration's rewards and those of the files that were given; undefined without any. */
+async function withOwnRewards(
+  { rewards: { preset, ...overrides } }: TrainConfig,
+  files: readonly string[] = [],
+): Promise<Reward[] | undefined> {
+  if (files.length === 0) return undefined;
+  const rewards = [...rewardsOf(preset, overrides), ...(await Promise.all(files.map(loadRewards))).flat()];
+  checkRewards(rewards);
+  return rewards;
+}
+
 function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
   const provenance = {
     seed: config.seed,
@@ -114,6 +130,7 @@ async function watchRun(folder: string, run: RunDescription, port?: number): Pro
 /** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const config = await readConfig(settings);
+  const rewards = await withOwnRewards(config, settings.reward);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const modelFolder = modelPath(config.model);
@@ -130,12 +147,13 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   let progress: Progress | undefined;
   try {
-    await runGrpo({
+    await runTraining({
       config,
       model,
       modelFolder,
       inputsHash: await contentHash([join(modelFolder, 'model.safetensors'), ...data]),
       folder,
+      ...(rewards ? { rewards } : {}),
       keepSteps: settings.keepSteps,
       signal,
       questions: questions.filter(({ split }) => split === 'train'),
@@ -164,8 +182,15 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 export function trainCommand(): Command {
   return new Command('train')
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
-    .option('--config <file>', 'a training configuration (JSON); replaces --method, --model and --seed')
-    .addOption(new Option('--method <name>', 'preset').choices(trainedMethods()).default('parallelsearch'))
+    .option(
+      '--config <file>',
+      'a training configuration (JSON) instead of a preset; other options replace parts of it',
+    )
+    .addOption(
+      new Option('--method <name>', `preset (default: ${DEFAULT_METHOD})`)
+        .choices(trainedMethods())
+        .conflicts('config'),
+    )
     .option(
       '--model <name>',
       `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format (default: ${DEFAULT_MODEL})`,
@@ -175,6 +200,11 @@ export function trainCommand(): Command {
     .option('--encoder <folder>', ENCODER_HELP)
     .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
+    .option(
+      '--reward <file>',
+      'a reward of your own, the default export of a .ts, .mjs or .js file; again for more',
+      (file, files: string[] = []) => [...files, file],
+    )
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option(
       '--keep-steps <list>',

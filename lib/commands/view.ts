@@ -11,8 +11,6 @@ export interface ViewSettings {
   title: string;
   preset: string;
   questions: string[];
-  /** The page's script; by default that of the build. */
-  script?: string;
   /** Where complaints and the result go; the process's stderr by default. */
   log?: (line: string) => void;
 }
@@ -43,8 +41,8 @@ export async function runView(sources: readonly string[], settings: ViewSettings
     log(complaint);
   });
   if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
-  const { out, title, script } = settings;
-  log(await writeViewer(out, { title, script, data: await viewerDataOf(lines, settings) }));
+  const { out, title } = settings;
+  log(await writeViewer(out, { title, data: await viewerDataOf(lines, settings) }));
   return exitCode;
 }
 

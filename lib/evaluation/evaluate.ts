@@ -5,7 +5,7 @@ import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import { isDecomposed } from '../rewards/decomposition.js';
-import { rewardInputFromTrajectory } from '../rewards/input.js';
+import { rolloutFromTrajectory } from '../rewards/rollout.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
@@ -32,7 +32,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   if (!graph)
     throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
   const shape = questionShape(graph);
-  const { answer, formatOk, searchTurns } = rewardInputFromTrajectory(trajectory, question);
+  const { answer, formatOk, searchTurns } = rolloutFromTrajectory(trajectory, question);
   const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
   return {
     questionId: question.id,

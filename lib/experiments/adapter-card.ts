@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { parseTrainConfig } from '../methods/config.js';
-import { TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
+import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import { keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
 
 /** A sentence on the adapters that are kept beside the last one; empty where there are none. */

@@ -37,7 +37,7 @@ export interface ExportedReport {
 export async function exportReport(options: ExportOptions): Promise<ExportedReport> {
   const { notebook: file, name, outDir, executed, ...runOptions } = options;
   const { notebook, elapsedMs } = await runNotebook(file, { ...runOptions, output: executed });
-  const report = reportHtml(notebook);
+  const report = await reportHtml(notebook);
   const html = path.join(outDir, `${name}.html`);
   const json = path.join(outDir, `${name}.json`);
   if (report.tidy) await writeFileSafely(json, tidyJson(report.tidy));

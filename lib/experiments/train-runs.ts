@@ -11,7 +11,7 @@ import { packagePath, CHECKPOINTS } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import type { BackendName } from '../tensor/backend.js';
-import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run-grpo.js';
+import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard } from './adapter-card.js';
 import type { Preparation } from './experiment.js';
 import { adapterFolder, keptSteps, modelFolder, runName, stepFolder, type PolicyRun } from './runs.js';

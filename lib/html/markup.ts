@@ -1,18 +1,50 @@
-/** Elements as plain values: the page makes nodes of them, whatever has no document HTML. */
-import type { Attributes } from '../pages/viewer/page/dom.js';
+/** Elements as plain values: a page in a browser makes nodes of them (`browser/dom.ts`), whatever has no document HTML. */
+import { escapeHtml } from './cells.js';
 
-export interface Markup {
-  name: keyof HTMLElementTagNameMap;
-  /** Those that are null or false are left out. */
-  attributes: Attributes;
-  children: readonly MarkupChild[];
+export type AttributeValue = string | number | boolean | null | undefined;
+export type Attributes = Readonly<Record<string, AttributeValue>>;
+
+export class Markup {
+  constructor(
+    readonly name: string,
+    readonly attributes: Attributes,
+    readonly children: readonly (Markup | string)[],
+  ) {}
 }
-export type MarkupChild = Markup | string | null;
 
-export function markup(
-  name: Markup['name'],
-  attributes: Attributes = {},
-  ...children: MarkupChild[]
-): Markup {
-  return { name, attributes, children };
+/** Lists are joined; null, undefined and false are left out. */
+export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
+type Child = Nested<Markup | string>;
+
+/** What a call such as `markup('p.soft', { id }, text)` says: the attributes may be left out, children may be lists. */
+export function elementParts<A extends object, C>(selector: string, content: readonly (A | Nested<C>)[]) {
+  const [name, ...classes] = selector.split('.');
+  const [first] = content;
+  const isFirst =
+    typeof first === 'object' && first !== null && Object.getPrototypeOf(first) === Object.prototype;
+  const attributes = { ...(classes.length > 0 && { class: classes.join(' ') }), ...(isFirst && first) } as A;
+  const children = (isFirst ? content.slice(1) : content) as readonly Nested<C>[];
+  return { name, attributes, children: flatten(children) };
+}
+
+function flatten<C>(child: Nested<C>): C[] {
+  if (Array.isArray(child)) return (child as readonly Nested<C>[]).flatMap(flatten);
+  return child === null || child === undefined || child === false ? [] : [child as C];
+}
+
+/** An element; `li.segment.think` is an `li` of two classes. */
+export function markup(selector: string, ...content: (Attributes | Child)[]): Markup {
+  const { name, attributes, children } = elementParts<Attributes, Markup | string>(selector, content);
+  return new Markup(name, attributes, children);
+}
+
+/** The elements as HTML; all texts in them are escaped, attributes that are null, undefined or false left out. */
+export function markupHtml({ name, attributes, children }: Markup): string {
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== null && value !== undefined && value !== false)
+    .map(([key, value]) => (value === true ? ` ${key}` : ` ${key}="${escapeHtml(String(value))}"`));
+  const content = children.map((child) =>
+    typeof child === 'string' ? escapeHtml(child) : markupHtml(child),
+  );
+  return `<${name}${written.join('')}>${content.join('')}</${name}>`;
 }

@@ -3,21 +3,17 @@
  * for a default.
  */
 import { z } from 'zod';
+import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
-import { rewardsSchema } from '../rewards/presets.js';
-import { rolloutSchema } from '../rollout/options.js';
-import { grpoSchema, loraSchema } from '../training/options.js';
+import { trainingFields } from '../training/options.js';
+import { TRAINERS } from '../training/trainers.js';
 import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';
 
 export const trainSchema = z.strictObject({
   method: methodNameSchema,
-  /** A committed initial model, or a folder in Hugging Face format. */
-  model: z.string().min(1),
-  seed: z.int().default(1),
-  rollout: rolloutSchema,
-  rewards: rewardsSchema,
-  grpo: grpoSchema,
-  lora: loraSchema.prefault({}),
+  ...trainingFields,
+  /** `grpo` by default. */
+  trainer: nameSchema(TRAINERS).optional(),
   /** A name of the registry, or the address of a server. */
   retriever: retrieverNameSchema.default(DEFAULT_RETRIEVER),
   /** Weight of a title's words in BM25. */
@@ -68,6 +64,7 @@ export function trainingPreset(
     seed,
     rollout: rolloutConfigOf(method),
     rewards: { preset: training.rewards, ...lambdas },
+    ...(training.trainer === 'grpo' ? {} : { trainer: training.trainer }),
     grpo: { steps: 30 },
   });
 }

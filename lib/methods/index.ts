@@ -1,7 +1,7 @@
 /** The methods, in the order of tables: from no search to parallel search. A new one is its file and its line here. */
-import { z } from 'zod';
-import { createRegistry } from '../registry.js';
+import { createRegistry, nameSchema } from '../registry.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
+import { PROMPTS } from '../text/prompts.js';
 import type { Method } from './method.js';
 import { parallelSearch } from './parallelsearch.js';
 import { r1 } from './r1.js';
@@ -10,17 +10,14 @@ import { searchR1 } from './search-r1.js';
 
 export type { Method } from './method.js';
 
-export const METHODS = createRegistry<Method>('method', [
-  r1,
-  searchR1,
-  searchR1ParallelPrompt,
-  parallelSearch,
-]);
+export const METHODS = createRegistry<Method>(
+  'method',
+  [r1, searchR1, searchR1ParallelPrompt, parallelSearch],
+  { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
+);
 
 /** A method's name in a configuration or a file. */
-export const methodNameSchema = z.string().refine((name) => METHODS.has(name), {
-  error: ({ input }) => `Expected a method of ${METHODS.names().join(', ')}, but got ${String(input)}.`,
-});
+export const methodNameSchema = nameSchema(METHODS);
 
 /** The title of a method; a name that is none of a method stands for itself. */
 export const methodTitle = (name: string): string => (METHODS.has(name) ? METHODS.get(name).title : name);

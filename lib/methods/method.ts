@@ -1,5 +1,6 @@
 import type { RewardPresetName } from '../rewards/presets.js';
 import type { RolloutInput } from '../rollout/options.js';
+import type { Prompt } from '../text/prompts.js';
 
 /** All that the project knows of one method; commands, configurations, tables and charts take it from here. */
 export interface Method {
@@ -14,8 +15,10 @@ export interface Method {
   /** In charts: distinguishable for colour-blind readers, on white and on black; shapes repeat what colours say. */
   readonly color: string;
   readonly shape: string;
+  /** A prompt of its own, which `rollout` names. */
+  readonly prompt?: Prompt;
   /** How it answers. */
   readonly rollout: RolloutInput;
-  /** How its weights come about: trained with rewards, another method's, or (null) those of the initial model. */
-  readonly training: { trainer: 'grpo'; rewards: RewardPresetName } | { weightsOf: string } | null;
+  /** How its weights come about: trained by a trainer (`grpo`) with rewards, another method's, or (null) those of the initial model. */
+  readonly training: { trainer: string; rewards: RewardPresetName } | { weightsOf: string } | null;
 }

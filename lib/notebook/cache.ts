@@ -33,11 +33,10 @@ export async function hashPath(target: string): Promise<string> {
 
 function filesOf(target: string): string[] {
   if (statSync(target).isFile()) return [target];
-  const entries = readdirSync(target, { recursive: true, encoding: 'utf8' });
-  return entries
-    .map((name) => path.join(target, name))
-    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
-    .sort();
+  const files = readdirSync(target, { recursive: true, encoding: 'utf8' }).map((name) =>
+    path.join(target, name),
+  );
+  return files.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile()).sort();
 }
 
 const inputsSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
@@ -54,18 +53,16 @@ export function declaredInputs(notebook: Notebook, texts: ReadonlyMap<string, st
     throw new Error(
       `Expected the notebook's metadata "parallelsearch" to hold a list "inputs", but: ${z.prettifyError(parsed.error)}`,
     );
-  const inputs = parsed.data?.inputs ?? null;
-  return (
-    inputs &&
-    inputs.map((input) =>
-      input.replace(/\{([^{}]+)\}/g, (_, name: string) => {
-        const text = texts.get(name);
-        if (text !== undefined) return text;
-        const known = [...texts.keys()].join(', ') || 'none';
-        throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
-      }),
-    )
+  const valueOf = (name: string, input: string): string => {
+    const text = texts.get(name);
+    if (text !== undefined) return text;
+    const known = [...texts.keys()].join(', ') || 'none';
+    throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
+  };
+  const inputs = parsed.data?.inputs?.map((input) =>
+    input.replace(/\{([^{}]+)\}/g, (_, name: string) => valueOf(name, input)),
   );
+  return inputs ?? null;
 }
 
 export interface HashOptions {

@@ -18,7 +18,6 @@ const pythonSchema = z.object({
   /** Python's version. */
   python: z.string(),
   jupyterlab: z.string().nullable(),
-  jupyterClient: z.string().nullable(),
 });
 export type Python = z.infer<typeof pythonSchema>;
 export type PythonWithLab = Python & { jupyterlab: string };
@@ -26,13 +25,11 @@ export type PythonWithLab = Python & { jupyterlab: string };
 const PROBE = `
 import json, sys
 from importlib.metadata import version
-def find(name):
-    try:
-        return version(name)
-    except Exception:
-        return None
-print(json.dumps({"executable": sys.executable, "python": sys.version.split()[0],
-                  "jupyterlab": find("jupyterlab"), "jupyterClient": find("jupyter_client")}))
+try:
+    lab = version("jupyterlab")
+except Exception:
+    lab = None
+print(json.dumps({"executable": sys.executable, "python": sys.version.split()[0], "jupyterlab": lab}))
 `;
 
 const SPECS = `

@@ -6,8 +6,9 @@ import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
 import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
-import { chartScripts, COPY_TEXT, pageHtml } from '../html/page.js';
-import type { Provenance, TidyTable } from '../evaluation/table.js';
+import { pageHtml, reportScript } from '../html/page.js';
+import { PROVENANCE, provenanceHtml } from '../html/provenance.js';
+import type { TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
 import { cellAnchor } from './anchor.js';
 
@@ -23,8 +24,7 @@ interface Rendering {
   numCharts: number;
 }
 
-/** The sections that no cell writes. */
-const PROVENANCE: Heading = { level: 2, text: 'Where the numbers come from', id: 'provenance' };
+/** The section beside the provenance that no cell writes. */
 const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /**
@@ -33,7 +33,7 @@ const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
  * taken along. All text is escaped; HTML that a cell has shown by itself, not through `display` of a table, is put in
  * as it is, as Jupyter does, but can load nothing.
  */
-export function reportHtml(notebook: Notebook): Report {
+export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0 };
   const content = notebook.cells.map((cell) => cellHtml(cell, rendering)).join('\n');
   const tidy = tidyOf(notebook);
@@ -47,7 +47,7 @@ export function reportHtml(notebook: Notebook): Report {
     tidy ? provenanceHtml(tidy.provenance) : '',
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
-  const scripts = [COPY_TEXT, ...(rendering.numCharts > 0 ? chartScripts() : [])];
+  const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
   return { title, tidy, html: pageHtml({ title, description: firstSentence(notebook), body, scripts }) };
 }
 
@@ -118,49 +118,6 @@ function tidyOf(notebook: Notebook): TidyTable | null {
   const outputs = notebook.cells.flatMap((cell) => (cell.cell_type === 'code' ? cell.outputs : []));
   const bundles = outputs.flatMap((output) => ('data' in output ? [output.data as MimeBundle] : []));
   return (bundles.findLast((bundle) => MIME.tidy in bundle)?.[MIME.tidy] as TidyTable | undefined) ?? null;
-}
-
-const PROVENANCE_TITLES: Record<string, string> = {
-  seed: 'Seed',
-  seeds: 'Seeds',
-  commit: 'Commit',
-  configHash: 'Hash of the configuration',
-  backend: 'Backend',
-  hardware: 'Hardware',
-  node: 'Node',
-  durationSeconds: 'Duration (seconds)',
-  repeats: 'Repeats',
-  warmUps: 'Rounds of warm-up',
-  load: 'Load of the machine',
-  figures: 'Figures',
-  costs: 'Costs of a request (ms)',
-  generation: 'A call of the model',
-  recorded: 'Recorded earlier, not computed now',
-  timing: 'Seconds a question',
-  computedHere: 'Computed on this machine',
-  takenFromRecords: 'Taken from records',
-};
-
-/** Everything that the evaluation says about itself, as a list of names and values. */
-export function provenanceHtml(provenance: Provenance): string {
-  const items = Object.entries(provenance).filter(([name]) => name !== 'predictions');
-  const list = items.map(
-    ([name, value]) =>
-      `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,
-  );
-  return `<section id="${PROVENANCE.id}"><h2>${PROVENANCE.text}</h2><dl class="provenance">${list.join('')}</dl></section>`;
-}
-
-function valueText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.map(valueText).join(', ');
-  if (typeof value === 'object' && value !== null) {
-    return Object.entries(value)
-      .map(([name, inner]) => `${name}: ${valueText(inner)}`)
-      .join('; ');
-  }
-  return JSON.stringify(value) ?? '–';
 }
 
 function firstSentence(notebook: Notebook): string {

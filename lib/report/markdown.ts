@@ -1,6 +1,5 @@
 /** Markdown of notebooks as HTML, with headings that can be linked to and nothing that could run. */
-import { Marked, type Tokens } from 'marked';
-import { escapeHtml } from '../html/cells.js';
+import MarkdownIt from 'markdown-it';
 
 export interface Heading {
   level: number;
@@ -14,36 +13,23 @@ export interface MarkdownRenderer {
   headings: Heading[];
 }
 
-const SAFE_LINK = /^(https?:|mailto:|#|\.{0,2}\/|[\w-]+(\.[\w-]+)*([/#]|$))/i;
-
-/** A renderer for the cells of one page: ids are unique within it, raw HTML is shown as text, links are checked. */
+/** A renderer for the cells of one page: ids are unique within it, raw HTML is shown as text, links that could run are too. */
 export function createMarkdown(): MarkdownRenderer {
   const headings: Heading[] = [];
-  const marked = new Marked({ async: false, gfm: true });
-  marked.use({
-    renderer: {
-      heading({ tokens, depth }: Tokens.Heading): string {
-        const html = this.parser.parseInline(tokens);
-        const text = plainText(html);
-        const id = uniqueId(text, headings);
-        headings.push({ level: depth, text, id });
-        return `<h${depth} id="${id}">${html}</h${depth}>\n`;
-      },
-      html: ({ text }: Tokens.HTML | Tokens.Tag): string => escapeHtml(text),
-      link({ href, tokens }: Tokens.Link): string {
-        const label = this.parser.parseInline(tokens);
-        return SAFE_LINK.test(href) ? `<a href="${escapeHtml(href)}">${label}</a>` : label;
-      },
-      image: ({ text }: Tokens.Image): string => escapeHtml(text),
-    },
+  const markdown = new MarkdownIt({ linkify: true });
+  // A page loads nothing from elsewhere: of a picture its alternative text stays.
+  markdown.renderer.rules.image = (tokens, i) => markdown.utils.escapeHtml(tokens[i].content);
+  markdown.core.ruler.push('heading-ids', ({ tokens }) => {
+    tokens.forEach((token, i) => {
+      if (token.type !== 'heading_open') return;
+      const inline = tokens[i + 1].children ?? [];
+      const text = inline.map(({ content }) => content).join('');
+      const id = uniqueId(text, headings);
+      token.attrSet('id', id);
+      headings.push({ level: Number(token.tag.slice(1)), text, id });
+    });
   });
-  return { headings, render: (markdown) => marked.parse(markdown) as string };
-}
-
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
-
-function plainText(html: string): string {
-  return html.replace(/<[^>]+>/g, '').replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name]);
+  return { headings, render: (text) => markdown.render(text) };
 }
 
 /** A readable id: `what-is-compared`, then `what-is-compared-2`. */

@@ -1,8 +1,7 @@
 /** The retrievers by name. A new one is its file and its line here. */
-import { z } from 'zod';
 import type { Passage } from '../data/question.js';
 import { ENCODER } from '../io/paths.js';
-import { createRegistry } from '../registry.js';
+import { createRegistry, nameSchema } from '../registry.js';
 import { createBm25Retriever } from './bm25.js';
 import { createDenseRetriever, encodePassages } from './dense.js';
 import { loadEncoder } from './encoder-file.js';
@@ -42,22 +41,23 @@ const dense = (name: string, buildIndex: BuildIndex): RetrieverKind => ({
   },
 });
 
-export const RETRIEVERS = createRegistry<RetrieverKind>('retriever', [
-  {
-    name: 'bm25',
-    create: (passages, { titleWeight = TITLE_WEIGHT }) => createBm25Retriever(passages, { titleWeight }),
-  },
-  dense('exact', buildExactIndex),
-  dense('hnsw', (vectors) => buildHnswIndex(vectors)),
-]);
+export const RETRIEVERS = createRegistry<RetrieverKind>(
+  'retriever',
+  [
+    {
+      name: 'bm25',
+      create: (passages, { titleWeight = TITLE_WEIGHT }) => createBm25Retriever(passages, { titleWeight }),
+    },
+    dense('exact', buildExactIndex),
+    dense('hnsw', (vectors) => buildHnswIndex(vectors)),
+  ],
+  { orElse: ', or the address of a server' },
+);
 
 const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
 
 /** A retriever's name in a configuration: one of the registry, or the address of a server. */
-export const retrieverNameSchema = z.string().refine((name) => isAddress(name) || RETRIEVERS.has(name), {
-  error: ({ input }) =>
-    `Expected a retriever of ${RETRIEVERS.names().join(', ')}, or the address of a server, but got ${String(input)}.`,
-});
+export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
  * A retriever over passages.

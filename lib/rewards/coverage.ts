@@ -1,7 +1,6 @@
 /** Which of the graph's independent sub-questions were asked: a sub-query asks for an entity when its words hold the name. */
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { normalizeAnswer } from '../text/normalize.js';
-import type { Measurement } from '../evaluation/result.js';
 
 type Searches = readonly (readonly string[])[];
 
@@ -85,7 +84,7 @@ export function matchSubQuestions(question: Question, searches: Searches): SubQu
 export function againstGraph<T>(
   questions: readonly Question[],
   compute: (question: Question, searches: Searches) => T,
-): (answer: Pick<Measurement, 'questionId' | 'searches'>) => T {
+): (answer: { questionId: string; searches: Searches }) => T {
   const byId = new Map(questions.map((question) => [question.id, question]));
   const known = new WeakMap<object, T>();
   return (answer) => {

@@ -1,5 +1,6 @@
 import type { QuestionShape } from '../data/question.js';
 import { isParallelizable, type RewardOptions } from './options.js';
+import type { Reward } from './reward.js';
 
 /** What Eq. 4 looks at. */
 export interface DecompositionInput {
@@ -39,3 +40,9 @@ export function decompositionReward(
   if (isDecomposed(searchTurns, options.decomposedBy) !== inP) return 0;
   return inP ? options.alpha * options.lambdaD : options.lambdaD;
 }
+
+/** Eq. 4 as a reward. */
+export const decomposition = (options: RewardOptions): Reward => ({
+  name: 'decomposition',
+  score: (rollout) => decompositionReward(rollout, options),
+});

@@ -1,4 +1,6 @@
 import type { RewardOptions } from './options.js';
+import { outcomeReward } from './outcome.js';
+import type { Reward } from './reward.js';
 
 /** What Eq. 6 looks at. */
 export interface FormatInput {
@@ -18,3 +20,10 @@ export function formatReward(
   if (correct === formatOk) return 0;
   return correct ? 0 - options.lambdaF : options.lambdaF;
 }
+
+/** Eq. 6 as a reward. */
+export const format = (options: RewardOptions): Reward => ({
+  name: 'format',
+  score: ({ answer, goldenAnswers, formatOk }) =>
+    formatReward({ correct: outcomeReward(answer, goldenAnswers) === 1, formatOk }, options),
+});

@@ -1,6 +1,11 @@
-/** Named reward options, each with the sentence it follows. */
+/** Named lists of rewards, each with the sentence it follows. */
 import { z } from 'zod';
-import type { RewardOptions } from './options.js';
+import { decomposition } from './decomposition.js';
+import { format } from './format.js';
+import { checkRewardOptions, type RewardOptions } from './options.js';
+import { outcome } from './outcome.js';
+import type { Reward } from './reward.js';
+import { searchCount } from './search-count.js';
 
 export const REWARD_PRESET_NAMES = ['paper', 'authors-code', 'search-r1'] as const;
 export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
@@ -53,10 +58,28 @@ export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPr
   },
 };
 
-/** A copy of a preset's options, with `overrides` put over it; throws for an unknown name. */
+/** A copy of a preset's options, with `overrides` put over it; throws for an unknown name or a weight that does not fit. */
 export function rewardOptions(name: string = 'paper', overrides: Partial<RewardOptions> = {}): RewardOptions {
   if (!Object.hasOwn(REWARD_PRESETS, name)) {
     throw new RangeError(`Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`);
   }
-  return { ...REWARD_PRESETS[name as RewardPresetName].options, ...overrides };
+  const options = { ...REWARD_PRESETS[name as RewardPresetName].options, ...overrides };
+  checkRewardOptions(options);
+  return options;
 }
+
+/** Eq. 3 to 6 with their constants; their sum is Eq. 7. */
+export const rewardsFrom = (options: RewardOptions): Reward[] => [
+  outcome(),
+  decomposition(options),
+  searchCount(options),
+  format(options),
+];
+
+/**
+ * The rewards of a preset. One's own join them in a list: `[...rewardsOf('paper'), own]`.
+ * @param overrides put over the preset's options
+ * @throws RangeError for an unknown name or a weight that is negative or no number
+ */
+export const rewardsOf = (name?: string, overrides?: Partial<RewardOptions>): Reward[] =>
+  rewardsFrom(rewardOptions(name, overrides));

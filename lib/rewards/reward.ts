@@ -1,31 +1,90 @@
-import type { RewardOptions } from './options.js';
-import { totalReward, type RewardComponents, type RewardInput } from './total.js';
+import { sum } from 'd3-array';
+import type { Rollout } from './rollout.js';
 
-/** What training rewards: Eq. 7, or something of one's own. */
-export interface Reward {
-  /** Part of a run's hash, since a function has none: a checkpoint goes on only under this name. Change it with `score`. */
-  name: string;
-  /** `total` decides the advantage; the other components are recorded. */
-  score(input: RewardInput, options: RewardOptions): RewardComponents;
+/** A reward with credit for each search turn, beside what the rollout is worth as a whole. */
+export interface TurnReward {
+  /** Of the whole rollout. */
+  value: number;
+  /** Of each executed search turn, as many as the rollout's `searchTurns`. */
+  turns: readonly number[];
 }
 
-/** Eq. 7. */
-export const PAPER_REWARD: Reward = { name: 'paper', score: totalReward };
+/** One of the rewards whose weighted sum is trained on. */
+export interface Reward {
+  /**
+   * Names the component in records and the metric `rewards/NAME`. Part of a run's hash, since a function has none: a checkpoint
+   * goes on only under the same names, so change the name with `score`.
+   */
+  readonly name: string;
+  /** Weight in the total, 1 by default; 0 makes it a metric that is recorded and not trained on. */
+  readonly weight?: number;
+  /** @param group all rollouts of the same question, `rollout` among them */
+  score(rollout: Rollout, group: readonly Rollout[]): number | TurnReward;
+}
+
+/** What each reward gave, by its name and before its weight, and their weighted sum. */
+export type RewardComponents = Record<string, number> & { total: number };
+
+export interface Score {
+  components: RewardComponents;
+  /** Weighted sum of the turn-level values, one a search turn; null where no reward gives any. */
+  turns: number[] | null;
+}
+
+/** @throws RangeError where a name is missing, taken, or `total`, or a weight is no finite number */
+export function checkRewards(rewards: readonly Reward[]): void {
+  const names = rewards.map(({ name }) => name);
+  for (const [i, name] of names.entries()) {
+    const weight = rewards[i].weight ?? 1;
+    if (!name || name === 'total' || names.indexOf(name) !== i)
+      throw new RangeError(`Expected each reward to have a name of its own, but got "${name}".`);
+    if (!Number.isFinite(weight))
+      throw new RangeError(`Expected the weight of the reward "${name}" to be a number, but got ${weight}.`);
+  }
+}
+
+function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): TurnReward {
+  const given = reward.score(rollout, group);
+  const { value, turns } = typeof given === 'number' ? { value: given, turns: [] } : given;
+  const wrong = [value, ...turns].find((number) => !Number.isFinite(number));
+  if (wrong !== undefined)
+    throw new RangeError(`Expected the reward "${reward.name}" to be a finite number, but got ${wrong}.`);
+  const numTurns = rollout.searchTurns.length;
+  if (typeof given !== 'number' && turns.length !== numTurns) {
+    throw new RangeError(
+      `Expected the reward "${reward.name}" to give ${numTurns} turn values, one a search turn, but got ${turns.length}.`,
+    );
+  }
+  return { value, turns };
+}
 
 /**
- * Eq. 7 plus a part of one's own, in reward units.
- * @param own sees what the paper's rewards see
- * @throws RangeError while scoring, where `own` gives no finite number
+ * Scores a rollout; the total is the weighted sum of the rewards (Eq. 7 for those of the paper), given at the last token.
+ * @param group all rollouts of the same question, `rollout` among them
+ * @throws RangeError naming a reward that gives no finite number, or not as many turn values as there are search turns
  */
-export function addReward(name: string, own: (input: RewardInput) => number): Reward {
+export function scoreRollout(
+  rewards: readonly Reward[],
+  rollout: Rollout,
+  group: readonly Rollout[] = [rollout],
+): Score {
+  const given = rewards.map((reward) => ({
+    ...scoreOf(reward, rollout, group),
+    ...{ name: reward.name, weight: reward.weight ?? 1 },
+  }));
+  const components = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+  const byTurn = given.filter(({ turns }) => turns.length > 0);
   return {
-    name,
-    score: (input, options) => {
-      const paper = totalReward(input, options);
-      const value = own(input);
-      if (!Number.isFinite(value))
-        throw new RangeError(`Expected the reward "${name}" to be a finite number, but got ${value}.`);
-      return { ...paper, own: value, total: paper.total + value };
-    },
+    components: { ...components, total: sum(given, ({ weight, value }) => weight * value) },
+    turns:
+      byTurn.length > 0
+        ? rollout.searchTurns.map((_, t) => sum(byTurn, ({ weight, turns }) => weight * turns[t]))
+        : null,
   };
+}
+
+/** The names of a score's components for readers: `search_count` is `Search count`. */
+export function componentTitle(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,18 +1,16 @@
-/** Scoring of recorded transcripts, one JSON object at a time. */
+/** Scoring of recorded transcripts. */
 import type { QuestionShape } from '../data/question.js';
-import { parseTranscript, type RecordedTranscript } from '../rollout/recorded.js';
+import type { RecordedRun, RecordedTranscript } from '../rollout/recorded.js';
 import { checkTrajectoryFormat } from '../text/format.js';
-import { tokenF1 } from '../text/normalize.js';
+import { exactMatch, tokenF1 } from '../text/normalize.js';
 import { isDecomposed } from './decomposition.js';
-import { rewardInputFromSegments } from './input.js';
 import type { RewardOptions } from './options.js';
-import { totalReward, type RewardComponents } from './total.js';
-
-export { parseTranscript, shapeOfType } from '../rollout/recorded.js';
-export type { RecordedTranscript } from '../rollout/recorded.js';
+import { rewardsFrom } from './presets.js';
+import { scoreRollout, type RewardComponents } from './reward.js';
+import { rolloutFromSegments } from './rollout.js';
 
 /** The scores of one transcript. */
-export interface TranscriptScore extends RewardComponents {
+export interface TranscriptScore {
   id: string;
   /** Null where the line doesn't tell it: not parallelizable and not single-hop for the rewards. */
   shape: QuestionShape | null;
@@ -26,28 +24,27 @@ export interface TranscriptScore extends RewardComponents {
   turns: number;
   /** Decomposed in the sense of the options: in any search turn, or in the first. */
   decomposed: boolean;
+  rewards: RewardComponents;
 }
 
-/** Exact match, F1, format, turns and every reward component of a transcript. */
-export function scoreTranscript(transcript: RecordedTranscript, options: RewardOptions): TranscriptScore {
-  const input = rewardInputFromSegments(transcript.segments, transcript);
-  const components = totalReward(input, options);
+/** Exact match, F1, format, turns and every component of the reward (Eq. 3 to 7) of a transcript. */
+export function scoreTranscript(
+  transcript: RecordedTranscript & Pick<RecordedRun, 'searchTurns'>,
+  options: RewardOptions,
+): TranscriptScore {
+  const rollout = rolloutFromSegments(transcript.segments, transcript, transcript.searchTurns);
+  const { answer, goldenAnswers, searchTurns } = rollout;
   const verdict = checkTrajectoryFormat(transcript.segments);
   return {
     id: transcript.id,
     shape: transcript.shape ?? null,
-    answer: input.answer,
-    exactMatch: components.outcome === 1 ? 1 : 0,
-    f1: tokenF1(input.answer, input.goldenAnswers),
+    answer,
+    exactMatch: exactMatch(answer, goldenAnswers),
+    f1: tokenF1(answer, goldenAnswers),
     formatOk: verdict.ok,
     formatReason: verdict.reason ?? null,
-    turns: input.searchTurns.length,
-    decomposed: isDecomposed(input.searchTurns, options.decomposedBy),
-    ...components,
+    turns: searchTurns.length,
+    decomposed: isDecomposed(searchTurns, options.decomposedBy),
+    rewards: scoreRollout(rewardsFrom(options), rollout).components,
   };
-}
-
-/** Scores one line of a JSONL file; throws where the line can't be read. */
-export function scoreLine(line: string, options: RewardOptions): TranscriptScore {
-  return scoreTranscript(parseTranscript(JSON.parse(line)), options);
 }

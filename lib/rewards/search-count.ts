@@ -1,5 +1,6 @@
 import type { QuestionShape } from '../data/question.js';
 import { isParallelizable, type RewardOptions } from './options.js';
+import type { Reward } from './reward.js';
 
 /** What Eq. 5 looks at. */
 export interface SearchCountInput {
@@ -26,3 +27,9 @@ export function searchCountReward(
   const distance = wantsOne ? Math.abs(numTurns - 1) : Math.abs(Math.min(numTurns, 2) - 2);
   return (options.searchCountShifted ? options.lambdaS : 0) - options.lambdaS * distance;
 }
+
+/** Eq. 5 as a reward. */
+export const searchCount = (options: RewardOptions): Reward => ({
+  name: 'search_count',
+  score: ({ searchTurns, shape }) => searchCountReward({ numTurns: searchTurns.length, shape }, options),
+});

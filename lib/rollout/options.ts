@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { PROMPT_NAMES } from '../text/prompts.js';
+import { nameSchema } from '../registry.js';
+import { PROMPTS } from '../text/prompts.js';
 
 const count = z.int().min(1);
 
 /** How rollouts go, as a configuration says it. Unknown keys throw, so that a misspelt option never passes for a default. */
 export const rolloutSchema = z.strictObject({
-  prompt: z.enum(PROMPT_NAMES),
+  prompt: nameSchema(PROMPTS),
   promptForm: z.enum(['short', 'full']).default('short'),
   /** B of Algorithm 1, turns in which a search is executed; 4 in the authors' code. */
   maxSearchTurns: z.int().min(0).default(4),

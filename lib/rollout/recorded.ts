@@ -51,14 +51,8 @@ const idSchema = z.union([z.string(), z.number()]).transform(String);
 /** Something to look at only: absent in one recording, of another form in another, and no reason to refuse a line. */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().catch(undefined);
 
-const rewardsSchema = z.object({
-  outcome: z.number(),
-  decomposition: z.number(),
-  searchCount: z.number(),
-  format: z.number(),
-  own: z.number().optional(),
-  total: z.number(),
-});
+/** Components by their names, whatever a run rewarded. */
+const rewardsSchema = z.object({ total: z.number() }).catchall(z.number());
 
 const resultSchema = z.discriminatedUnion('status', [
   z.object({

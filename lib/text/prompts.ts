@@ -3,13 +3,14 @@
  * short forms say it in a few tokens, for the small policy, which learns their meaning in the supervised
  * warm-up.
  */
-export const PROMPT_NAMES = ['r1', 'search-r1', 'parallel', 'drill'] as const;
+import { createRegistry } from '../registry.js';
 
-/**
- * `r1` answers without search, `search-r1` searches, `parallel` may decompose a search, `drill` is practice
- * in the warm-up.
- */
-export type PromptName = (typeof PROMPT_NAMES)[number];
+export interface Prompt {
+  readonly name: string;
+  /** What stands before the question. */
+  readonly full: string;
+  readonly short: string;
+}
 
 export interface PromptOptions {
   /** `full` is the content of one user message; `short` is the whole prompt. */
@@ -30,21 +31,28 @@ const FINISH =
   'If you find no further external knowledge needed, you can directly provide the answer inside <answer> and </answer>, ' +
   'without detailed illustrations. For example, <answer> Beijing </answer>. ';
 
-const FULL: Record<PromptName, string> = {
-  r1:
-    'Answer the given question. You must first conduct reasoning inside <think> and </think>, and then provide the answer ' +
-    'inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. ',
-  'search-r1': `Answer the given question. ${THINK}${SEARCH}${AS_OFTEN}${FINISH}`,
-  parallel: `Answer the given question. ${THINK}${SEARCH}${DECOMPOSE}${AS_OFTEN}${FINISH}`,
-  drill: 'Practice. ',
-};
-
-const SHORT: Record<PromptName, string> = {
-  r1: 'Answer directly. ',
-  'search-r1': 'Answer with search. ',
-  parallel: 'Answer with search, split parts with ##. ',
-  drill: 'Practice. ',
-};
+/** The prompts by name; a method may bring one of its own. */
+export const PROMPTS = createRegistry<Prompt>('prompt', [
+  {
+    name: 'r1', // answers without search
+    full:
+      'Answer the given question. You must first conduct reasoning inside <think> and </think>, and then provide the answer ' +
+      'inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. ',
+    short: 'Answer directly. ',
+  },
+  {
+    name: 'search-r1',
+    full: `Answer the given question. ${THINK}${SEARCH}${AS_OFTEN}${FINISH}`,
+    short: 'Answer with search. ',
+  },
+  {
+    name: 'parallel', // may decompose a search
+    full: `Answer the given question. ${THINK}${SEARCH}${DECOMPOSE}${AS_OFTEN}${FINISH}`,
+    short: 'Answer with search, split parts with ##. ',
+  },
+  // Practice in the warm-up.
+  { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
+]);
 
 /** The question with a question mark at its end, as the authors' data script writes it. */
 export function askedQuestion(question: string): string {
@@ -52,11 +60,6 @@ export function askedQuestion(question: string): string {
   return trimmed.endsWith('?') ? trimmed : `${trimmed}?`;
 }
 
-/** The prompt for a question; ends with a line break. */
-export function buildPrompt(name: PromptName, question: string, options: PromptOptions): string {
-  const instruction = (options.form === 'full' ? FULL : SHORT)[name];
-  if (instruction === undefined) {
-    throw new RangeError(`Expected a prompt name of ${PROMPT_NAMES.join(', ')}, but got ${String(name)}.`);
-  }
-  return `${instruction}Question: ${askedQuestion(question)}\n`;
-}
+/** The prompt for a question; ends with a line break. @throws RangeError for an unknown name */
+export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
+  `${PROMPTS.get(name)[form]}Question: ${askedQuestion(question)}\n`;

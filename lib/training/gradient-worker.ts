@@ -9,7 +9,7 @@ import { disposeWeights, type Weights } from '../policy/weights.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { serve, startWorker } from '../io/worker.js';
 import type { Sequence } from './sequences.js';
-import { supervisedGradients, type GradientOptions } from './supervised.js';
+import { supervisedGradients, type GradientOptions, type GradientWorker } from './supervised.js';
 
 type Arrays = Record<string, { shape: number[]; values: Float32Array }>;
 interface Request {
@@ -35,19 +35,6 @@ const fromArrays = (arrays: Arrays): Weights =>
   Object.fromEntries(
     Object.entries(arrays).map(([key, { shape, values }]) => [key, tf.tensor(values, shape)]),
   );
-
-export interface GradientWorker {
-  /**
-   * Hands over rows and weights; resolves once the worker has them, with a function that waits for the gradients. The caller
-   * disposes of the gradients.
-   */
-  start(
-    weights: Weights,
-    rows: readonly Sequence[],
-    options: Omit<GradientOptions, 'table'>,
-  ): Promise<() => Promise<{ loss: number; gradients: Weights }>>;
-  stop(): void;
-}
 
 /** Starts a worker on the same backend. */
 export function startGradientWorker(config: ModelConfig, backend: BackendName): GradientWorker {

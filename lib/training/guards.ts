@@ -1,5 +1,5 @@
 /** Signs of a run that goes wrong, looked for at every step. */
-import type { GrpoMetrics } from './grpo.js';
+import type { Metrics } from './metrics.js';
 
 /** A bound that a metric of a healthy run keeps. */
 export interface Guard {
@@ -52,7 +52,7 @@ export const isAlarming = ({ bad, limit }: Guard, value: number): boolean =>
  * What is alarming in a step's metrics, a sentence each.
  * @throws Error when a metric is not a number, since training cannot recover from that
  */
-export function alarmsOf(metrics: GrpoMetrics): string[] {
+export function alarmsOf(metrics: Metrics): string[] {
   for (const [name, value] of Object.entries(metrics)) {
     if (!Number.isFinite(value))
       throw new Error(`Expected ${name} to be a number, but got ${value}. Lower the learning rate.`);

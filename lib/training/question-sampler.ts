@@ -1,6 +1,17 @@
+import { z } from 'zod';
 import { questionShape, type Question } from '../data/question.js';
 import type { Random } from '../random.js';
-import type { QuestionMix } from './options.js';
+
+const share = z.number().min(0).max(1);
+
+/** Shares of the training questions, by what there is to learn from them; hybrids are left out, as HotpotQA has none. */
+export const questionMixSchema = z.strictObject({
+  singleHop: share.default(0.15),
+  sequential: share.default(0.3),
+  /** Comparisons of 2, 3, 4 and 5 entities. */
+  comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
+});
+export type QuestionMix = z.infer<typeof questionMixSchema>;
 
 /** Questions by kind, so that each kind has its share of every step. */
 export function createQuestionSampler(

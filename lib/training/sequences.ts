@@ -7,8 +7,10 @@ import { chosenLogProbs, entropies, selectRows } from '../tensor/ops.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
-  /** Weight of each token in the loss, 0 = not the policy's own; the first token has no prediction. */
+  /** 1 = contributes to the loss; the first token has no prediction, whatever its mask says. */
   lossMask: readonly number[];
+  /** Weight of each token in the loss where it is masked in; all 1 by default. */
+  lossWeights?: readonly number[];
 }
 
 /** Sequences right-padded to one length, and where their masked-in tokens are. */
@@ -19,8 +21,8 @@ export interface SequenceBatch {
   positions: number[];
   /** The masked-in tokens. (M) */
   targets: number[];
-  /** Their loss weights. (M) */
-  weights: number[];
+  /** Their weights in the loss. (M) */
+  lossWeights: number[];
   /** Row of each. (M) */
   rows: number[];
 }
@@ -28,14 +30,14 @@ export interface SequenceBatch {
 /** Lays sequences out side by side; padding is id 0 and never has a loss. */
 export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
   const length = Math.max(...sequences.map((s) => s.tokenIds.length));
-  const batch: SequenceBatch = { ids: [], positions: [], targets: [], weights: [], rows: [] };
-  sequences.forEach(({ tokenIds, lossMask }, row) => {
+  const batch: SequenceBatch = { ids: [], positions: [], targets: [], lossWeights: [], rows: [] };
+  sequences.forEach(({ tokenIds, lossMask, lossWeights }, row) => {
     batch.ids.push([...tokenIds, ...new Array<number>(length - tokenIds.length).fill(0)]);
     for (let t = 1; t < tokenIds.length; t++) {
       if (lossMask[t] === 0) continue;
       batch.positions.push(row * length + t - 1);
       batch.targets.push(tokenIds[t]);
-      batch.weights.push(lossMask[t]);
+      batch.lossWeights.push(lossWeights?.[t] ?? 1);
       batch.rows.push(row);
     }
   });

@@ -1,28 +1,38 @@
 /** Supervised training on weighted tokens: the warm-up that gives the policy its grammar and its skill. */
 import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
 import type { ModelConfig } from '../policy/model-config.js';
 import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { type Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { AdamW } from './adamw.js';
-import type { Piece } from '../mini-wiki/warm-up/demonstrations.js';
-import type { GradientWorker } from './gradient-worker.js';
-import { TOKEN_BREAK } from '../mini-wiki/warm-up/names.js';
-import { addGradients, clipByGlobalNorm, lossAndGradients } from './gradients.js';
-import { batchLogProbs, groupByLength, packSequences, type Sequence } from './sequences.js';
+import { addGradients } from './gradients.js';
+import type { Sequence } from './sequences.js';
+import { optimizerStep, rowGradients } from './update.js';
+
+/** A piece of text with the weight of its tokens in the loss; tokenised by itself, as segments are. */
+export interface Piece {
+  text: string;
+  weight: number;
+}
+
+/**
+ * Stands between two tokens that the tokenizer would have merged, and is nothing itself. Many tokens stand in no training text,
+ * since they are always merged with their neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
+ * them by merging at random; here a name keeps its tokens throughout a row, so that they can be copied.
+ */
+export const TOKEN_BREAK = '\u2060';
 
 /** Tokenises each piece by itself, as the rollout's segments are. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
-  const tokenIds: number[] = [];
-  const lossMask: number[] = [];
-  for (const { text, weight } of pieces) {
-    const ids = text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
-    for (const id of ids) {
-      tokenIds.push(id);
-      lossMask.push(weight);
-    }
-  }
-  return { tokenIds, lossMask };
+  const tokens = pieces.flatMap(({ text, weight }) =>
+    text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part).map((id) => ({ id, weight }))),
+  );
+  return {
+    tokenIds: tokens.map(({ id }) => id),
+    lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),
+    lossWeights: tokens.map(({ weight }) => weight),
+  };
 }
 
 export interface SupervisedOptions {
@@ -50,9 +60,25 @@ export interface GradientOptions {
   totalWeight: number;
 }
 
+/** Computes gradients elsewhere, while this process computes others. */
+export interface GradientWorker {
+  /**
+   * Hands over rows and weights; resolves once the worker has them, with a function that waits for the gradients. The caller
+   * disposes of the gradients.
+   */
+  start(
+    weights: Weights,
+    rows: readonly Sequence[],
+    options: Omit<GradientOptions, 'table'>,
+  ): Promise<() => Promise<{ loss: number; gradients: Weights }>>;
+  stop(): void;
+}
+
 /** The weight of all tokens with a loss. */
 export function totalWeight(rows: readonly Sequence[]): number {
-  return rows.reduce((sum, row) => sum + row.lossMask.slice(1).reduce((a, b) => a + b, 0), 0);
+  const weightsOf = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
+    lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
+  return sum(rows, (row) => sum(weightsOf(row)));
 }
 
 /** Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the gradients. */
@@ -62,24 +88,11 @@ export function supervisedGradients(
   config: ModelConfig,
   options: GradientOptions,
 ): { loss: number; gradients: Weights } {
-  let gradients: Weights | null = null;
-  let loss = 0;
-  for (const group of groupByLength(
-    rows.map((row) => row.tokenIds.length),
-    options.maxTokensPerPass,
-  )) {
-    const batch = packSequences(group.map((i) => rows[i]));
-    if (batch.positions.length === 0) continue;
-    const part = lossAndGradients(weights, (w) => {
-      const { logProbs } = batchLogProbs(w, batch, config, options.table);
-      const negated = batch.weights.map((weight) => -weight / options.totalWeight);
-      return tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated)));
-    });
-    loss += part.value;
-    gradients = addGradients(gradients, part.gradients);
-  }
-  if (!gradients) throw new Error('Expected at least one token with a loss, but the batch has none.');
-  return { loss, gradients };
+  const { totalWeight, ...passes } = options;
+  return rowGradients(weights, rows, { config, ...passes }, (logProbs, _, { lossWeights }) => {
+    const negated = lossWeights.map((weight) => -weight / totalWeight);
+    return tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated)));
+  });
 }
 
 /** Rows in two halves of about as many tokens, long and short ones in both. */
@@ -144,13 +157,14 @@ export async function trainSupervised(
       { maxTokensPerPass: options.maxTokensPerPass, table, totalWeight: totalWeight(rows) },
       callbacks.worker,
     );
-    const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
     const learningRate = options.learningRateAt(step);
-    current = optimizer.apply(current, clipped.gradients, learningRate);
-    const numTokens = rows.reduce((sum, row) => sum + row.tokenIds.length, 0);
+    const { maxGradNorm } = options;
+    const updated = optimizerStep(current, gradients, optimizer, { learningRate, maxGradNorm });
+    current = updated.weights;
+    const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);
     const seconds = (performance.now() - start) / 1000;
     await callbacks.onStep?.(
-      { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds },
+      { step, loss, gradNorm: updated.gradNorm, learningRate, numTokens, seconds },
       current,
     );
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, startChromium, type Browser } from './chromium.js';
+import { chromiumPath, openPage, startChromium, type Browser } from './chromium.js';
 import { accessibilityComplaints } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
@@ -32,8 +32,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints', () => {
   const complaintsOf = async (html: string): Promise<string[]> => {
     const file = path.join(folder, 'page.html');
     writeFileSync(file, html);
-    const page = await browser.newPage();
-    await page.open(file);
+    const { page } = await openPage(browser, file);
     return [...new Set(await accessibilityComplaints(page))];
   };
 

@@ -29,7 +29,7 @@ const read = (...parts: string[]): string => readFileSync(path.join(out, ...part
 beforeAll(async () => {
   mkdirSync(reports);
   const cells = [await shown('figures', chart, table), await shown('table', table)];
-  writeFileSync(path.join(reports, 'main.html'), reportHtml(notebookOf(...cells)).html);
+  writeFileSync(path.join(reports, 'main.html'), (await reportHtml(notebookOf(...cells))).html);
   writeFileSync(
     path.join(reports, 'index.html'),
     pageHtml({ title: 'T', description: 'D', body: '<p>x</p>' }),

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runScore, scoreCommand, type ScoreSettings } from '../../lib/commands/score.js';
-import type { TranscriptScore } from '../../lib/rewards/score.js';
+
+/** As much of a line of JSON as is looked at. */
+interface ScoreLine {
+  id: string;
+  total: number;
+}
 
 const goodLine = (id: string): string =>
   JSON.stringify({
@@ -37,7 +42,7 @@ async function score(
   files: string[],
   settings: Partial<ScoreSettings> = {},
   stdin = '',
-): Promise<{ exitCode: number; out: string; complaints: string; scores: TranscriptScore[] }> {
+): Promise<{ exitCode: number; out: string; complaints: string; scores: ScoreLine[] }> {
   const [stdout, stderr] = [new TextSink(), new TextSink()];
   const streams = { stdin: Readable.from([stdin], { objectMode: false }), stdout, stderr };
   const exitCode = await runScore(files, { preset: 'paper', ...settings }, streams);
@@ -45,7 +50,7 @@ async function score(
     ? stdout.text
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as TranscriptScore)
+        .map((line) => JSON.parse(line) as ScoreLine)
     : [];
   return { exitCode, out: stdout.text, complaints: stderr.text, scores };
 }
@@ -65,7 +70,7 @@ describe('score', () => {
       decomposed: false,
       outcome: 1,
       decomposition: 0.15,
-      searchCount: -0.35,
+      search_count: -0.35,
       format: 0,
     });
     expect(scores[0].total).toBeCloseTo(0.8, 12);
@@ -76,6 +81,18 @@ describe('score', () => {
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^id +shape +EM +F1/);
     expect(out).toMatch(/\nmean +n = 1 +1\.000 +1\.000 /);
+  });
+
+  it('aligns the columns and gives the means of each shape and of all', async () => {
+    const line = (id: string, type: string, gold: string): string =>
+      JSON.stringify({ ...(JSON.parse(goodLine(id)) as object), golden_answers: [gold], metadata: { type } });
+    const long = line('a-very-long-identifier-of-a-question', 'comparison', 'y');
+    const { out } = await score(['-'], {}, `${long}\n${line('b', 'bridge', 'x')}\n`);
+    const lines = out.trimEnd().split('\n');
+    expect(new Set(lines.map((one) => one.length)).size).toBe(1);
+    expect(lines.at(-1)).toMatch(/^mean +n = 2 +0\.500 +0\.500 +1\.000 +0\.000 +0\.000 +0\.500 /);
+    expect(lines.slice(-3, -1).map((one) => one.split(' ')[0])).toEqual(['parallelizable', 'sequential']);
+    expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
   it('follows the preset', async () => {

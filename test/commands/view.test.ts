@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseSource, runView } from '../../lib/commands/view.js';
 import type { ViewerData } from '../../lib/pages/viewer/data.js';
-import { scriptOfSources, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
+import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'view-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,7 +26,6 @@ describe('view', () => {
       title: 'Mine',
       preset: 'paper',
       questions: [inFolder('questions.jsonl')],
-      script: scriptOfSources(),
       log: (line) => log.push(line),
     });
     expect(exitCode).toBe(1);

@@ -37,7 +37,7 @@ describe('checks of what is required', () => {
 
 describe('checkJupyter', () => {
   const having: LabSearch = {
-    found: { executable: '/venv/python', python: '3.12.1', jupyterlab: '4.5.0', jupyterClient: '8.6' },
+    found: { executable: '/venv/python', python: '3.12.1', jupyterlab: '4.5.0' },
     tried: ['/venv/python'],
   };
   const check = (search: LabSearch, specs: Kernelspecs = {}) =>

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { trainingPreset } from '../../lib/methods/config.js';
 import { publishRun, recordedSeconds, trainArguments, trainingOf } from '../../lib/experiments/train-runs.js';
 import { adapterFolder, type PolicyRun } from '../../lib/experiments/runs.js';
-import { keptAdapter } from '../../lib/training/run-grpo.js';
+import { keptAdapter } from '../../lib/training/run.js';
 
 const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
-import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
+import { chromiumPath, openPage, startChromium, type Browser, type OpenPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 
@@ -16,7 +16,7 @@ let index: string;
 let browser: Browser;
 
 beforeAll(async () => {
-  writeFileSync(file, reportHtml(await syntheticNotebook()).html);
+  writeFileSync(file, (await reportHtml(await syntheticNotebook())).html);
   index = await writeIndex(folder);
   if (chromiumPath) browser = await startChromium();
 });
@@ -25,98 +25,79 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const count = (selector: string): string => `document.querySelectorAll('${selector}').length`;
 it('is a file of less than 3 MB', () => {
   expect(statSync(file).size).toBeLessThan(3e6);
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium', () => {
-  let page: BrowserPage;
+  let opened: OpenPage;
   beforeAll(async () => {
-    page = await browser.newPage();
-    await page.open(file);
-    await chartsDrawn(page);
+    opened = await openPage(browser, file);
+    await chartsDrawn(opened.page);
   });
 
   it('draws every chart, complains of nothing, asks for nothing', async () => {
-    expect(await page.evaluate(count('.drawing .vega-embed svg'))).toBe(NUM_CHARTS);
-    expect(page.complaints).toEqual([]);
-    expect(page.requests).toEqual([]);
+    expect(await opened.page.locator('.drawing .vega-embed svg').count()).toBe(NUM_CHARTS);
+    expect([...opened.complaints, ...opened.requests]).toEqual([]);
   });
 
-  it('folds code and data at first', async () => {
-    expect(await page.evaluate(count('details.code:not([open])'))).toBe(8);
-    expect(await page.evaluate(count('details[open]'))).toBe(0);
-  });
-
-  it('leads from the contents to every section', async () => {
-    const links = await page.evaluate<string>(
-      `[...document.querySelectorAll('nav.toc a')].map((a) => a.textContent).join(', ')`,
-    );
-    expect(links).toBe('Charts, Over training, Tables, Where the numbers come from, To cite');
-  });
-
-  it('offers files of charts and tables', async () => {
-    const names = await page.evaluate<string>(
-      `[...document.querySelectorAll('.downloads :is(a, button)')].slice(0, 4).map((x) => x.ariaLabel).join('\\n')`,
-    );
+  it('folds code and data, leads from the contents to every section, offers files and the citation', async () => {
+    const { page } = opened;
+    expect(await page.locator('details.code').count()).toBe(8);
+    expect(await page.locator('details[open]').count()).toBe(0);
+    const sections = ['Charts', 'Over training', 'Tables', 'Where the numbers come from', 'To cite'];
+    expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
     const title = 'Exact match by benchmark, with 95 % intervals';
-    expect(names).toBe(['CSV', 'SVG', 'PNG', 'Vega-Lite'].map((kind) => `${kind}: ${title}`).join('\n'));
+    for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
+      expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
+    await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
+    await page.getByRole('button', { name: 'Copy BibTeX' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('@article{zhao2025');
+  });
+
+  it('saves a chart as it is drawn', async () => {
+    const saved = opened.page.waitForEvent('download');
+    await opened.page.getByLabel(/^SVG: Exact match by benchmark/).click();
+    expect((await saved).suggestedFilename()).toBe('em-chart.svg');
+    expect(readFileSync(await (await saved).path(), 'utf8')).toMatch(/^<svg/);
   });
 
   it('prints light and without what only a screen needs', async () => {
-    await page.send('Emulation.setEmulatedMedia', {
-      media: 'print',
-      features: [{ name: 'prefers-color-scheme', value: 'dark' }],
-    });
-    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
-    const shown = `[...document.querySelectorAll('nav, details, .downloads, button')].filter((x) => x.checkVisibility()).length`;
-    expect(await page.evaluate(shown)).toBe(0);
-    await page.send('Emulation.setEmulatedMedia', { media: '', features: [] });
+    const { page } = opened;
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
+      'rgb(255, 255, 255)',
+    );
+    expect(await page.locator(':is(nav, details, .downloads, button):visible').count()).toBe(0);
+    await page.emulateMedia({ media: null, colorScheme: null });
   });
 
   it('is accessible', async () => {
-    expect(await accessibilityComplaints(page)).toEqual([]);
+    expect(await accessibilityComplaints(opened.page)).toEqual([]);
   }, 300_000);
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
-  let page: BrowserPage;
-  const downloads = path.join(folder, 'downloads');
-  beforeAll(async () => {
-    page = await browser.newPage();
-    await page.send('Emulation.setScriptExecutionDisabled', { value: true });
-    await page.open(file);
-  });
-
-  it('shows every chart as a picture, with its data as a table', async () => {
-    expect(await page.evaluate(count('.vega-embed'))).toBe(0);
-    expect(await page.evaluate(count('figure.chart .drawing[role=img] > svg'))).toBe(NUM_CHARTS);
-    expect(await page.evaluate(count('figure.chart details.data table'))).toBe(NUM_CHARTS);
-    expect(await page.evaluate(count('button:not([hidden])'))).toBe(0);
-    expect(page.complaints).toEqual([]);
-  });
-
-  it('is accessible', async () => {
+  it('shows every chart as a picture, with its data as a table and a file, and is accessible', async () => {
+    const { page, complaints } = await openPage(browser, file, { withScripts: false });
+    expect(await page.locator('.vega-embed').count()).toBe(0);
+    expect(await page.locator('figure.chart .drawing[role=img] > svg').count()).toBe(NUM_CHARTS);
+    expect(await page.locator('figure.chart details.data table').count()).toBe(NUM_CHARTS);
+    expect(await page.locator('button:not([hidden])').count()).toBe(0);
+    const saved = page.waitForEvent('download');
+    await page.locator('a[download="em-chart.csv"]').click();
+    const csv = readFileSync(await (await saved).path(), 'utf8');
+    expect(csv).toMatch(/^method,model,benchmark,subset,metric,value,low,high,n\r\n/);
     expect(await accessibilityComplaints(page)).toEqual([]);
+    expect(complaints).toEqual([]);
   }, 300_000);
-
-  it('saves the data of a chart', async () => {
-    await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: downloads });
-    await page.evaluate(`document.querySelector('a[download="em-chart.csv"]').click()`);
-    const csv = path.join(downloads, 'em-chart.csv');
-    await expect
-      .poll(() => statSync(csv, { throwIfNoEntry: false })?.size, { timeout: 10_000 })
-      .toBeGreaterThan(0);
-    expect(readFileSync(csv, 'utf8')).toMatch(/^method,model,benchmark,subset,metric,value,low,high,n\r\n/);
-  });
 });
 
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
   it('complains of nothing and is accessible', async () => {
-    const page = await browser.newPage();
-    await page.open(index);
+    const { page, complaints, requests } = await openPage(browser, index);
     expect(await accessibilityComplaints(page)).toEqual([]);
-    expect([...page.complaints, ...page.requests]).toEqual([]);
+    expect([...complaints, ...requests]).toEqual([]);
   }, 300_000);
 });

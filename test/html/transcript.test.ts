@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { markup } from '../../lib/html/markup.js';
-import { markupHtml, transcriptOf } from '../../lib/html/transcript.js';
+import { transcriptOf } from '../../lib/html/transcript.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
-
-describe('markupHtml', () => {
-  it('escapes texts and attributes, and leaves out what is null or false', () => {
-    const tree = markup('p', { title: '"<', hidden: false, id: null, inert: true }, 'a < b', null);
-    expect(markupHtml(markup('div', {}, tree))).toBe('<div><p title="&quot;&lt;" inert>a &lt; b</p></div>');
-  });
-});
 
 describe('transcriptOf', () => {
   const question = { ...syntheticQuestion(0), question: `Which? ${INJECTION}` };

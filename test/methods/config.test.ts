@@ -87,6 +87,18 @@ describe('parseTrainConfig', () => {
     );
   });
 
+  it.each([
+    [
+      'retriever',
+      { retriever: 'bm52' },
+      'Expected a retriever of bm25, exact, hnsw, or the address of a server',
+    ],
+    ['trainer', { trainer: 'dpo' }, 'Expected a trainer of grpo, but got dpo.'],
+    ['prompt', { rollout: { prompt: 'none', splitQueries: true } }, 'Expected a prompt of r1, search-r1,'],
+  ])('refuses a %s that there is not, and lists those that there are', (_, change, message) => {
+    expect(() => parseTrainConfig({ ...MINIMAL, ...change })).toThrow(message);
+  });
+
   it('names every field that does not fit', () => {
     const parse = (): unknown => parseTrainConfig({ ...MINIMAL, seed: 'x', checkpointEvery: 0 });
     expect(parse).toThrow('seed');

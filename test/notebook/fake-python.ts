@@ -14,7 +14,7 @@ export interface FakePython {
 export function writeFakePython(folder: string, fake: FakePython): string {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, 'python');
-  const about = { executable: file, python: '3.12.1', jupyterlab: fake.jupyterlab, jupyterClient: '8.6.3' };
+  const about = { executable: file, python: '3.12.1', jupyterlab: fake.jupyterlab };
   const kernels = path.join(folder, 'kernels.json');
   writeFileSync(kernels, JSON.stringify(fake.kernels ?? {}));
   const lines = [

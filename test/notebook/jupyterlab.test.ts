@@ -4,8 +4,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { chromiumPath, startChromium, type Browser, type BrowserPage } from '../browser/chromium.js';
-import { waitFor } from '../browser/page-checks.js';
+import {
+  chromiumPath,
+  openPage,
+  startChromium,
+  type Browser,
+  type OpenPage,
+  type Page,
+} from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
@@ -57,7 +63,8 @@ console.log('kernel', process.pid, process.ppid);`,
 describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: PATIENCE_MS }, () => {
   let lab: LabServer;
   let browser: Browser;
-  let page: BrowserPage;
+  let opened: OpenPage;
+  let page: Page;
   let kernelPid = 0;
 
   const outputs = <T>(selector: string, expression: string): Promise<T> =>
@@ -72,11 +79,12 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
       throw new Error('Notebooks import dist/. Run "npm run build" first.');
     [lab, browser] = await Promise.all([startLab(found!.executable), startChromium()]);
     writeCells(path.join(lab.notebooks, 'small.ipynb'), ...CELLS);
-    page = await browser.newPage();
-    await page.open(lab.url('/lab/tree/small.ipynb'));
-    await waitFor(page, `${KERNEL}?.status === 'idle'`, PATIENCE_MS);
+    opened = await openPage(browser, lab.url('/lab/tree/small.ipynb'));
+    page = opened.page;
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
     await execute('notebook:run-all-cells');
-    await waitFor(page, `${KERNEL}?.status === 'idle'`, PATIENCE_MS);
+    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
   }, 2 * PATIENCE_MS);
   afterAll(async () => {
     await browser?.close();
@@ -118,7 +126,7 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
     { theme: 'JupyterLab Dark', isLight: false, ink: [255, 255, 255], think: 'rgb(195, 177, 255)' },
   ])('has the colours of $theme', async ({ theme, isLight, ink, think }) => {
     await execute('apputils:change-theme', { theme });
-    await waitFor(page, `document.body.dataset.jpThemeLight === '${isLight}'`, PATIENCE_MS);
+    await page.waitForFunction(`document.body.dataset.jpThemeLight === '${isLight}'`);
     expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([think]);
     await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
     expect(await outputs('canvas.marks', INK)).toEqual([ink]);
@@ -126,6 +134,6 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
 
   it('asks nobody but its own server', () => {
     const { origin } = lab.url('/');
-    expect(page.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin))).toEqual([]);
+    expect(opened.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin))).toEqual([]);
   });
 });

@@ -1,36 +1,79 @@
 import { describe, expect, it } from 'vitest';
-import { rewardOptions } from '../../lib/rewards/presets.js';
-import { addReward, PAPER_REWARD } from '../../lib/rewards/reward.js';
-import { totalReward, type RewardInput } from '../../lib/rewards/total.js';
+import { rewardsOf } from '../../lib/rewards/presets.js';
+import { checkRewards, componentTitle, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
+import { rolloutLike } from './rollouts.js';
 
-const OPTIONS = rewardOptions('paper');
-const INPUT: RewardInput = {
-  answer: 'A',
-  goldenAnswers: ['A'],
-  formatOk: true,
-  searchTurns: [['A', 'B']],
-  shape: 'parallelizable',
+const TWO_TURNS = rolloutLike({ searchTurns: [['a'], ['b', 'c']] });
+const numQueries: Reward = {
+  name: 'queries',
+  weight: -0.1,
+  score: ({ searchTurns }) => searchTurns.flat().length,
 };
 
-describe('PAPER_REWARD', () => {
-  it('is Eq. 7', () => {
-    expect(PAPER_REWARD.score(INPUT, OPTIONS)).toEqual(totalReward(INPUT, OPTIONS));
+describe('scoreRollout', () => {
+  it("adds rewards of one's own to the paper's by their weights, and records them before those", () => {
+    const { components, turns } = scoreRollout([...rewardsOf('paper'), numQueries], rolloutLike());
+    const { total, ...parts } = components;
+    expect(parts).toEqual({
+      ...{ outcome: 1, search_count: 0, format: 0, queries: 2 },
+      decomposition: expect.closeTo(0.45, 12) as number,
+    });
+    expect(total).toBeCloseTo(1.45 - 0.2, 12);
+    expect(turns).toBeNull();
+  });
+
+  it('takes weight 0 as a metric that the total does not see', () => {
+    const metric = { ...numQueries, weight: 0 };
+    expect(scoreRollout([metric], rolloutLike()).components).toEqual({ queries: 2, total: 0 });
+  });
+
+  it('shows a reward the whole group', () => {
+    const shortest: Reward = {
+      name: 'shortest',
+      score: (one, group) =>
+        Number(group.every((other) => other.searchTurns.length >= one.searchTurns.length)),
+    };
+    const group = [rolloutLike(), TWO_TURNS];
+    expect(group.map((one) => scoreRollout([shortest], one, group).components.total)).toEqual([1, 0]);
+  });
+
+  it('sums turn-level values by weight, and adds none to the total', () => {
+    const perTurn: Reward = {
+      name: 'new queries',
+      weight: 2,
+      score: ({ searchTurns }) => ({ value: 1, turns: searchTurns.map((queries) => queries.length) }),
+    };
+    const { components, turns } = scoreRollout(
+      [perTurn, { ...perTurn, name: 'again', weight: 1 }],
+      TWO_TURNS,
+    );
+    expect(components).toEqual({ 'new queries': 1, again: 1, total: 3 });
+    expect(turns).toEqual([3, 6]);
+  });
+
+  it.each<[ReturnType<Reward['score']>, string]>([
+    [NaN, 'a finite number, but got NaN'],
+    [Infinity, 'a finite number, but got Infinity'],
+    [{ value: 1, turns: [0, NaN] }, 'a finite number, but got NaN'],
+    [{ value: 1, turns: [0] }, '2 turn values, one a search turn, but got 1'],
+  ])('refuses %j, and names the reward', (given, message) => {
+    const broken = { name: 'broken', score: () => given };
+    expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(/the reward "broken" to/);
+    expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(message);
   });
 });
 
-describe('addReward', () => {
-  it("adds a part of one's own to the paper's, and keeps the others as they are", () => {
-    const brief = addReward('brief', ({ searchTurns }) => -0.1 * searchTurns.flat().length);
-    expect(brief.name).toBe('brief');
-    const { own, total, ...paper } = brief.score(INPUT, OPTIONS);
-    expect({ ...paper, total: 1.45 }).toEqual({ ...totalReward(INPUT, OPTIONS), total: 1.45 });
-    expect(own).toBeCloseTo(-0.2, 12);
-    expect(total).toBeCloseTo(1.25, 12);
-  });
+describe('checkRewards', () => {
+  it.each([
+    ['a name twice', [...rewardsOf('paper'), { ...numQueries, name: 'format' }], 'but got "format"'],
+    ['no name', [{ ...numQueries, name: '' }], 'but got ""'],
+    ['the name of the sum', [{ ...numQueries, name: 'total' }], 'but got "total"'],
+    ['a weight that is no number', [{ ...numQueries, weight: NaN }], 'reward "queries" to be a number'],
+  ])('refuses %s', (_, rewards, message) => expect(() => checkRewards(rewards)).toThrow(message));
+});
 
-  it.each([NaN, Infinity])('refuses %d, and names the reward', (value) => {
-    expect(() => addReward('broken', () => value).score(INPUT, OPTIONS)).toThrow(
-      `Expected the reward "broken" to be a finite number, but got ${value}.`,
-    );
-  });
+it('titles components as one would say them', () => {
+  expect(['search_count', 'total', 'one at a time'].map(componentTitle)).toEqual([
+    ...['Search count', 'Total', 'One at a time'],
+  ]);
 });

@@ -10,7 +10,7 @@ const trajectory = {
 
 describe('parseTranscript', () => {
   it('keeps what training records of a trajectory, without token ids', () => {
-    const rewards = { outcome: 1, decomposition: 0, searchCount: 0, format: 0, total: 1 };
+    const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
     const turn = {
       queries: ['x'],
       results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }] }],
@@ -54,5 +54,45 @@ describe('parseTranscript', () => {
         { kind: 'policy', text: 'x' },
       ],
     });
+  });
+
+  const transcript = { id: 't1', golden_answers: ['x'], response: '' };
+  const node = (id: string, dependsOn: string[]): object => ({
+    id,
+    question: 'q',
+    entity: 'e',
+    attribute: 'a',
+    query: 'q',
+    dependsOn,
+    answers: ['x'],
+    evidence: [],
+  });
+
+  it.each([
+    ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
+    ['a graph', { metadata: { type: 'comparison', graph: [node('a', []), node('b', ['a'])] } }, 'sequential'],
+    ['a type', { type: 'bridge' }, 'sequential'],
+    ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
+    ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
+    ['nothing', {}, undefined],
+    ['null', { shape: null, metadata: null }, undefined],
+    ['the name of an object member', { type: 'constructor' }, undefined],
+  ])('tells the shape from %s', (_, extra, expected) => {
+    expect(parseTranscript({ ...transcript, ...extra }).shape).toBe(expected);
+  });
+
+  it.each([
+    ['a list', [], 'Expected a JSON object.'],
+    ['neither layout', { id: 'a' }, 'segments (a trajectory) or response'],
+    ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
+    ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
+    [
+      'a segment of an unknown kind',
+      { questionId: 'a', goldenAnswers: [], segments: [{ kind: 'x', text: '' }] },
+      'segments.0.kind',
+    ],
+    ['an unknown shape', { ...transcript, shape: 'round' }, 'shape'],
+  ])('says what is wrong with %s', (_, value, message) => {
+    expect(() => parseTranscript(value)).toThrow(message);
   });
 });

@@ -4,7 +4,7 @@ import { createRandom } from '../../lib/random.js';
 import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds, type Trajectory } from '../../lib/rollout/trajectory.js';
-import { buildPrompt, PROMPT_NAMES } from '../../lib/text/prompts.js';
+import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
@@ -182,7 +182,7 @@ describe('Algorithm 1', () => {
   it('speaks the words of the full prompts throughout, where they are asked for', async () => {
     const full = { promptForm: 'full', splitQueries: false } as const;
     const script = ['<think> only </think>', '<search> a ## b </search>', ANSWER];
-    for (const prompt of PROMPT_NAMES) {
+    for (const prompt of PROMPTS.names()) {
       const { segments, searchTurns, finish } = await playOne(script, { ...full, prompt });
       expect(segments.map(({ kind, text }) => [kind, text])).toEqual([
         ['prompt', buildPrompt(prompt, 'who?', { form: 'full' })],

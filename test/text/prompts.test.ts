@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
-import { askedQuestion, buildPrompt, PROMPT_NAMES } from '../../lib/text/prompts.js';
+import { askedQuestion, buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {
-    const short = PROMPT_NAMES.map((name) => buildPrompt(name, 'who wrote Faust', { form: 'short' }));
+    const short = PROMPTS.names().map((name) => buildPrompt(name, 'who wrote Faust', { form: 'short' }));
     expect(short).toEqual([
       'Answer directly. Question: who wrote Faust?\n',
       'Answer with search. Question: who wrote Faust?\n',
@@ -51,7 +51,7 @@ describe('buildPrompt', () => {
   });
 
   it('refuses an unknown name', () => {
-    expect(() => buildPrompt('other' as 'r1', 'q', { form: 'short' })).toThrow('but got other');
+    expect(() => buildPrompt('other', 'q', { form: 'short' })).toThrow('but got other');
   });
 });
 

@@ -6,13 +6,17 @@ import { randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { addGradients, clipByGlobalNorm, lossAndGradients } from '../../lib/training/gradients.js';
-import { grpoLoss } from '../../lib/training/grpo-loss.js';
+import { grpoLoss } from '../../lib/training/grpo/loss.js';
 import { batchLogProbs, packSequences, type Sequence } from '../../lib/training/sequences.js';
 import { supervisedGradients, totalWeight } from '../../lib/training/supervised.js';
 import { CONFIG } from './tiny.js';
 
 const ROWS: Sequence[] = [
-  { tokenIds: [5, 9, 31, 7, 200, 9, 12], lossMask: [0, 0.2, 1, 1, 0, 3, 1] },
+  {
+    tokenIds: [5, 9, 31, 7, 200, 9, 12],
+    lossMask: [0, 1, 1, 1, 0, 1, 1],
+    lossWeights: [0, 0.2, 1, 1, 0, 3, 1],
+  },
   { tokenIds: [8, 8, 250, 3], lossMask: [0, 0, 1, 1] },
 ];
 const LORA = { rank: 2, alpha: 4 };
@@ -77,9 +81,11 @@ describe('the whole loss beside central differences', () => {
     const { loss, gradients } = supervisedGradients(weights, ROWS, CONFIG, options);
     const lossAt = (w: Weights): number =>
       tf.tidy(() => {
-        const { logProbs } = batchLogProbs(w, packSequences(ROWS), CONFIG, table);
-        const { weights: tokenWeights } = packSequences(ROWS);
-        return -tokenWeights.reduce((sum, x, m) => sum + x * logProbs.dataSync()[m], 0) / totalWeight(ROWS);
+        const batch = packSequences(ROWS);
+        const { logProbs } = batchLogProbs(w, batch, CONFIG, table);
+        return (
+          -batch.lossWeights.reduce((sum, x, m) => sum + x * logProbs.dataSync()[m], 0) / totalWeight(ROWS)
+        );
       });
     expect(loss).toBeCloseTo(lossAt(weights), 5);
     expectDirectionalDerivatives(weights, gradients, lossAt);
@@ -99,8 +105,7 @@ describe('the whole loss beside central differences', () => {
           : t,
       ]),
     );
-    const rows = ROWS.map((row) => ({ ...row, lossMask: row.lossMask.map((m) => (m > 0 ? 1 : 0)) }));
-    const batch = packSequences(rows);
+    const batch = packSequences(ROWS);
     const now = tf.tidy(
       () => batchLogProbs(mergeAdapter(weights, adapter, LORA), batch, CONFIG, table).logProbs,
     );

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { questionMixSchema } from '../../lib/training/options.js';
 import { questionShape } from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
-import { createQuestionSampler } from '../../lib/training/question-sampler.js';
+import { createQuestionSampler, questionMixSchema } from '../../lib/training/question-sampler.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from './tiny.js';
 
 describe('createQuestionSampler', () => {

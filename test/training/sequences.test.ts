@@ -14,7 +14,7 @@ import { CONFIG, tinyModel } from './tiny.js';
 
 const ROWS: Sequence[] = [
   { tokenIds: [5, 9, 31], lossMask: [1, 0, 1] },
-  { tokenIds: [8, 250, 3, 77, 40], lossMask: [0, 1, 0, 2, 0] },
+  { tokenIds: [8, 250, 3, 77, 40], lossMask: [0, 1, 0, 1, 0], lossWeights: [0.5, 1, 3, 2, 1] },
 ];
 
 let weights: Weights;
@@ -35,7 +35,8 @@ describe('packSequences', () => {
       // The first token of a row has no prediction, whatever its mask says.
       positions: [1, 5, 7],
       targets: [31, 250, 77],
-      weights: [1, 1, 2],
+      // Weights count only where the mask is 1.
+      lossWeights: [1, 1, 2],
       rows: [0, 1, 1],
     });
   });

@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import type { GradientWorker } from '../../lib/training/gradient-worker.js';
 import { addGradients } from '../../lib/training/gradients.js';
 import type { Sequence } from '../../lib/training/sequences.js';
 import {
@@ -12,6 +11,7 @@ import {
   supervisedGradients,
   totalWeight,
   trainSupervised,
+  type GradientWorker,
   type SupervisedOptions,
   type SupervisedStep,
 } from '../../lib/training/supervised.js';
@@ -41,17 +41,19 @@ describe('encodePieces', () => {
       { text: 'Ada Sto', weight: 0 },
       { text: 'ne', weight: 3 },
     ];
-    const { tokenIds, lossMask } = encodePieces(pieces, TOKENIZER);
+    const { tokenIds, lossMask, lossWeights } = encodePieces(pieces, TOKENIZER);
     const [a, b] = pieces.map(({ text }) => TOKENIZER.encode(text));
     expect(tokenIds).toEqual([...a, ...b]);
-    expect(lossMask).toEqual([...a.map(() => 0), ...b.map(() => 3)]);
+    expect(lossMask).toEqual([...a.map(() => 0), ...b.map(() => 1)]);
+    expect(lossWeights).toEqual([...a.map(() => 0), ...b.map(() => 3)]);
     expect(tokenIds).not.toEqual(TOKENIZER.encode('Ada Stone'));
   });
 });
 
 describe('totalWeight', () => {
   it('sums the weights of all tokens that have a prediction', () => {
-    expect(totalWeight([{ tokenIds: [1, 2, 3], lossMask: [9, 1, 0.5] }, row(4)])).toBe(3.5);
+    const weighted = { tokenIds: [1, 2, 3, 4], lossMask: [1, 1, 1, 0], lossWeights: [9, 1, 0.5, 7] };
+    expect(totalWeight([weighted, row(4)])).toBe(3.5);
   });
 });
 

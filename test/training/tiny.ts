@@ -1,6 +1,7 @@
 /** A tiny world that the training tests share: a model of 20 thousand weights, six passages, a few questions. */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
+import { parseTrainConfig, type TrainConfig } from '../../lib/methods/config.js';
 import type { ModelConfig } from '../../lib/policy/model-config.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { randomWeights } from '../../lib/policy/weights.js';
@@ -158,3 +159,19 @@ export function chattyModel(): Model {
   rewrite('head', (x, channel, id) => (!favourites.has(id) ? x : channel === 0 ? 2.5 : 0.3 * x));
   return { config, tokenizer: TOKENIZER, tokenizerJson: TOKENIZER_JSON, weights };
 }
+
+/** A few small steps of training, with changes. */
+export const tinyTraining = (
+  more: { grpo?: object; rewards?: object; [key: string]: unknown } = {},
+): TrainConfig =>
+  parseTrainConfig({
+    ...{ method: 'parallelsearch', model: 'tiny', checkpointEvery: 100 },
+    ...more,
+    rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 2, maxNewTokens: 10 },
+    rewards: { preset: 'paper', ...more.rewards },
+    lora: { rank: 2, alpha: 4 },
+    grpo: {
+      ...{ steps: 4, questionsPerStep: 3, groupSize: 4, maxTokensPerPass: 512, learningRate: 0.02 },
+      ...more.grpo,
+    },
+  });

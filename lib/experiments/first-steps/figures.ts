@@ -2,9 +2,9 @@
 import type { Measurement } from '../../evaluation/result.js';
 import type { Question } from '../../data/question.js';
 import type { RewardOptions } from '../../rewards/options.js';
-import { rewardOptions } from '../../rewards/presets.js';
-import { PAPER_REWARD, type Reward } from '../../rewards/reward.js';
-import type { RewardComponents, RewardInput } from '../../rewards/total.js';
+import { rewardOptions, rewardsFrom, rewardsOf } from '../../rewards/presets.js';
+import { componentTitle, scoreRollout, type Reward } from '../../rewards/reward.js';
+import type { Rollout } from '../../rewards/rollout.js';
 import type { FirstSearch } from './first-search.js';
 import {
   chartOf,
@@ -19,33 +19,29 @@ import { figureText, methodTitle } from '../../report/select.js';
 import { methodSeries } from '../../report/series.js';
 
 /** What each method did on one question, as the rewards see it. */
-export type Rollouts = Readonly<Record<string, RewardInput>>;
+export type Rollouts = Readonly<Record<string, Rollout>>;
 
-const COMPONENTS: readonly [title: string, key: keyof RewardComponents][] = [
-  ['Outcome (Eq. 3)', 'outcome'],
-  ['Decomposition (Eq. 4)', 'decomposition'],
-  ['Search count (Eq. 5)', 'searchCount'],
-  ['Format (Eq. 6)', 'format'],
-  ['One’s own', 'own'],
-  ['Total', 'total'],
-];
+const EQUATIONS: Record<string, string> = {
+  outcome: ' (Eq. 3)',
+  decomposition: ' (Eq. 4)',
+  search_count: ' (Eq. 5)',
+  format: ' (Eq. 6)',
+};
 
-/** The reward of each rollout, component by component. */
-export function rewardTable(
-  rollouts: Rollouts,
-  reward: Reward = PAPER_REWARD,
-  options: RewardOptions = rewardOptions(),
-): Table {
+/** The rewards of each rollout, component by component, and their total. */
+export function rewardTable(rollouts: Rollouts, rewards: readonly Reward[] = rewardsOf('paper')): Table {
   const scores = Object.entries(rollouts).map(
-    ([method, input]) => [methodTitle(method), reward.score(input, options)] as const,
+    ([method, rollout]) => [methodTitle(method), scoreRollout(rewards, rollout).components] as const,
   );
-  const known = COMPONENTS.filter(([, key]) => scores.some(([, score]) => score[key] !== undefined));
-  const records = known.map(([title, key]) => ({
-    Component: title,
-    ...Object.fromEntries(scores.map(([method, score]) => [method, figureText(score[key], 2)])),
+  const records = [...rewards.map(({ name }) => name), 'total'].map((name) => ({
+    Component: componentTitle(name) + (EQUATIONS[name] ?? ''),
+    ...Object.fromEntries(scores.map(([method, score]) => [method, figureText(score[name], 2)])),
   }));
-  return tableOf(`The reward "${reward.name}" of one rollout of each method.`, records);
+  return tableOf('The reward of one rollout of each method.', records);
 }
+
+const totalOf = (rollout: Rollout, options: RewardOptions): number =>
+  scoreRollout(rewardsFrom(options), rollout).components.total;
 
 const LAMBDAS = { lambdaD: 'λ_d', lambdaS: 'λ_s', lambdaF: 'λ_f' } as const;
 type Lambda = keyof typeof LAMBDAS;
@@ -62,13 +58,13 @@ export function lambdaChart(rollouts: Rollouts, options: RewardOptions = rewardO
   const panel = (lambda: Lambda): string => `${LAMBDAS[lambda]}: ${LAMBDA_MEANINGS[lambda]}`;
   const names = Object.keys(LAMBDAS) as Lambda[];
   const values = names.flatMap((lambda) =>
-    Object.entries(rollouts).flatMap(([method, input]) =>
+    Object.entries(rollouts).flatMap(([method, rollout]) =>
       // The total is linear in each lambda: its ends and the paper's value say it all.
       [0, options[lambda], MOST_LAMBDA].map((weight, i) => ({
         method: methodTitle(method),
         lambda: panel(lambda),
         weight,
-        total: PAPER_REWARD.score(input, { ...options, [lambda]: weight }).total,
+        total: totalOf(rollout, { ...options, [lambda]: weight }),
         isPaper: i === 1,
       })),
     ),
@@ -95,7 +91,7 @@ export function lambdaChart(rollouts: Rollouts, options: RewardOptions = rewardO
     },
   ];
   const totals = Object.entries(rollouts).map(
-    ([method, input]) => `${methodTitle(method)} ${figureText(PAPER_REWARD.score(input, options).total, 2)}`,
+    ([method, rollout]) => `${methodTitle(method)} ${figureText(totalOf(rollout, options), 2)}`,
   );
   return chartOf({
     title: 'What each lambda changes for these rollouts',
@@ -165,9 +161,12 @@ export function beforeAfterTable(
 ): Table {
   const rewardOf = (measurement: Measurement, i: number): number => {
     const { answer, formatOk, searches, subset } = measurement;
-    const { goldenAnswers } = questions[i];
-    const input = { answer, goldenAnswers, formatOk, searchTurns: searches, shape: subset };
-    return PAPER_REWARD.score(input, options).total;
+    const question = questions[i];
+    const { goldenAnswers } = question;
+    // A measurement has no trajectory, and the rewards of the paper look at none.
+    const trajectory = { segments: [], searchTurns: [] };
+    const did = { answer, formatOk, searchTurns: searches, trajectory };
+    return totalOf({ ...did, goldenAnswers, shape: subset, question }, options);
   };
   const measures: readonly [title: string, (measurement: Measurement, i: number) => number][] = [
     ['Reward', rewardOf],

@@ -2,10 +2,10 @@
 import { independentSubQuestions, type Question } from '../../data/question.js';
 import { planOf } from '../../data/search-plan.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
-import { buildPrompt, type PromptName } from '../../text/prompts.js';
+import { buildPrompt } from '../../text/prompts.js';
 import { printBlock, printSearch } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
-import type { GrpoTrainer } from '../../training/trainer.js';
+import type { Trainer } from '../../training/trainer.js';
 
 /** Probabilities of two ways to begin a response, in the words of the demonstrations; other beginnings have the rest. */
 export interface FirstSearch {
@@ -22,7 +22,7 @@ const MODES = ['parallel', 'sequential'] as const;
 function beginning(
   { question, metadata }: Question,
   mode: (typeof MODES)[number],
-  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: PromptName },
+  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: string },
 ): Sequence {
   const graph = metadata.graph ?? [];
   const queries = independentSubQuestions(graph).map(({ query }) => query);
@@ -40,9 +40,9 @@ function beginning(
  * @throws Error when a question is not parallelizable: there is only one way to begin
  */
 export async function firstSearchProbabilities(
-  trainer: GrpoTrainer,
+  trainer: Trainer,
   questions: readonly Question[],
-  prompt: PromptName = 'parallel',
+  prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
   const single = questions.find(({ metadata }) => independentSubQuestions(metadata.graph ?? []).length < 2);
   if (single)

@@ -6,9 +6,8 @@ import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import { methodTitle } from '../../methods/index.js';
 import type { Policy } from '../../policy/policy.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { rewardInputFromTrajectory } from '../../rewards/input.js';
-import type { RewardOptions } from '../../rewards/options.js';
-import { totalReward, type RewardComponents } from '../../rewards/total.js';
+import { scoreRollout, type Reward, type RewardComponents } from '../../rewards/reward.js';
+import { rolloutFromTrajectory } from '../../rewards/rollout.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches } from '../../text/turns.js';
 import type { PolicyRun } from '../runs.js';
@@ -30,23 +29,21 @@ export const policyTitle = ({ method, model }: PolicyRun): string => `${methodTi
 export function scoredLine(
   trajectory: Trajectory,
   question: Question,
-  { run, rewards }: { run: PolicyRun; rewards: RewardOptions },
+  { run, rewards }: { run: PolicyRun; rewards: readonly Reward[] },
 ): TrajectoryLine {
-  const { goldenAnswers, metadata } = question;
-  const shape = questionShape(metadata.graph ?? []);
-  const input = rewardInputFromTrajectory(trajectory, { goldenAnswers, shape });
+  const shape = questionShape(question.metadata.graph ?? []);
   return {
     ...{ method: policyTitle(run), run },
     ...trajectory,
     shape,
     coverage: coverage(question, executedSearches(trajectory.segments)),
-    rewards: totalReward(input, rewards),
+    rewards: scoreRollout(rewards, rolloutFromTrajectory(trajectory, question)).components,
   };
 }
 
 export interface RecordOptions {
   run: PolicyRun;
-  rewards: RewardOptions;
+  rewards: readonly Reward[];
   /** Questions answered side by side. */
   batchSize: number;
   /** @param done questions answered so far */

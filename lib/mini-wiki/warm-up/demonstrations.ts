@@ -10,17 +10,14 @@ import {
   type SubQuestion,
 } from '../../data/question.js';
 import { attributeWords, chainTo, finalNodes, planOf, searchPlan } from '../../data/search-plan.js';
-import { buildPrompt, type PromptName } from '../../text/prompts.js';
+import { buildPrompt } from '../../text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../../text/tags.js';
+import type { Piece } from '../../training/supervised.js';
 
-/** A stretch of text with the weight of its tokens in the loss; tokenised by itself, as segments are. */
-export interface Piece {
-  text: string;
-  weight: number;
-}
+export type { Piece };
 
 export interface DemonstrationOptions {
-  prompt: PromptName;
+  prompt: string;
   /** `direct` answers without any search. */
   mode: 'sequential' | 'parallel' | 'direct';
   /** Most search turns; what does not fit is left unasked and the best of what was read is answered. */

@@ -6,6 +6,7 @@
 import type { Passage, Question } from '../../data/question.js';
 import type { Random } from '../../random.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
+import { TOKEN_BREAK } from '../../training/supervised.js';
 
 // Syllables of invented words.
 const ONSETS = 'B Br C Ch D F G Gr H J K L M N P R S St T Tr V W Z Al El O A I U Y Sh Th Qu'.split(' ');
@@ -20,12 +21,7 @@ function inventedWord(random: Random): string {
   return word + random.choice(MIDDLES) + random.choice(ENDINGS);
 }
 
-/**
- * Stands between two tokens that the tokenizer would have merged, and is nothing itself. Many tokens stand in no training text,
- * since they are always merged with their neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
- * them by merging at random; here a name keeps its tokens throughout a row, so that they can be copied.
- */
-export const TOKEN_BREAK = '\u2060';
+export { TOKEN_BREAK };
 
 /** What names are made of: words and tokens of training text. */
 export interface NameParts {

@@ -8,8 +8,12 @@ import { disposeWeights, type Weights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';
 import { AdamW, scheduledRate } from '../../training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from '../../training/checkpoint.js';
-import type { GradientWorker } from '../../training/gradient-worker.js';
-import { trainSupervised, type SupervisedOptions, type SupervisedStep } from '../../training/supervised.js';
+import {
+  trainSupervised,
+  type GradientWorker,
+  type SupervisedOptions,
+  type SupervisedStep,
+} from '../../training/supervised.js';
 import { createWarmUpSampler, type WarmUpData, type WarmUpOptions } from './rows.js';
 
 /** What is read for some steps, and the learning rate's linear rise and fall over them. */

@@ -19,7 +19,7 @@ import {
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
 import { requireFolders } from '../../policy/model-folder.js';
-import { TRAIN_CONFIG_FILE } from '../../training/run-grpo.js';
+import { TRAIN_CONFIG_FILE } from '../../training/run.js';
 import {
   PASSAGES_FILE,
   QUESTIONS_FILE,

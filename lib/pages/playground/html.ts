@@ -3,8 +3,9 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { writeFileSafely } from '../../io/files.js';
 import { citationHtml } from '../../report/citation.js';
+import { bundleScript } from '../../html/bundle.js';
 import { packedElement, pageHtml } from '../../html/page.js';
-import { bundleScript } from './bundle.js';
+import { KIND_STYLE } from '../../html/styles.js';
 import { readPlayground, type PlaygroundFiles } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 import { PLAYGROUND_STYLE } from './styles.js';
@@ -29,9 +30,12 @@ const ABOUT = `
 <p>Transformers of about a million parameters with BM25 over the mini-wiki; nothing is loaded from a network. The rollout, the transformer, the tokenizer, BM25 and the parser of actions are the modules that the training and the tables of this project use, not copies; on WebAssembly they write the same tokens here as in Node. Answers are greedy. The delay of the retriever is artificial, and so is the pace of the models unless they write as fast as this computer; all other times are measured. Questions to pick are the test questions, which no policy was trained on. As everywhere here, the figures are of a small world.</p>
 <p>The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).</p>`;
 
+const scriptOf = (name: 'main' | 'worker'): Promise<string> =>
+  bundleScript(new URL(`./page/${name}.js`, import.meta.url));
+
 /** The whole page. */
 export async function playgroundHtml(files: PlaygroundFiles): Promise<string> {
-  const carried = new Map(files).set(WORKER_FILE, await bundleScript('worker'));
+  const carried = new Map(files).set(WORKER_FILE, await scriptOf('worker'));
   const body = [
     '<a class="skip" href="#content">Skip to the content</a>',
     `<div class="layout"><main id="content"><h1>${TITLE}</h1>`,
@@ -46,8 +50,8 @@ export async function playgroundHtml(files: PlaygroundFiles): Promise<string> {
     title: TITLE,
     description: DESCRIPTION,
     body,
-    styles: PLAYGROUND_STYLE,
-    scripts: [await bundleScript('main')],
+    styles: `${KIND_STYLE}${PLAYGROUND_STYLE}`,
+    scripts: [await scriptOf('main')],
     policy: POLICY,
   });
 }

@@ -1,9 +1,5 @@
 /** Styles of the playground, beside those of every page. Colours never speak alone: tags, counts and words say the same. */
 export const PLAYGROUND_STYLE = `
-:root { --think: #6b4fbb; --search: #0b6e4f; --answer: #0b5cad; --bad: #b42318; --tint: 8%; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --think: #c3b1ff; --search: #6fd6ae; --answer: #7ab8ff; --bad: #ff9d92; --tint: 16%; }
-}
 #playground[hidden] { display: none; }
 .controls { display: flex; flex-wrap: wrap; gap: .7rem 1rem; align-items: end; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; font-size: .9rem; }
 .controls label { display: grid; gap: .2rem; flex: 1 1 11rem; min-width: 0; }
@@ -19,7 +15,7 @@ export const PLAYGROUND_STYLE = `
 #status { min-height: 1.6em; margin: .6rem 0; max-width: none; }
 .time-line { margin: .8rem 0; }
 .time-line figcaption { color: var(--soft); font-size: .86rem; }
-.key .stretch { position: static; display: inline-block; padding: 0 .5rem; }
+.key .work { position: static; display: inline-block; padding: 0 .5rem; }
 .lane { display: grid; grid-template-columns: minmax(5rem, 8rem) minmax(0, 1fr) 3.5rem; gap: .6rem; align-items: center; margin: .3rem 0; font-size: .86rem; }
 .lane-title { overflow-wrap: anywhere; }
 .lane-total { font-variant-numeric: tabular-nums; text-align: right; }
@@ -31,11 +27,11 @@ export const PLAYGROUND_STYLE = `
 .axis { color: var(--soft); }
 .axis .track { background: none; overflow: visible; height: 1.2rem; }
 .tick { position: absolute; border-left: 1px solid var(--soft); padding-left: .2rem; line-height: 1.2; font-size: .75rem; }
-.stretch { position: absolute; top: 0; bottom: 0; overflow: hidden; color: var(--fg); font-size: .8rem; line-height: 1.6rem; text-align: center; border-radius: 2px; }
-.stretch.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
-.stretch.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
+.work { position: absolute; top: 0; bottom: 0; overflow: hidden; color: var(--fg); font-size: .8rem; line-height: 1.6rem; text-align: center; border-radius: 2px; }
+.work.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
+.work.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
 .results td, .results th { white-space: normal; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: model; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: start; }
 .column { min-width: 0; }
 .column h2 { margin: 1.2rem 0 .5rem; }
 .prompt { color: var(--soft); font-size: .85rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0; }
@@ -62,5 +58,5 @@ ul.queries { list-style: none; margin: .5rem 0 0; padding: 0; display: grid; gri
 .answer { font-size: 1.05rem; }
 @keyframes waiting { to { border-color: transparent; } }
 @media (prefers-reduced-motion: reduce) { .query.waiting { animation: none; } }
-@media print { .controls { display: none; } .stretch { print-color-adjust: exact; } }
+@media print { .controls { display: none; } .work { print-color-adjust: exact; } }
 `;

@@ -22,7 +22,7 @@ interface CurveChart {
   id: string;
   title: string;
   unit: string;
-  curves: readonly Curve[];
+  curves: readonly Curve[] | ((steps: readonly StepMetrics[]) => Curve[]);
 }
 
 const single = (id: string, title: string, unit: string, metric: string): CurveChart => ({
@@ -30,17 +30,19 @@ const single = (id: string, title: string, unit: string, metric: string): CurveC
   curves: [{ name: title, metric }],
 });
 
+/** A curve for each reward of the run, whatever they are. */
+function rewardCurves(steps: readonly StepMetrics[]): Curve[] {
+  const names = new Set(steps.flatMap(({ metrics }) => Object.keys(metrics)));
+  return [...names]
+    .filter((metric) => metric.startsWith('rewards/'))
+    .map((metric) => ({ name: metric.slice('rewards/'.length).replaceAll('_', ' '), metric }));
+}
+
 const RUN_CHARTS: readonly CurveChart[] = [
   single('reward', 'Reward', 'mean per rollout', 'reward'),
   {
     ...{ id: 'reward-components', title: 'Reward by component', unit: 'mean per rollout' },
-    curves: [
-      { name: 'outcome', metric: 'rewards/outcome' },
-      { name: 'decomposition', metric: 'rewards/decomposition' },
-      { name: 'search count', metric: 'rewards/search_count' },
-      { name: 'format', metric: 'rewards/format' },
-      { name: 'one’s own', metric: 'rewards/own' },
-    ],
+    curves: rewardCurves,
   },
   single('turns', 'Search turns', 'mean per rollout', 'turns'),
   single('response-length', 'Response length', 'tokens', 'completions/mean_length'),
@@ -95,7 +97,7 @@ export function runCharts(steps: readonly StepMetrics[]): { id: string; chart: C
 }
 
 function runChart({ title, unit, curves }: CurveChart, steps: readonly StepMetrics[]): Chart | null {
-  const drawn = curves
+  const drawn = (typeof curves === 'function' ? curves(steps) : curves)
     .map((curve) => ({ name: curve.name, values: valuesOf(curve, steps) }))
     .filter(({ values }) => values.length > 0);
   if (drawn.length === 0) return null;

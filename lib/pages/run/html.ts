@@ -4,15 +4,16 @@ import type { Provenance } from '../../evaluation/table.js';
 import { escapeHtml, type TableCells } from '../../html/cells.js';
 import { citationHtml } from '../../report/citation.js';
 import { chartHtml, tableFigureHtml } from '../../report/figures.js';
-import { contentsHtml, provenanceHtml } from '../../report/html.js';
-import { chartScripts, COPY_TEXT, pageHtml } from '../../html/page.js';
+import { contentsHtml } from '../../report/html.js';
+import { bundleScript } from '../../html/bundle.js';
+import { pageHtml, reportScript } from '../../html/page.js';
+import { PROVENANCE, provenanceHtml } from '../../html/provenance.js';
 import { renderSvg } from '../../report/render.js';
 import { runCharts, type StepMetrics } from './charts.js';
 import { figureText } from '../../report/text.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
 import { GUARDS, isAlarming, type Guard } from '../../training/guards.js';
-import { segmentsHtml } from '../../html/transcript.js';
-import { LIVE_SCRIPT } from './live-script.js';
+import { segmentsHtml } from '../../html/segments.js';
 import type { RunState } from './run-folder.js';
 import { RUN_STYLE } from './styles.js';
 
@@ -42,11 +43,11 @@ export async function runPageHtml(
   { isLive = false }: { isLive?: boolean } = {},
 ): Promise<string> {
   const title = runTitle(run.config);
-  const headings = [
-    ...SECTIONS,
-    { id: 'provenance', text: 'Where the numbers come from' },
-    { id: 'cite', text: 'To cite' },
-  ].map((heading) => ({ ...heading, level: 2 }));
+  const cite = { id: 'cite', text: 'To cite' };
+  const headings = [...SECTIONS, PROVENANCE, cite].map((heading) => ({ ...heading, level: 2 }));
+  const script = isLive
+    ? bundleScript(new URL('./page/live.js', import.meta.url))
+    : reportScript({ hasCharts: true });
   const { commit } = run.provenance;
   const body = [
     '<a class="skip" href="#content">Skip to the content</a>',
@@ -59,7 +60,7 @@ export async function runPageHtml(
   return pageHtml({
     ...{ title, body, styles: RUN_STYLE },
     description: 'The curves, the guards and the newest rollouts of a training run.',
-    scripts: [COPY_TEXT, ...chartScripts(), ...(isLive ? [LIVE_SCRIPT] : [])],
+    scripts: [await script],
     // The live page may ask the server that it comes from, and nobody else.
     policy: isLive ? { 'connect-src': "'self'" } : {},
   });
@@ -149,7 +150,7 @@ function rolloutHtml({ segments, searchTurns, rewards, advantage }: RecordedRun,
   const turns = searchTurns ?? [];
   const facts = [
     `Rollout ${i + 1}`,
-    ...(rewards ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
+    ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
     `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),

@@ -24,10 +24,10 @@ async function readTail(file: string, maxBytes: number): Promise<string> {
   const handle = await open(file);
   try {
     const { size } = await handle.stat();
-    const model = Math.max(0, size - maxBytes);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - model), 0, size - model, model);
+    const start = Math.max(0, size - maxBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
     const text = buffer.toString('utf8', 0, bytesRead);
-    return model === 0 ? text : text.slice(text.indexOf('\n') + 1);
+    return start === 0 ? text : text.slice(text.indexOf('\n') + 1);
   } finally {
     await handle.close();
   }

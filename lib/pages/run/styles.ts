@@ -1,4 +1,4 @@
-import { KIND_STYLE, SEGMENT_STYLE } from '../viewer/styles.js';
+import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
 
 /** Styles of a run's page beside those of every page. */
 export const RUN_STYLE = `${KIND_STYLE}${SEGMENT_STYLE}

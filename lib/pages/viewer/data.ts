@@ -9,12 +9,13 @@ import {
   type QuestionShape,
   type SubQuestion,
 } from '../../data/question.js';
+import type { ShownTurn } from '../../html/passages.js';
 import { coverage } from '../../rewards/coverage.js';
 import type { RewardOptions } from '../../rewards/options.js';
-import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
-import type { RewardComponents } from '../../rewards/total.js';
+import type { RewardComponents } from '../../rewards/reward.js';
+import { scoreTranscript } from '../../rewards/score.js';
 import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
-import type { SearchResult, SegmentKind } from '../../rollout/trajectory.js';
+import type { SegmentKind } from '../../rollout/trajectory.js';
 import { joinPolicySegments, type TextSegment } from '../../text/format.js';
 import { parseInformation } from '../../text/information.js';
 import { executedSearches } from '../../text/turns.js';
@@ -40,12 +41,6 @@ export interface ViewerQuestion {
   /** Null where unknown. */
   graph: ViewerNode[] | null;
   operation: Operation | null;
-}
-
-/** A turn's sub-queries and what came back; of plain transcripts only whether it failed is known. */
-export interface ViewerTurn {
-  queries: string[];
-  results: (SearchResult | { status: 'unscored' })[];
 }
 
 export interface ViewerTrajectory {
@@ -77,7 +72,7 @@ export interface ViewerData {
   preset: string;
   questions: ViewerQuestion[];
   texts: string[];
-  turns: ViewerTurn[];
+  turns: ShownTurn[];
   trajectories: ViewerTrajectory[];
 }
 
@@ -154,7 +149,7 @@ const viewerNode = ({ id, entity, attribute, dependsOn, answers }: SubQuestion):
 });
 
 /** The turns of a transcript without a record of its own, one an information segment. */
-export function turnsOfSegments(segments: readonly TextSegment[]): ViewerTurn[] {
+export function turnsOfSegments(segments: readonly TextSegment[]): ShownTurn[] {
   const runs = joinPolicySegments(segments);
   return runs.flatMap((run, i) => {
     if (run.kind !== 'information') return [];
@@ -171,19 +166,10 @@ function coverageOf(run: RecordedRun, known: Question | undefined): number | nul
   return known?.metadata.graph?.length ? coverage(known, executedSearches(run.segments)) : null;
 }
 
-/** The reward and its parts alone. */
-const componentsOf = (score: TranscriptScore): RewardComponents => ({
-  outcome: score.outcome,
-  decomposition: score.decomposition,
-  searchCount: score.searchCount,
-  format: score.format,
-  total: score.total,
-});
-
 interface Tables {
   questions: Table<ViewerQuestion>;
   texts: Table<string>;
-  turns: Table<ViewerTurn>;
+  turns: Table<ShownTurn>;
 }
 
 function viewerTrajectory(
@@ -194,7 +180,7 @@ function viewerTrajectory(
 ): ViewerTrajectory {
   const question = viewerQuestion(run, known);
   const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options.rewards);
-  const turns: ViewerTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
+  const turns: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
   const [finish, covered] = [run.finish ?? null, coverageOf(run, known)];
   return {
     question: tables.questions.index(question),
@@ -209,7 +195,7 @@ function viewerTrajectory(
     formatReason: score.formatReason,
     finish,
     coverage: covered,
-    rewards: run.rewards ?? componentsOf(score),
+    rewards: run.rewards ?? score.rewards,
     recorded: Boolean(run.rewards),
     advantage: run.advantage ?? null,
     signs: failureSigns({ ...score, shape: question.shape, finish, turns, coverage: covered }),

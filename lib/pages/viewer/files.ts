@@ -42,7 +42,7 @@ export async function viewerDataOf(
 
 /** Writes the page and returns a line that says what it holds. */
 export async function writeViewer(file: string, page: ViewerPage): Promise<string> {
-  const html = viewerHtml(page);
+  const html = await viewerHtml(page);
   await writeFileSafely(file, html);
   const count = page.data.trajectories.length.toLocaleString('en');
   return `${count} trajectories, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;

@@ -1,11 +1,9 @@
 /** Recorded trajectories as one self-contained page to filter, search, read and compare. */
-import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-import { packagePath } from '../../io/paths.js';
+import { bundleScript } from '../../html/bundle.js';
 import { escapeHtml, tableHtml } from '../../html/cells.js';
 import { packedElement, pageHtml } from '../../html/page.js';
+import { KIND_STYLE } from '../../html/styles.js';
 import type { ViewerData, ViewerTrajectory } from './data.js';
-import { linkModules } from './link.js';
 import { VIEWER_STYLE } from './styles.js';
 
 export interface ViewerPage {
@@ -15,29 +13,13 @@ export interface ViewerPage {
   description?: string;
   /** HTML to be unfolded above the list: what the trajectories are, and where they come from. */
   about?: string;
-  /** The page's script; by default that of the build. */
-  script?: string;
 }
 
 /** Trajectories in the table for readers without scripts. */
 const STATIC_ROWS = 50;
 
-/** The page's script out of the compiled modules; throws where the package is not built. */
-export function viewerScript(): string {
-  const beside = new URL('./page/main.js', import.meta.url);
-  const entry = existsSync(beside)
-    ? beside
-    : pathToFileURL(packagePath('dist', 'pages', 'viewer', 'page', 'main.js'));
-  if (!existsSync(entry)) {
-    throw new Error(
-      `Expected the viewer's script at ${entry.pathname}, but it is not there. Run "npm run build".`,
-    );
-  }
-  return linkModules(entry);
-}
-
 /** The whole page. The data lie in it compressed, and all text of trajectories reaches the page as text, never as HTML. */
-export function viewerHtml({ title, data, script = viewerScript(), ...page }: ViewerPage): string {
+export async function viewerHtml({ title, data, ...page }: ViewerPage): Promise<string> {
   const count = data.trajectories.length.toLocaleString('en');
   const body = [
     '<a class="skip" href="#trajectory">Skip to the trajectory</a>',
@@ -51,7 +33,9 @@ export function viewerHtml({ title, data, script = viewerScript(), ...page }: Vi
   ].join('\n');
   const whatItDoes = `${count} recorded trajectories: filter, search, read turn by turn, compare two methods.`;
   const description = page.description ?? whatItDoes;
-  return pageHtml({ title, description, body, styles: VIEWER_STYLE, scripts: [script] });
+  const styles = `${KIND_STYLE}${VIEWER_STYLE}`;
+  const script = await bundleScript(new URL('./page/main.js', import.meta.url));
+  return pageHtml({ title, description, body, styles, scripts: [script] });
 }
 
 const aboutHtml = (about: string): string =>

@@ -5,7 +5,7 @@ import {
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories/experiment.js';
-import { packagePath } from '../../io/paths.js';
+import { MINI_WIKI } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
 import type { Provenance } from '../../io/provenance.js';
@@ -13,7 +13,7 @@ import type { ViewerData } from './data.js';
 import { viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
-import { provenanceHtml } from '../../report/html.js';
+import { provenanceHtml } from '../../html/provenance.js';
 
 const TITLE = 'Trajectories of test questions';
 
@@ -56,13 +56,13 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { questions = [packagePath('data', 'mini-wiki', 'questions.jsonl')], script, log } = options;
+  const { questions = [join(MINI_WIKI, 'questions.jsonl')], log } = options;
   const { lines, provenance } = await loadTrajectories(options.folder);
   const runs = lines.map((line) => ({ run: parseTranscript(line), method: 'unknown' }));
   const data = await viewerDataOf(runs, { preset: TRAJECTORY_REWARDS, questions });
   const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, provenance) };
   const file = join(options.outDir, 'trajectories.html');
-  const written = await writeViewer(file, { ...page, data, script });
+  const written = await writeViewer(file, { ...page, data });
   log?.(`trajectories: ${written}`);
   return file;
 }

@@ -1,6 +1,6 @@
 /** Signs that something went wrong in a trajectory beside a wrong answer. */
 import type { QuestionShape } from '../../data/question.js';
-import type { ViewerTurn } from './data.js';
+import type { ShownTurn } from '../../html/passages.js';
 
 /** Every sign and what it is called on the page. */
 export const FAILURE_SIGNS = {
@@ -20,7 +20,7 @@ export interface SignInput {
   answer: string | null;
   /** As recorded; `budget` and `length` say that turns or tokens ran out. */
   finish: string | null;
-  turns: readonly Pick<ViewerTurn, 'results'>[];
+  turns: readonly Pick<ShownTurn, 'results'>[];
   decomposed: boolean;
   shape: QuestionShape | null;
   /** Share of the independent sub-questions that were asked; null where the graph is unknown. */

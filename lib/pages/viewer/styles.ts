@@ -1,46 +1,7 @@
-/** The look of a trajectory's segments. Colours never speak alone: each segment names its kind, too. */
-export const SEGMENT_STYLE = `ol.segments { list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: .5rem; }
-.segment { --kind: var(--soft); border-left: 4px solid var(--kind); background: color-mix(in srgb, var(--kind) var(--tint), transparent); border-radius: 0 5px 5px 0; padding: .35rem .8rem .5rem; font-size: .92rem; overflow-wrap: anywhere; min-width: 0; }
-.segment.think { --kind: var(--think); }
-.segment.search { --kind: var(--search); }
-.segment.information { --kind: var(--information); }
-.segment.answer { --kind: var(--answer); }
-.segment.stray, .segment.notice { --kind: var(--bad); border-left-style: dashed; }
-.segment .tag { font-size: .72rem; font-weight: 600; letter-spacing: .04em; color: var(--kind); }
-.segment .text { white-space: pre-wrap; }
-.segment pre { white-space: pre-wrap; }
-.segment summary { cursor: pointer; font-size: .8rem; color: var(--soft); width: max-content; }
-.segment.answer .text { font-weight: 600; }
-ul.queries { display: flex; flex-wrap: wrap; gap: .4rem; list-style: none; padding: 0; margin: .2rem 0 0; }
-ul.queries li { border: 1px solid var(--search); background: var(--bg); border-radius: 1rem; padding: .05rem .7rem; }
-.results { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: .3rem 1.2rem; }
-.result .query { margin: .2rem 0; font-weight: 600; color: var(--search); }
-.result .failure { color: var(--bad); }
-.passages { margin: 0; padding-left: 1.3rem; font-size: .86rem; }
-.passages .text { color: var(--soft); }
-.figures { font-variant-numeric: tabular-nums; color: var(--soft); font-size: .9em; }
-`;
-
-/** The colours of segments and of verdicts, light and dark. */
-export const KIND_STYLE = `
-:root { --think: #6b4fbb; --search: #0b6e4f; --information: #57606a; --answer: #0b5cad; --bad: #b42318; --good: #0b6e4f; --tint: 7%; }
-@media (prefers-color-scheme: dark) {
-  :root { --think: #c3b1ff; --search: #6fd6ae; --information: #a3adba; --answer: #7ab8ff; --bad: #ff9d92; --good: #6fd6ae; --tint: 14%; }
-}
-`;
-
-/** Segments by themselves, in a front end with its own styles; it says whether it is dark. */
-export const TRANSCRIPT_STYLE = `
-.ps-transcript {
-  --think: light-dark(#6b4fbb, #c3b1ff); --search: light-dark(#0b6e4f, #6fd6ae); --information: light-dark(#57606a, #a3adba);
-  --answer: light-dark(#0b5cad, #7ab8ff); --bad: light-dark(#b42318, #ff9d92); --tint: 9%;
-  ${SEGMENT_STYLE}
-}
-[data-jp-theme-light=false] .ps-transcript, .vscode-dark .ps-transcript { color-scheme: dark; }
-`;
+import { SEGMENT_STYLE } from '../../html/styles.js';
 
 /** Styles of the viewer, beside those of every page. */
-export const VIEWER_STYLE = `${KIND_STYLE}.static { padding: 1rem 1.25rem; }
+export const VIEWER_STYLE = `.static { padding: 1rem 1.25rem; }
 .viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(16rem, 24rem) minmax(0, 1fr); height: 100vh; }
 .viewer[hidden] { display: none; }
 .viewer > header { grid-column: 1 / -1; padding: .6rem 1rem; border-bottom: 1px solid var(--line); background: var(--panel); }
@@ -69,7 +30,7 @@ export const VIEWER_STYLE = `${KIND_STYLE}.static { padding: 1rem 1.25rem; }
 .row[aria-selected=true] { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }
 .row[aria-selected=true] .row-facts { color: var(--fg); }
 .detail { overflow: auto; padding: 0 1.25rem 3rem; min-width: 0; }
-.detail.two { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; align-content: model; }
+.detail.two { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; align-content: start; }
 .missing { grid-column: 1 / -1; color: var(--soft); }
 .detail article { min-width: 0; }
 .detail h2 { border: 0; font-size: 1.2rem; line-height: 1.3; margin: 1rem 0 .6rem; padding: 0; }
@@ -94,7 +55,7 @@ svg .missed rect { stroke: var(--bad); stroke-dasharray: 4 3; fill: var(--bg); }
 svg .stray rect { stroke-dasharray: 4 3; }
 svg .right rect { stroke: var(--good); stroke-width: 2; }
 svg .failed rect, svg .wrong rect { stroke: var(--bad); stroke-width: 2; }
-.scores { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: model; margin: 1rem 0; }
+.scores { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: start; margin: 1rem 0; }
 .scores tr.total th, .scores tr.total td { font-weight: 700; border-top: 2px solid var(--line); }
 .scores td, .scores th { vertical-align: middle; }
 .scores tr.this { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }

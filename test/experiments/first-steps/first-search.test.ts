@@ -5,7 +5,7 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { firstSearchProbabilities } from '../../../lib/experiments/first-steps/first-search.js';
 import { sequenceLogProbs } from '../../../lib/training/sequences.js';
-import { GrpoTrainer } from '../../../lib/training/trainer.js';
+import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
 
 const config = parseTrainConfig({

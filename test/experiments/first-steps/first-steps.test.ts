@@ -14,16 +14,16 @@ import {
 } from '../../../lib/experiments/first-steps/figures.js';
 import { cellsOf } from '../../../lib/report/frame.js';
 import { renderSvg } from '../../../lib/report/render.js';
-import { addReward } from '../../../lib/rewards/reward.js';
-import type { RewardInput } from '../../../lib/rewards/total.js';
+import { rewardsOf } from '../../../lib/rewards/presets.js';
+import type { Rollout } from '../../../lib/rewards/rollout.js';
 import { chromiumPath } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
+import { rolloutLike } from '../../rewards/rollouts.js';
 import { COMPARISON } from '../../training/tiny.js';
 
-const right = { answer: 'A', goldenAnswers: ['A'], formatOk: true, shape: 'parallelizable' } as const;
-const ROLLOUTS: Record<string, RewardInput> = {
-  parallelsearch: { ...right, searchTurns: [['A', 'B']] },
-  'search-r1': { ...right, searchTurns: [['A'], ['B']] },
+const ROLLOUTS: Record<string, Rollout> = {
+  parallelsearch: rolloutLike(),
+  'search-r1': rolloutLike({ searchTurns: [['a'], ['b']] }),
 };
 
 describe('rewardTable', () => {
@@ -32,14 +32,10 @@ describe('rewardTable', () => {
     expect(columns).toEqual(['Component', 'ParallelSearch', 'Search-R1']);
     expect(rows.at(-1)).toEqual(['Total', '1.45', '0.65']);
     expect(rows).toHaveLength(5);
-    const own = cellsOf(
-      rewardTable(
-        ROLLOUTS,
-        addReward('less', () => -1),
-      ),
-    );
+    const less = { name: 'less', score: () => -1 };
+    const own = cellsOf(rewardTable(ROLLOUTS, [...rewardsOf('paper'), less]));
     expect(own.rows.slice(-2)).toEqual([
-      ['One’s own', '−1.00', '−1.00'],
+      ['Less', '−1.00', '−1.00'],
       ['Total', '0.45', '−0.35'],
     ]);
   });

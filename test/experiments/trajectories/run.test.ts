@@ -15,7 +15,7 @@ import {
 import type { TrajectoriesJob, TrajectoriesReply } from '../../../lib/experiments/trajectories/worker.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { rewardOptions } from '../../../lib/rewards/presets.js';
+import { rewardsOf } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../../lib/rollout/trajectory.js';
 import { scriptedPolicy } from '../../rollout/scripted-policy.js';
@@ -34,7 +34,7 @@ const policy = () =>
   });
 const answers = (run = RUN): Promise<TrajectoryLine[]> =>
   recordTrajectories(policy(), retriever, [chain, comparison], {
-    ...{ run, rewards: rewardOptions('paper'), batchSize: 2 },
+    ...{ run, rewards: rewardsOf('paper'), batchSize: 2 },
   });
 
 describe('recordTrajectories', () => {

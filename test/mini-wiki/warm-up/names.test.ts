@@ -107,6 +107,6 @@ describe('TOKEN_BREAK', () => {
     const parted = encodePieces([{ text: `Ada St${TOKEN_BREAK}one`, weight: 2 }], TOKENIZER);
     expect(TOKENIZER.decode(parted.tokenIds)).toBe('Ada Stone');
     expect(parted.tokenIds).not.toEqual(whole.tokenIds);
-    expect(parted.lossMask).toEqual(parted.tokenIds.map(() => 2));
+    expect(parted.lossWeights).toEqual(parted.tokenIds.map(() => 2));
   });
 });

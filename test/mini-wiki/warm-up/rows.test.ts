@@ -48,7 +48,7 @@ describe('createWarmUpSampler', () => {
   it.each(ROW_KINDS)('makes rows of kind %s: some tokens with a loss', (kind) => {
     for (const row of draw(optionsOf({ [kind]: 1 }))) {
       expect(row.lossMask).toHaveLength(row.tokenIds.length);
-      expect(row.lossMask.some((weight) => weight >= 1)).toBe(true);
+      expect(row.lossWeights!.some((weight) => weight >= 1)).toBe(true);
     }
   });
 

@@ -5,9 +5,8 @@ import type { Question, SubQuestion } from '../../../lib/data/question.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
 import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';
 import { groupByKind, kindOf } from '../../../lib/pages/playground/page/kinds.js';
-import { addToLane, ticksOf, timeOf, type Stretch } from '../../../lib/pages/playground/page/time-line.js';
+import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
-import { createModel } from '../../../lib/policy/model.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 
 const node = (id: string, dependsOn: string[] = []): SubQuestion => ({
@@ -33,8 +32,8 @@ describe('the lane of a method', () => {
     token(1300),
     segment('policy', '<answer> X </answer>', 1310),
   ];
-  const lane = told.reduce<Stretch[]>(
-    (stretches, event) => addToLane(stretches, event, { rollout: rolloutConfigOf('parallelsearch') }),
+  const lane = told.reduce<Span[]>(
+    (spans, event) => addToLane(spans, event, { rollout: rolloutConfigOf('parallelsearch') }),
     [],
   );
 
@@ -94,7 +93,7 @@ describe('the comparison', () => {
   const outcome = (title: string, elapsedMs: number): Outcome => ({
     title,
     elapsedMs,
-    stretches: [{ kind: 'search', fromMs: 500, toMs: 1500, count: 2 }],
+    spans: [{ kind: 'search', fromMs: 500, toMs: 1500, count: 2 }],
     trajectory: {
       ...{ questionId: 'q', question: 'q?', goldenAnswers: [], modelCalls: 2, finish: 'answer' },
       segments: [
@@ -124,11 +123,5 @@ describe('the comparison', () => {
       'B answered in 2.0 s; A took 2.0 times as long.',
     );
     expect(speedSentence([outcome('A', 2000), outcome('B', 2010)])).toBe('Both took the same time.');
-  });
-});
-
-describe('createModel', () => {
-  it('names what does not fit, wherever the files come from', () => {
-    expect(() => createModel({ config: {}, tokenizer: {}, arrays: new Map() })).toThrow('config.json');
   });
 });

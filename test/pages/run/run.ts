@@ -24,7 +24,7 @@ export function writeStep(folder: string, step: number, metrics: Record<string, 
   appendFileSync(path.join(folder, 'metrics.jsonl'), `${JSON.stringify(line)}\n`);
   const rollouts = [0, 2].flatMap((i) => {
     const question = { ...syntheticQuestion(i), question: `Step ${step}: ${i}? ${INJECTION}` };
-    const rewards = { outcome: 1, decomposition: 0.45, searchCount: 0, format: 0, total: 1.45 };
+    const rewards = { outcome: 1, decomposition: 0.45, search_count: 0, format: 0, total: 1.45 };
     const extra = { step, method: 'parallelsearch', rewards, advantage: 0.7 };
     const worse = { rewards: { ...rewards, outcome: 0, total: 0.45 }, advantage: -0.7 };
     return [

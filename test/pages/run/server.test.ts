@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWatchServer, type WatchServer } from '../../../lib/pages/run/server.js';
-import { chromiumPath, startChromium } from '../../browser/chromium.js';
+import { chromiumPath, openPage, startChromium } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { RUN, writeStep } from './run.js';
 
@@ -99,32 +99,24 @@ describe('the server of the live page', () => {
     'shows a step that comes later, and leaves unfolded what was',
     async () => {
       const browser = await startChromium();
-      const page = await browser.newPage();
-      await page.send('Page.navigate', { url: server.url });
-      await page.evaluate(until(`document.querySelectorAll('.vega-embed svg').length === 9`));
-      await page.evaluate(`document.querySelector('details.rollout').open = true`);
+      const live = await startWatchServer({ ...RUN, folder });
+      const { page, ...told } = await openPage(browser, new URL(live.url));
+      const drawn = page.locator('.vega-embed svg');
+      await expect.poll(() => drawn.count(), { timeout: 30_000 }).toBe(9);
+      await page.locator('details.rollout > summary').first().click();
       writeStep(folder, 1);
-      await page.evaluate(until(`document.getElementById('live-status').textContent.startsWith('2 of 30')`));
-      expect(await page.evaluate(`document.querySelector('details.rollout').open`)).toBe(true);
-      expect(await page.evaluate(`document.querySelectorAll('.vega-embed svg').length`)).toBe(9);
-      expect(await page.evaluate(`document.querySelector('#rollouts ~ h3').textContent`)).toContain(
-        'Step 1: 0',
-      );
-      expect(page.complaints).toEqual([]);
-      expect(page.requests.every((url) => url.startsWith(server.url))).toBe(true);
+      await page.locator('#live-status', { hasText: '2 of 30' }).waitFor();
+      expect(await page.locator('details.rollout').first().getAttribute('open')).not.toBeNull();
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('SUMMARY');
+      expect(await drawn.count()).toBe(9);
+      expect(await page.locator('#rollouts ~ h3').first().textContent()).toContain('Step 1: 0');
+      expect(told.complaints).toEqual([]);
+      expect(told.requests.every((url) => url.startsWith(live.url))).toBe(true);
       expect(await accessibilityComplaints(page)).toEqual([]);
+      await live.close();
+      await page.getByText('Nobody answers').waitFor();
       await browser.close();
     },
     300_000,
   );
 });
-
-/** Waits in the page until a condition holds. */
-const until = (condition: string): string => `new Promise((resolve, reject) => {
-  const start = performance.now();
-  (function look() {
-    if (${condition}) resolve(true);
-    else if (performance.now() - start > 30000) reject(new Error('not so after 30 s'));
-    else setTimeout(look, 50);
-  })();
-})`;

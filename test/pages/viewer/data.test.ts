@@ -28,7 +28,7 @@ describe('viewerData', () => {
   });
 
   it('takes rewards, advantage and step as recorded, and computes rewards where there are none', () => {
-    const rewards = { outcome: 1, decomposition: 9, searchCount: 0, format: 0, total: 10 };
+    const rewards = { outcome: 1, decomposition: 9, search_count: 0, format: 0, brief: -1, total: 9 };
     const turns = [{ queries: ['Town0', 'River0'] }];
     expect(prepared(0, turns, 'Town0', { rewards, advantage: 1.5, step: 7 })).toMatchObject({
       rewards,

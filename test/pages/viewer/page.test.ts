@@ -8,7 +8,6 @@ import {
   questionDiagram,
 } from '../../../lib/pages/viewer/page/graph.js';
 import { aboveMean, createGroups, methodsOf } from '../../../lib/pages/viewer/page/groups.js';
-import { shownResults } from '../../../lib/pages/viewer/page/passages.js';
 import { syntheticData, syntheticLines } from './synthetic.js';
 
 const data = syntheticData(syntheticLines(200), 20);
@@ -133,36 +132,5 @@ describe('diagrams', () => {
     expect(columns[0][0].detail).toBe('asks for q1');
     expect(columns[2][0].title).toBe('no answer');
     expect(edges).toHaveLength(3);
-  });
-});
-
-describe('shownResults', () => {
-  const text =
-    '<information>Doc 1(Title: A) a text\nDoc 2(Title: B) b text\nDoc 1(Title: C) c text</information>';
-
-  it('joins recorded scores to the text that the policy read', () => {
-    const passage = (title: string, score: number) => ({ id: `id-${title}`, title, score });
-    const turn = {
-      queries: ['x', 'y'],
-      results: [
-        { status: 'ok' as const, passages: [passage('A', 2), passage('B', 1)] },
-        { status: 'ok' as const, passages: [passage('C', 3)] },
-      ],
-    };
-    const [first, second] = shownResults(turn, text);
-    expect(first).toMatchObject({ query: 'x', failure: null });
-    expect(first.passages[1]).toEqual({ id: 'id-B', title: 'B', score: 1, text: 'b text' });
-    expect(second.passages).toEqual([{ id: 'id-C', title: 'C', score: 3, text: 'c text' }]);
-  });
-
-  it('shows what the block tells where nothing was recorded', () => {
-    const results = shownResults({ queries: ['x ', 'y', 'z'], results: [] }, text);
-    expect(results.map(({ query }) => query)).toEqual(['x  ## y ## z', 'x  ## y ## z']);
-    expect(results[1].passages).toEqual([{ id: null, title: 'C', score: null, text: 'c text' }]);
-    expect(shownResults({ queries: ['x'], results: [] }, '<information>free text</information>')).toEqual([]);
-    const failed = '<information>Retrieval failed: timeout</information>';
-    expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
-      { query: 'x', failure: 'timeout', passages: [] },
-    ]);
   });
 });

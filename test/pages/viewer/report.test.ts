@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
-import { chromiumPath, startChromium, type Browser } from '../../browser/chromium.js';
+import { chromiumPath, openPage, startChromium, type Browser } from '../../browser/chromium.js';
 import { reportComplaints } from '../../browser/page-checks.js';
-import { scriptOfSources, syntheticQuestion, trajectoryLine } from './synthetic.js';
+import { syntheticQuestion, trajectoryLine } from './synthetic.js';
 
 const METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)', 'Search-R1 (base)'];
-const REWARDS = { outcome: 1, decomposition: 0.15, searchCount: 0.35, format: 0, total: 1.5 };
+const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
 const NUM_QUESTIONS = 4;
-const script = scriptOfSources();
 const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));
 
 const root = mkdtempSync(path.join(tmpdir(), 'trajectories-'));
@@ -26,7 +25,7 @@ function write(name: string, content: string): string {
 const results = (config: object): string =>
   JSON.stringify({ config, provenance: { seeds: [1], commit: '<0000000>', backend: 'wasm' } });
 const exported = (file: string): Promise<string> =>
-  exportTrajectories({ folder, outDir: root, questions: [file], script });
+  exportTrajectories({ folder, outDir: root, questions: [file] });
 
 describe('exportTrajectories', () => {
   let questionFile: string;
@@ -72,28 +71,18 @@ describe('exportTrajectories', () => {
     afterAll(() => browser?.close());
 
     it('puts any two methods side by side, with rewards and without an empty field for the advantage', async () => {
-      const page = await browser.newPage();
-      await page.open(path.join(root, 'trajectories.html'));
-      await page.evaluate(`new Promise((resolve) => (function look() {
-        if ('ready' in document.getElementById('viewer').dataset) resolve(); else setTimeout(look, 10);
-      })())`);
+      const { page, ...told } = await openPage(browser, path.join(root, 'trajectories.html'));
       for (const method of METHODS.slice(1)) {
-        await page.evaluate(`(() => {
-          const control = document.querySelector('[name=partner]');
-          control.value = ${JSON.stringify(method)};
-          control.dispatchEvent(new Event('change', { bubbles: true }));
-        })()`);
-        const names = await page.evaluate(
-          `[...document.querySelectorAll('.facts dd:first-of-type')].map((node) => node.textContent)`,
-        );
+        await page.locator('[name=partner]').selectOption(method);
+        const names = await page.locator('.facts dd:first-of-type').allTextContents();
         expect(names).toEqual([METHODS[0], method]);
       }
-      const text = await page.evaluate<string>(`document.querySelector('.detail').textContent`);
+      const text = await page.locator('.detail').textContent();
       expect(text).toContain('Reward, as recorded');
       expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);
-      await page.evaluate(`document.querySelector('#about').open = true`);
-      expect(await page.evaluate(`document.querySelector('header #about dl').checkVisibility()`)).toBe(true);
-      expect([...page.requests, ...page.complaints]).toEqual([]);
+      await page.locator('#about > summary').click();
+      expect(await page.locator('header #about dl').isVisible()).toBe(true);
+      expect([...told.requests, ...told.complaints]).toEqual([]);
     });
 
     it('is accessible, with scripts and without', async () => {

@@ -1,12 +1,8 @@
-/** Made-up trajectories on made-up questions, in this project's layout, and the page's script from its sources. */
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+/** Made-up trajectories on made-up questions in this project's layout. */
 import type { Question, SubQuestion } from '../../../lib/data/question.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { rewardOptions } from '../../../lib/rewards/presets.js';
 import { viewerData, type ViewerData, type ViewerLine } from '../../../lib/pages/viewer/data.js';
-import { linkModules } from '../../../lib/pages/viewer/link.js';
 
 /** What a hostile trajectory says. */
 export const INJECTION = '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
@@ -108,14 +104,4 @@ export function syntheticLines(count: number): ViewerLine[] {
 export function syntheticData(lines: readonly ViewerLine[], numQuestions = 0): ViewerData {
   const questions = Array.from({ length: numQuestions }, (_, i) => syntheticQuestion(i));
   return viewerData(lines, { preset: 'paper', rewards: rewardOptions('paper'), questions });
-}
-
-/** The page's script from the TypeScript sources, so that tests need no build. */
-export function scriptOfSources(): string {
-  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  return linkModules(new URL('../../../lib/pages/viewer/page/main.js', import.meta.url), (module) => {
-    const source = fileURLToPath(module).replace(/\.js$/, '.ts');
-    if (!existsSync(source)) throw new Error(`Expected ${source} to exist.`);
-    return ts.transpileModule(readFileSync(source, 'utf8'), { compilerOptions: options }).outputText;
-  });
 }

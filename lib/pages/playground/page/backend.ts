@@ -4,7 +4,7 @@ import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
 
-/** Makes wasm the current backend, or `cpu` where it does not model. Returns words that name it. */
+/** Makes wasm the current backend, or `cpu` where it does not start. Returns words that name it. */
 export async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
   // One thread, as in Node: the same sums in the same order.
   tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);

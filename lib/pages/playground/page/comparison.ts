@@ -1,45 +1,39 @@
 /** Both methods in figures, once they have answered. */
+import { h, table } from '../../../html/browser/dom.js';
+import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
 import { finalAnswer } from '../../../text/turns.js';
-import type { Trajectory } from '../../../rollout/trajectory.js';
-import { element } from '../../viewer/page/dom.js';
-import { seconds, timeOf, type Stretch } from './time-line.js';
+import { seconds, timeOf, type Span } from './time-line.js';
 
 /** A method's answer and what it took. */
 export interface Outcome {
   title: string;
   trajectory: Trajectory;
-  stretches: readonly Stretch[];
+  spans: readonly Span[];
   elapsedMs: number;
 }
 
-export const COMPARISON_COLUMNS = [
-  'Answer',
-  'Generations',
-  'Search turns',
-  'Sub-queries',
-  'Tokens written',
-  'Waited for retrieval',
-  'Time',
-] as const;
+const COLUMNS = [
+  ...['Method', 'Answer', 'Generations', 'Search turns', 'Sub-queries', 'Tokens written'],
+  ...['Waited for retrieval', 'Time'],
+];
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** @param goldenAnswers empty where they are not known */
 export function comparisonRow(
-  { trajectory, stretches, elapsedMs }: Outcome,
+  { trajectory, spans, elapsedMs }: Outcome,
   goldenAnswers: readonly string[],
 ): string[] {
-  const answer = finalAnswer(trajectory.segments);
-  const isKnown = goldenAnswers.length > 0;
-  const verdict = isKnown ? (exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ') : '';
   const { modelCalls, searchTurns, segments } = trajectory;
-  const written = segments
-    .filter(({ kind }) => kind === 'policy')
-    .reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
-  const numQueries = searchTurns.reduce((sum, { queries }) => sum + queries.length, 0);
+  const answer = finalAnswer(segments);
+  const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
+  const written = segments.filter(({ kind }) => kind === 'policy').map(({ tokenIds }) => tokenIds.length);
+  const numQueries = sumOf(searchTurns.map(({ queries }) => queries.length));
   return [
-    `${verdict}${answer ?? 'none'}`,
-    ...[modelCalls, searchTurns.length, numQueries, written].map(String),
-    seconds(timeOf(stretches, 'search')),
+    `${goldenAnswers.length > 0 ? verdict : ''}${answer ?? 'none'}`,
+    ...[modelCalls, searchTurns.length, numQueries, sumOf(written)].map(String),
+    seconds(timeOf(spans, 'search')),
     seconds(elapsedMs),
   ];
 }
@@ -55,25 +49,10 @@ export function speedSentence(outcomes: readonly Outcome[]): string {
 /** The table of both. */
 export function comparisonNode(outcomes: readonly Outcome[], goldenAnswers: readonly string[]): HTMLElement {
   const known = goldenAnswers.length > 0 ? `; gold answer: ${goldenAnswers.join(' / ')}` : '';
-  const head = ['Method', ...COMPARISON_COLUMNS].map((name) => element('th', { scope: 'col' }, name));
-  const rows = outcomes.map((outcome) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, outcome.title),
-      ...comparisonRow(outcome, goldenAnswers).map((cell) => element('td', {}, cell)),
-    ),
-  );
-  const table = element(
-    'table',
-    {},
-    element('caption', {}, `Both answers${known}`),
-    element('thead', {}, element('tr', {}, ...head)),
-    element('tbody', {}, ...rows),
-  );
-  return element(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Both answers in figures' },
-    table,
-  );
+  const rows = outcomes.map((outcome) => {
+    const cells = comparisonRow(outcome, goldenAnswers).map((cell) => h('td', cell));
+    return h('tr', h('th', { scope: 'row' }, outcome.title), cells);
+  });
+  const scroll = { tabindex: 0, role: 'region', 'aria-label': 'Both answers in figures' };
+  return h('div.scroll', scroll, table(`Both answers${known}`, COLUMNS, rows));
 }

@@ -1,7 +1,7 @@
 /** What to ask, of which weights, and how fast model and retriever are. */
 import type { Question } from '../../../data/question.js';
-import { element } from '../../viewer/page/dom.js';
-import type { PlaygroundCheckpoint } from '../setup.js';
+import { h, labelled, select } from '../../../html/browser/dom.js';
+import type { PlaygroundCheckpoint, PlaygroundSetup } from '../setup.js';
 import { groupByKind } from './kinds.js';
 import { seconds } from './time-line.js';
 
@@ -24,125 +24,102 @@ export interface Form {
 
 export interface FormOptions {
   questions: readonly Question[];
-  checkpoints: readonly PlaygroundCheckpoint[];
-  /** The id of the checkpoint to begin with. */
-  firstCheckpoint: string;
-  onAsk(wish: Wish): void;
-  onStop(): void;
-  onCheckpoint(): void;
+  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint'>;
+  onAsk: (wish: Wish) => void;
+  onStop: () => void;
+  onCheckpoint: () => void;
 }
 
 /** Tokens a second; 0 is no limit. */
 const PACES = [
-  [40, '40 tokens a second'],
-  [100, '100 tokens a second'],
-  [10, '10 tokens a second'],
-  [0, 'as fast as this computer'],
+  ['40', '40 tokens a second'],
+  ['100', '100 tokens a second'],
+  ['10', '10 tokens a second'],
+  ['0', 'as fast as this computer'],
 ] as const;
 const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
 /** The kind that shows first: where several searches at a time pay. */
 const FIRST_KIND = '3 things compared';
 
-function labelled(label: string, control: HTMLElement, className = ''): HTMLElement {
-  return element('label', { class: className }, element('span', {}, label), control);
-}
-
-function select(name: string, options: readonly (readonly [string, string])[]): HTMLSelectElement {
-  return element('select', { name }, ...options.map(([value, text]) => element('option', { value }, text)));
-}
-
 /** A field to type a question into or to pick one from the list of its kind, a choice of the kind, a button for another. */
 function createQuestionField(questions: readonly Question[]) {
   const groups = groupByKind(questions);
-  const counts = [...groups].map(([kind, { length }]) => [kind, `${kind} (${length})`] as const);
-  const kind = select('kind', counts);
-  const list = element('datalist', { id: 'questions' });
-  const input = element('input', {
-    name: 'question',
-    list: 'questions',
-    required: true,
-    autocomplete: 'off',
-    spellcheck: 'false',
-  });
-  const another = element('button', { type: 'button', name: 'another' }, 'Another question');
-  const pick = (which: (length: number) => number): void => {
-    const group = groups.get(kind.value)!;
-    input.value = group[which(group.length)].question;
-  };
+  const kind = select(
+    'kind',
+    [...groups].map(([name, { length }]) => [name, `${name} (${length})`]),
+  );
+  if (groups.has(FIRST_KIND)) kind.value = FIRST_KIND;
+  const list = h('datalist', { id: 'questions' });
+  const settings = { list: list.id, required: true, autocomplete: 'off', spellcheck: 'false' };
+  const input = h('input', { name: 'question', ...settings });
+  const ofKind = (): Question[] => groups.get(kind.value)!;
   const fill = (): void => {
-    list.replaceChildren(
-      ...groups.get(kind.value)!.map(({ question: value }) => element('option', { value })),
-    );
-    pick(() => 0);
+    list.replaceChildren(...ofKind().map(({ question: value }) => h('option', { value })));
+    input.value = ofKind()[0].question;
+  };
+  const pick = (): void => {
+    input.value = ofKind()[Math.floor(Math.random() * ofKind().length)].question;
   };
   kind.addEventListener('change', fill);
-  another.addEventListener('click', () => pick((length) => Math.floor(Math.random() * length)));
-  if (groups.has(FIRST_KIND)) kind.value = FIRST_KIND;
   fill();
   const nodes = [
-    labelled('Kind of question', kind, 'kind'),
-    labelled('Question', input, 'question'),
-    another,
+    labelled('Kind of question', kind, 'label.kind'),
+    labelled('Question', input, 'label.question'),
+    h('button', { type: 'button', name: 'another', onclick: pick }, 'Another question'),
     list,
   ];
   return { nodes, value: () => input.value.trim() };
 }
 
 function createDelayField() {
-  const output = element('output', {});
-  const input = element('input', { type: 'range', name: 'delay', ...DELAY });
+  const label = 'Retrieval takes';
+  const output = h('output');
+  const input = h('input', { type: 'range', name: 'delay', 'aria-label': label, ...DELAY });
   const show = (): void => {
     output.value = seconds(input.valueAsNumber);
     input.setAttribute('aria-valuetext', output.value);
   };
   input.addEventListener('input', show);
   show();
-  const label = 'Retrieval takes';
-  input.setAttribute('aria-label', label);
-  const text = element('span', {}, `${label} `, output);
-  return { node: element('label', {}, text, input), value: () => input.valueAsNumber };
+  return { node: h('label', h('span', `${label} `, output), input), value: () => input.valueAsNumber };
 }
 
 /** Builds the form. Motion is reduced by letting the text come at once. */
-export function createForm(options: FormOptions): Form {
-  const { questions, checkpoints } = options;
+export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions): Form {
+  const { checkpoints, firstCheckpoint } = setup;
   const question = createQuestionField(questions);
   const delay = createDelayField();
-  const pace = select(
-    'pace',
-    PACES.map(([rate, text]) => [String(rate), text]),
-  );
+  const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
     'checkpoint',
     checkpoints.map(({ id, title }) => [id, title]),
   );
-  weights.value = options.firstCheckpoint;
-  const ask = element('button', { type: 'submit', class: 'ask' }, 'Ask both');
-  const stop = element('button', { type: 'button', name: 'stop' }, 'Stop');
-  const node = element(
-    'form',
-    { class: 'controls', 'aria-label': 'Ask both methods' },
-    ...question.nodes,
-    labelled('Weights', weights, 'weights'),
-    delay.node,
-    labelled('The models write', pace),
-    element('div', { class: 'buttons' }, ask, ' ', stop),
-  );
-  weights.addEventListener('change', () => options.onCheckpoint());
-  stop.addEventListener('click', () => options.onStop());
-  node.addEventListener('submit', (event) => {
+  weights.value = firstCheckpoint;
+  weights.addEventListener('change', onCheckpoint);
+  const ask = h('button.ask', { type: 'submit' }, 'Ask both');
+  const stop = h('button', { type: 'button', name: 'stop', onclick: onStop }, 'Stop');
+  const submit = (event: Event): void => {
     event.preventDefault();
     if (ask.disabled) return;
     const asked = question.value();
     const known = questions.find((candidate) => candidate.question === asked);
-    options.onAsk({
+    onAsk({
       question: asked,
       goldenAnswers: known?.goldenAnswers ?? [],
       delayMs: delay.value(),
       tokensPerSecond: Number(pace.value),
     });
-  });
+  };
+  const node = h(
+    'form.controls',
+    { 'aria-label': 'Ask both methods', onsubmit: submit },
+    question.nodes,
+    labelled('Weights', weights, 'label.weights'),
+    delay.node,
+    labelled('The models write', pace),
+    h('div.buttons', ask, ' ', stop),
+  );
   return {
     node,
     ask: () => node.requestSubmit(),

@@ -1,13 +1,13 @@
 /** The page at work: weights are loaded, both methods are asked and stopped, and what comes of it is shown. */
 import type { Question } from '../../../data/question.js';
+import { h } from '../../../html/browser/dom.js';
 import { finalAnswer } from '../../../text/turns.js';
-import { element } from '../../viewer/page/dom.js';
 import type { WorkerRequest } from '../messages.js';
 import type { PlaygroundSetup } from '../setup.js';
 import { comparisonNode, speedSentence } from './comparison.js';
 import { readPolicy } from './files.js';
-import { createForm, type Form, type Wish } from './form.js';
-import { createPlayer, type Player } from './player.js';
+import { createForm, type Wish } from './form.js';
+import { createPlayer } from './player.js';
 import { createTimeLine } from './time-line.js';
 import { createTip } from './tokens.js';
 
@@ -23,117 +23,97 @@ export interface PlaygroundOptions {
   world: WorkerRequest;
 }
 
-/** Starts a worker for each method and builds the page in `root`, whose `data-ready` names the weights that can be asked. */
-export class Playground {
-  private readonly status = element('p', { id: 'status', role: 'status' });
-  private readonly timeLine = createTimeLine();
-  private readonly results = element('div', { class: 'results' });
-  private readonly form: Form;
-  private readonly players: Player[];
-  private goldenAnswers: readonly string[] = [];
-  /** Whether a question was asked and not stopped: then other weights have to answer it, too. */
-  private isAsked = false;
-  private numLoads = 0;
-  private numReady = 0;
-  private hasFailed = false;
-  private timer?: ReturnType<typeof setTimeout>;
-
-  constructor(
-    private readonly root: HTMLElement,
-    { setup, questions, script, world }: PlaygroundOptions,
-  ) {
-    const tip = createTip();
-    this.form = createForm({
-      questions,
-      checkpoints: setup.checkpoints,
-      firstCheckpoint: setup.firstCheckpoint,
-      onAsk: (wish) => this.ask(wish),
-      onStop: () => this.stop(),
-      onCheckpoint: () => void this.load(),
-    });
-    const options = {
-      ...{ tip, script },
-      onReady: (load: number, backend: string) => this.countReady(load, backend),
-      onEvent: ({ kind }: { kind: string }) => kind === 'end' && this.showOutcomes(),
-      onFailure: (reason: string) => this.fail(reason),
-    };
-    this.players = setup.methods.map((method) => createPlayer(method, options));
-    for (const player of this.players) player.send(world);
-    const columns = element('div', { class: 'columns' }, ...this.players.map(({ column }) => column.node));
-    root.replaceChildren(this.form.node, this.status, this.timeLine.node, columns, this.results, tip.node);
-  }
+/**
+ * Starts a worker for each method, builds the page in `root` and loads the first weights. `data-ready` of `root` names the
+ * weights that can be asked.
+ */
+export async function startPlayground(root: HTMLElement, options: PlaygroundOptions): Promise<void> {
+  const { setup, questions, script, world } = options;
+  const status = h('p', { id: 'status', role: 'status' });
+  const results = h('div.results');
+  const timeLine = createTimeLine();
+  const tip = createTip();
+  const form = createForm({ questions, setup, onAsk: ask, onStop: stop, onCheckpoint: () => void reload() });
+  const callbacks = { onAnswer: showOutcomes, onFailure: fail };
+  const players = setup.methods.map((method) => createPlayer(method, { tip, script, world, ...callbacks }));
+  let wish: Wish | null = null;
+  let numLoads = 0;
+  let hasFailed = false;
+  let timer: ReturnType<typeof setTimeout>;
 
   /** Empties the page and loads the weights that the form names; a later call overtakes one that is under way. */
-  async load(): Promise<void> {
-    const load = ++this.numLoads;
-    this.numReady = 0;
-    for (const player of this.players) player.clear();
-    this.results.replaceChildren();
-    this.draw(0);
-    const checkpoint = this.form.checkpoint();
-    delete this.root.dataset.ready;
-    this.form.setState('loading');
-    this.status.textContent = `Loading ${checkpoint.title} …`;
-    try {
-      for (const player of this.players) {
-        const files = await readPolicy(player.method, checkpoint);
-        if (load !== this.numLoads) return;
-        player.send({ kind: 'policy', load, files });
-      }
-    } catch (error) {
-      this.fail(String(error));
-    }
+  async function load(): Promise<void> {
+    const load = ++numLoads;
+    for (const player of players) player.clear();
+    results.replaceChildren();
+    draw(0);
+    const checkpoint = form.checkpoint();
+    delete root.dataset.ready;
+    form.setState('loading');
+    status.textContent = `Loading ${checkpoint.title} …`;
+    const loading = players.map(async (player) => {
+      const files = await readPolicy(player.method, checkpoint);
+      return load === numLoads ? player.load(files) : '';
+    });
+    const [backend] = await Promise.all(loading);
+    if (load !== numLoads || hasFailed) return;
+    status.textContent = `Ready, on ${backend}.`;
+    form.setState('ready');
+    root.dataset.ready = checkpoint.id;
+    if (wish) form.ask(); // other weights have to answer, too, unless the reader has stopped
   }
 
-  private countReady(load: number, backend: string): void {
-    if (load !== this.numLoads || ++this.numReady < this.players.length || this.hasFailed) return;
-    this.status.textContent = `Ready, on ${backend}.`;
-    this.form.setState('ready');
-    this.root.dataset.ready = this.form.checkpoint().id;
-    if (this.isAsked) this.form.ask();
+  function reload(): Promise<void> {
+    return load().catch(fail);
   }
 
-  private ask(wish: Wish): void {
-    this.isAsked = true;
-    this.goldenAnswers = wish.goldenAnswers;
-    this.results.replaceChildren();
-    this.status.textContent = 'Both methods are at work.';
-    this.form.setState('running');
-    for (const player of this.players) player.ask(wish);
-    this.draw(performance.now());
+  function ask(asked: Wish): void {
+    wish = asked;
+    results.replaceChildren();
+    status.textContent = 'Both methods are at work.';
+    form.setState('running');
+    for (const player of players) player.ask(asked);
+    draw(performance.now());
   }
 
-  private stop(): void {
-    this.isAsked = false;
-    for (const player of this.players) player.stop();
-    this.status.textContent = 'Stopped.';
-    this.form.setState('ready');
+  function stop(): void {
+    wish = null;
+    for (const player of players) player.stop();
+    status.textContent = 'Stopped.';
+    form.setState('ready');
   }
 
-  private showOutcomes(): void {
-    const outcomes = this.players.map((player) => player.outcome()).filter((outcome) => outcome !== null);
+  function showOutcomes(): void {
+    const outcomes = players.map((player) => player.outcome()).filter((outcome) => outcome !== null);
     const said = outcomes.map(
       ({ title, trajectory }) => `${title} answers ${finalAnswer(trajectory.segments) ?? 'nothing'}.`,
     );
-    this.status.textContent = said.join(' ');
-    if (outcomes.length < this.players.length) return;
-    this.status.textContent += ` ${speedSentence(outcomes)}`;
-    this.results.replaceChildren(comparisonNode(outcomes, this.goldenAnswers));
-    this.form.setState('ready');
+    const areAllThere = outcomes.length === players.length;
+    status.textContent = [...said, ...(areAllThere ? [speedSentence(outcomes)] : [])].join(' ');
+    if (!areAllThere) return;
+    results.replaceChildren(comparisonNode(outcomes, wish!.goldenAnswers));
+    form.setState('ready');
   }
 
   /** Draws the time line of a question that was asked at `startMs`, again and again until every method has answered. */
-  private draw(startMs: number): void {
-    clearTimeout(this.timer);
-    const lanes = this.players.map((player) => player.lane());
-    this.timeLine.draw(lanes, performance.now() - startMs);
-    if (lanes.some(({ isRunning }) => isRunning)) this.timer = setTimeout(() => this.draw(startMs), DRAW_MS);
+  function draw(startMs: number): void {
+    clearTimeout(timer);
+    const lanes = players.map((player) => player.lane());
+    timeLine.draw(lanes, performance.now() - startMs);
+    if (lanes.some(({ isRunning }) => isRunning)) timer = setTimeout(() => draw(startMs), DRAW_MS);
   }
 
-  private fail(reason: string): void {
-    if (this.hasFailed) return; // what fails afterwards fails because of it
-    this.hasFailed = true;
-    this.form.setState('failed');
-    this.status.textContent = `That did not work: ${reason}`;
+  function fail(reason: unknown): void {
+    if (hasFailed) return; // what fails afterwards fails because of it
+    hasFailed = true;
+    form.setState('failed');
+    status.textContent = `That did not work: ${String(reason)}`;
   }
+
+  const columns = h(
+    'div.columns',
+    players.map(({ node }) => node),
+  );
+  root.replaceChildren(form.node, status, timeLine.node, columns, results, tip.node);
+  await reload();
 }

@@ -1,11 +1,11 @@
 /** Who did what when: a lane for each method, the model and the retriever taking turns in it. */
+import { h } from '../../../html/browser/dom.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
-import { element } from '../../viewer/page/dom.js';
 import type { AnswerEvent } from '../answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 
 /** An uninterrupted piece of work; milliseconds from the question. */
-export interface Stretch {
+export interface Span {
   kind: 'model' | 'search';
   fromMs: number;
   toMs: number;
@@ -13,27 +13,27 @@ export interface Stretch {
   count: number;
 }
 
-/** A lane after one more event; the last stretch may still go on. */
+/** A lane's spans after one more event; the last one may still go on. */
 export function addToLane(
-  lane: readonly Stretch[],
+  spans: readonly Span[],
   event: AnswerEvent,
   { rollout }: Pick<PlaygroundMethod, 'rollout'>,
-): Stretch[] {
+): Span[] {
   const { elapsedMs: toMs } = event;
-  const begin = (kind: Stretch['kind'], count: number): Stretch => ({ kind, fromMs: toMs, toMs, count });
-  const last = lane.at(-1);
+  const begin = (kind: Span['kind'], count: number): Span => ({ kind, fromMs: toMs, toMs, count });
+  const last = spans.at(-1);
   if (!last) return [{ ...begin('model', 0), fromMs: 0 }]; // the prompt
   const numNew = event.kind === 'token' ? 1 : 0;
-  const soFar = [...lane.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
+  const soFar = [...spans.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
   if (event.kind !== 'segment') return soFar;
   if (event.segment === 'information') return [...soFar, begin('model', 0)];
   const queries = event.segment === 'policy' ? searchedQueries(event.text, rollout) : null;
   return queries ? [...soFar, begin('search', queries.length)] : soFar;
 }
 
-/** Milliseconds of a lane that were spent on one kind of work. */
-export function timeOf(lane: readonly Stretch[], kind: Stretch['kind']): number {
-  return lane.filter((stretch) => stretch.kind === kind).reduce((sum, s) => sum + s.toMs - s.fromMs, 0);
+/** Milliseconds that were spent on one kind of work. */
+export function timeOf(spans: readonly Span[], kind: Span['kind']): number {
+  return spans.filter((span) => span.kind === kind).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 }
 
 /** At most seven round times from 0 to `endMs`. */
@@ -45,65 +45,45 @@ export function ticksOf(endMs: number): number[] {
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-const described = ({ kind, count, fromMs, toMs }: Stretch): string =>
+const described = ({ kind, count, fromMs, toMs }: Span): string =>
   kind === 'model'
     ? `the model writes ${count} tokens, ${seconds(toMs - fromMs)}`
     : `${count} ${count === 1 ? 'sub-query is' : 'sub-queries are'} searched, ${seconds(toMs - fromMs)}`;
 
-function stretchNode(stretch: Stretch, endMs: number): HTMLElement {
-  const { kind, fromMs, toMs, count } = stretch;
-  const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
-  return element(
-    'span',
-    {
-      class: `stretch ${kind}`,
-      style: `left: ${percent(fromMs)}; width: ${percent(toMs - fromMs)}`,
-      title: described(stretch),
-    },
-    kind === 'search' ? `${count}×` : '',
-  );
-}
-
 export interface Lane {
   title: string;
-  stretches: readonly Stretch[];
+  spans: readonly Span[];
   /** Whether the method has not answered yet. */
   isRunning: boolean;
 }
 
-/** The lanes at a moment; what is going on reaches to `nowMs`. */
-function lanesNode(lanes: readonly Lane[], nowMs: number): HTMLElement {
-  const drawn = lanes.map(({ title, stretches, isRunning }) => {
-    const last = stretches.at(-1);
-    const open =
-      last && isRunning
-        ? [...stretches.slice(0, -1), { ...last, toMs: Math.max(last.toMs, nowMs) }]
-        : stretches;
-    return { title, stretches: open, totalMs: open.at(-1)?.toMs ?? 0 };
-  });
-  const endMs = Math.max(1000, ...drawn.map(({ totalMs }) => totalMs));
-  const rows = drawn.map(({ title, stretches, totalMs }) =>
-    element(
-      'div',
-      { class: 'lane' },
-      element('span', { class: 'lane-title' }, title),
-      element('div', { class: 'track' }, ...stretches.map((stretch) => stretchNode(stretch, endMs))),
-      element('span', { class: 'lane-total' }, seconds(totalMs)),
-    ),
+/** The lane with its last span up to `nowMs`, if it still goes on. */
+function laneAt({ title, spans, isRunning }: Lane, nowMs: number): Pick<Lane, 'title' | 'spans'> {
+  const last = spans.at(-1);
+  if (!last || !isRunning) return { title, spans };
+  return { title, spans: [...spans.slice(0, -1), { ...last, toMs: Math.max(last.toMs, nowMs) }] };
+}
+
+const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
+  h('div.lane', h('span.lane-title', title), h('div.track', work), total && h('span.lane-total', total));
+
+function lanesNode(lanes: readonly Pick<Lane, 'title' | 'spans'>[]): HTMLElement {
+  const totalMs = lanes.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
+  const endMs = Math.max(1000, ...totalMs);
+  const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
+  const spanNode = (span: Span): HTMLElement => {
+    const { kind, fromMs, toMs, count } = span;
+    const style = `left: ${percent(fromMs)}; width: ${percent(toMs - fromMs)}`;
+    return h(`span.work.${kind}`, { style, title: described(span) }, kind === 'search' && `${count}×`);
+  };
+  const rows = lanes.map(({ title, spans }, i) => laneNode(title, spans.map(spanNode), seconds(totalMs[i])));
+  const ticks = ticksOf(endMs).map((ms) => h('span.tick', { style: `left: ${percent(ms)}` }, `${ms / 1000}`));
+  const axis = laneNode('seconds', ticks);
+  axis.classList.add('axis');
+  const words = lanes.map(
+    ({ title, spans }) => `${title}: ${spans.map(described).join('; ') || 'nothing yet'}.`,
   );
-  const ticks = ticksOf(endMs).map((ms) =>
-    element('span', { class: 'tick', style: `left: ${(100 * ms) / endMs}%` }, String(ms / 1000)),
-  );
-  const axis = element(
-    'div',
-    { class: 'lane axis' },
-    element('span', { class: 'lane-title' }, 'seconds'),
-    element('div', { class: 'track' }, ...ticks),
-  );
-  const description = drawn
-    .map(({ title, stretches }) => `${title}: ${stretches.map(described).join('; ') || 'nothing yet'}.`)
-    .join(' ');
-  return element('div', { class: 'lanes', role: 'img', 'aria-label': description }, ...rows, axis);
+  return h('div.lanes', { role: 'img', 'aria-label': words.join(' ') }, rows, axis);
 }
 
 export interface TimeLine {
@@ -112,19 +92,15 @@ export interface TimeLine {
 }
 
 export function createTimeLine(): TimeLine {
-  const place = element('div');
-  const key = element(
-    'span',
-    { class: 'key' },
-    element('span', { class: 'stretch model' }, 'the model writes'),
+  const place = h('div');
+  const key = [
+    h('span.work.model', 'the model writes'),
     ' ',
-    element('span', { class: 'stretch search' }, 'n× sub-queries are searched together'),
-  );
-  const node = element(
-    'figure',
-    { class: 'time-line', 'aria-label': 'Time line of the turns' },
-    element('figcaption', {}, 'Time line of the turns. ', key),
-    place,
-  );
-  return { node, draw: (lanes, nowMs) => place.replaceChildren(lanesNode(lanes, nowMs)) };
+    h('span.work.search', 'n× sub-queries are searched together'),
+  ];
+  const caption = h('figcaption', 'Time line of the turns. ', h('span.key', key));
+  const node = h('figure.time-line', { 'aria-label': 'Time line of the turns' }, caption, place);
+  const draw = (lanes: readonly Lane[], nowMs: number): void =>
+    place.replaceChildren(lanesNode(lanes.map((lane) => laneAt(lane, nowMs))));
+  return { node, draw };
 }

@@ -1,5 +1,5 @@
 /** Text token by token, with the probability of each: under the pointer, and by arrow keys. */
-import { element } from '../../viewer/page/dom.js';
+import { h } from '../../../html/browser/dom.js';
 
 export interface ShownToken {
   tokenId: number;
@@ -31,7 +31,7 @@ export interface Tip {
 }
 
 export function createTip(): Tip {
-  const node = element('div', { class: 'tip', role: 'status' });
+  const node = h('div.tip', { role: 'status' });
   return {
     node,
     show(token) {
@@ -46,13 +46,6 @@ export function createTip(): Tip {
 
 /** An empty text; `label` says whose it is. */
 export function createTokenText(label: string, tip: Tip): TokenText {
-  const node = element('div', {
-    class: 'tokens',
-    role: 'group',
-    tabindex: 0,
-    'aria-label': `${label}. Arrow keys tell the probability of each token.`,
-  });
-  let part = '';
   let current = -1;
   const point = (token: Element | null | undefined): void => {
     node.querySelector('.current')?.classList.remove('current');
@@ -60,36 +53,31 @@ export function createTokenText(label: string, tip: Tip): TokenText {
     token.classList.add('current');
     tip.show(token);
   };
-  node.addEventListener('pointerover', ({ target }) =>
-    point(target instanceof Element ? target.closest('.token') : null),
-  );
-  node.addEventListener('pointerleave', () => point(null));
-  node.addEventListener('blur', () => point(null));
+  const hide = (): void => point(null);
+  const node = h('div.tokens', {
+    ...{ role: 'group', tabindex: 0, onpointerleave: hide, onblur: hide },
+    'aria-label': `${label}. Arrow keys tell the probability of each token.`,
+    onpointerover: ({ target }) => point(target instanceof Element ? target.closest('.token') : null),
+  });
   node.addEventListener('keydown', (event) => {
     const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (event.key === 'Escape') point(null);
+    if (event.key === 'Escape') hide();
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     current = Math.min(node.childElementCount - 1, Math.max(0, current + move));
     point(node.children[current]);
   });
+  /** The block that the next token is in. */
+  let block = '';
   return {
     node,
     add({ tokenId, text, probability }) {
       const [, closing, tag] = TAG.exec(text) ?? [];
-      if (tag) part = tag;
-      const unsure = probability < UNSURE ? 'unsure' : '';
-      const token = element(
-        'span',
-        {
-          class: `token ${part} ${tag ? 'tag' : ''} ${unsure}`.replace(/ +/g, ' ').trim(),
-          'data-id': tokenId,
-          'data-probability': percentText(probability),
-        },
-        text,
-      );
-      if (closing) part = '';
-      node.append(token);
+      if (tag) block = tag;
+      const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'].filter(Boolean);
+      const data = { 'data-id': tokenId, 'data-probability': percentText(probability) };
+      node.append(h('span', { class: classes.join(' '), ...data }, text));
+      if (closing) block = '';
     },
   };
 }

@@ -21,12 +21,16 @@ let stoppedRun = 0;
 
 const say = (message: WorkerMessage): void => postMessage(message);
 
-/** The weights of the start with the adapter's added; what only the start needed is disposed of. */
-function weightsOf(start: Weights, { adapter }: PolicyFiles, model: ReturnType<typeof createModel>): Weights {
-  if (!adapter) return start;
+/** The initial model's weights with the adapter's added; what only the initial model needed is disposed of. */
+function weightsOf(
+  initial: Weights,
+  { adapter }: PolicyFiles,
+  model: ReturnType<typeof createModel>,
+): Weights {
+  if (!adapter) return initial;
   const arrays = parseSafetensors(adapter.weights);
-  const merged = mergePeftArrays(start, arrays, model.config, parsePeftConfig(adapter.config));
-  disposeMerged(start, merged);
+  const merged = mergePeftArrays(initial, arrays, model.config, parsePeftConfig(adapter.config));
+  disposeMerged(initial, merged);
   return merged;
 }
 

@@ -1,7 +1,7 @@
 /** The form above the list: search, a choice a facet, and whom to read beside. */
+import { h, labelled, select } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
-import { element } from './dom.js';
-import { facetValues, FACETS, type Criteria, type Facet } from './filter.js';
+import { facetValues, FACETS, type Criteria } from './filter.js';
 import { methodsOf } from './groups.js';
 
 export interface Controls {
@@ -15,68 +15,50 @@ export interface Controls {
 /** Milliseconds of rest after which a search begins. */
 const SEARCH_DELAY_MS = 120;
 
-function labelled(label: string, control: HTMLElement): HTMLElement {
-  return element('label', {}, element('span', {}, label), control);
-}
-
-function option(value: string, text: string): HTMLOptionElement {
-  return element('option', { value }, text);
-}
-
-function facetSelect(facet: Facet, values: readonly [string, number][]): HTMLSelectElement {
-  const { nameOf = (value: string) => value } = facet;
-  const options = values.map(([value, count]) =>
-    option(value, `${nameOf(value)} (${count.toLocaleString('en')})`),
-  );
-  return element('select', { name: facet.key }, option('', 'all'), ...options);
-}
-
-function partnerSelect(data: ViewerData): HTMLSelectElement {
-  return element(
-    'select',
-    { name: 'partner' },
-    option('', 'nobody'),
-    ...methodsOf(data).map((m) => option(m, m)),
-  );
-}
-
 /** Builds the form; `onFilter` is called when the list changes, `onPartner` when whom to read beside does. */
 export function createControls(data: ViewerData, onFilter: () => void, onPartner: () => void): Controls {
-  const search = element('input', {
-    type: 'search',
-    name: 'search',
-    placeholder: 'words, "a phrase"',
-    autocomplete: 'off',
+  let timer: ReturnType<typeof setTimeout>;
+  const filterLater = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(onFilter, SEARCH_DELAY_MS);
+  };
+  const search = h('input', {
+    ...{ type: 'search', name: 'search', placeholder: 'words, "a phrase"', autocomplete: 'off' },
+    oninput: filterLater,
   });
   // A facet with a single value chooses nothing.
-  const facets = FACETS.flatMap((facet) => {
-    const values = facetValues(data, facet);
-    return values.length > 1 ? [{ facet, select: facetSelect(facet, values) }] : [];
-  });
-  const partner = partnerSelect(data);
-  const reset = element('button', { type: 'reset' }, 'Reset');
-  const node = element(
-    'form',
-    { class: 'controls', role: 'search', 'aria-label': 'Filter trajectories' },
-    labelled('Search', search),
-    ...facets.map(({ facet, select }) => labelled(facet.label, select)),
-    labelled('Side by side with', partner),
-    reset,
-  );
-  let timer = 0;
-  search.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(onFilter, SEARCH_DELAY_MS) as unknown as number;
-  });
-  for (const { select } of facets) select.addEventListener('change', onFilter);
+  const facets = FACETS.map((facet) => ({ ...facet, values: facetValues(data, facet) }))
+    .filter(({ values }) => values.length > 1)
+    .map(({ key, label, values, nameOf = (value) => value }) => {
+      const options = values.map(
+        ([value, count]) => [value, `${nameOf(value)} (${count.toLocaleString('en')})`] as const,
+      );
+      const control = select(key, [['', 'all'], ...options]);
+      control.addEventListener('change', onFilter);
+      return { key, label, control };
+    });
+  const partner = select('partner', [
+    ['', 'nobody'],
+    ...methodsOf(data).map((name) => [name, name] as const),
+  ]);
   partner.addEventListener('change', onPartner);
-  node.addEventListener('submit', (event) => event.preventDefault());
-  // The controls have their first values only after the event.
-  node.addEventListener('reset', () => setTimeout(onFilter));
+  const node = h(
+    'form.controls',
+    {
+      ...{ role: 'search', 'aria-label': 'Filter trajectories' },
+      onsubmit: (event) => event.preventDefault(),
+      // The controls have their first values only after the event.
+      onreset: () => setTimeout(onFilter),
+    },
+    labelled('Search', search),
+    facets.map(({ label, control }) => labelled(label, control)),
+    labelled('Side by side with', partner),
+    h('button', { type: 'reset' }, 'Reset'),
+  );
   return {
     node,
     criteria: () => ({
-      facets: Object.fromEntries(facets.map(({ facet, select }) => [facet.key, select.value])),
+      facets: Object.fromEntries(facets.map(({ key, control }) => [key, control.value])),
       search: search.value,
     }),
     partner: () => partner.value || null,

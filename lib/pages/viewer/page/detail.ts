@@ -1,11 +1,12 @@
 /** One trajectory in full. */
+import { h, table } from '../../../html/browser/dom.js';
+import { segmentsMarkup } from '../../../html/segments.js';
+import { componentTitle } from '../../../rewards/reward.js';
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
 import { FAILURE_SIGNS } from '../signs.js';
-import { element, signed, type Child } from './dom.js';
 import { drawDiagram } from './drawing.js';
 import { policyDiagram, questionDiagram, type Diagram } from './graph.js';
 import { aboveMean, type Groups } from './groups.js';
-import { segmentsNode } from '../../../html/segments.js';
 
 export interface DetailOptions {
   data: ViewerData;
@@ -14,73 +15,60 @@ export interface DetailOptions {
   onPick: (index: number) => void;
 }
 
-const verdict = ({ exactMatch }: ViewerTrajectory): string => (exactMatch ? '✓ right' : '✗ wrong');
+/** What comes of an answer, in the list, in the facts and in a group. */
+export const verdictOf = ({ exactMatch }: ViewerTrajectory): string => (exactMatch ? '✓ right' : '✗ wrong');
+
+/** A number to two places with its sign; zero has none. */
+export function signed(value: number): string {
+  const figure = Math.abs(value).toFixed(2);
+  return Number(figure) === 0 ? figure : `${value < 0 ? '−' : '+'}${figure}`;
+}
 
 function factsNode(trajectory: ViewerTrajectory, question: ViewerQuestion): HTMLElement {
   const { answer, f1, finish, coverage, step, numTurns } = trajectory;
-  const known = [question.id, question.benchmark, question.type, question.shape].filter(
-    (fact) => fact && fact !== 'unknown',
+  const known = [question.id, question.benchmark, question.type, question.shape];
+  const facts: Record<string, string | null> = {
+    Method: trajectory.method,
+    Step: step === null ? null : String(step),
+    Question: known.filter((fact) => fact && fact !== 'unknown').join(' · '),
+    Gold: question.goldenAnswers.join(' / '),
+    Answer: `${answer ?? 'none'} (${verdictOf(trajectory)}, F1 ${f1.toFixed(2)})`,
+    'Search turns': String(numTurns),
+    'Ended by': finish,
+    'Independent parts asked': coverage === null ? null : `${Math.round(100 * coverage)} %`,
+  };
+  const told = Object.entries(facts).filter(([, value]) => value !== null);
+  return h(
+    'dl.facts',
+    told.map(([name, value]) => [h('dt', name), h('dd', value)]),
   );
-  const facts: [string, string | null][] = [
-    ['Method', trajectory.method],
-    ['Step', step === null ? null : String(step)],
-    ['Question', known.join(' · ')],
-    ['Gold', question.goldenAnswers.join(' / ')],
-    ['Answer', `${answer ?? 'none'} (${verdict(trajectory)}, F1 ${f1.toFixed(2)})`],
-    ['Search turns', String(numTurns)],
-    ['Ended by', finish],
-    ['Independent parts asked', coverage === null ? null : `${Math.round(100 * coverage)} %`],
-  ];
-  const told = facts.filter((fact): fact is [string, string] => fact[1] !== null);
-  const items = told.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]);
-  return element('dl', { class: 'facts' }, ...items);
 }
 
 function signsNode({ signs, formatReason }: ViewerTrajectory): HTMLElement | null {
   if (signs.length === 0) return null;
   const items = signs.map((sign) => {
     const why = sign === 'badFormat' && formatReason ? `: ${formatReason}` : '';
-    return element('li', {}, `${FAILURE_SIGNS[sign]}${why}`);
+    return h('li', `${FAILURE_SIGNS[sign]}${why}`);
   });
-  return element('ul', { class: 'signs', 'aria-label': 'Failure signs' }, ...items);
+  return h('ul.signs', { 'aria-label': 'Failure signs' }, items);
 }
 
-/** A bar from zero to the left or to the right; `share` is in [-1, 1]. */
-function barNode(share: number): HTMLElement {
-  const width = 50 * Math.min(1, Math.abs(share));
-  const style = `width: ${width}%; left: ${share < 0 ? 50 - width : 50}%`;
-  return element(
-    'span',
-    { class: `bar ${share < 0 ? 'below' : 'above'}`, 'aria-hidden': 'true' },
-    element('span', { style }),
-  );
+/** A number, and a bar from zero to the left or to the right that is full at `most`. */
+function barCells(value: number, most: number): HTMLElement[] {
+  const width = 50 * Math.min(1, Math.abs(value / most));
+  const style = `width: ${width}%; left: ${value < 0 ? 50 - width : 50}%`;
+  const bar = h(`span.bar.${value < 0 ? 'below' : 'above'}`, { 'aria-hidden': 'true' }, h('span', { style }));
+  return [h('td.figure', signed(value)), h('td', bar)];
 }
 
-const COMPONENTS = [
-  ['outcome', 'Outcome'],
-  ['decomposition', 'Decomposition'],
-  ['searchCount', 'Search count'],
-  ['format', 'Format'],
-  ['total', 'Total'],
-] as const;
-
+/** Every component of the reward, also those that this project does not know, then their sum. */
 function rewardsNode({ rewards, recorded }: ViewerTrajectory, preset: string): HTMLElement {
-  const rows = COMPONENTS.map(([key, name]) =>
-    element(
-      'tr',
-      { class: key },
-      element('th', { scope: 'row' }, name),
-      element('td', { class: 'figure' }, signed(rewards[key])),
-      element('td', {}, barNode(rewards[key] / 1.5)),
-    ),
-  );
-  const source = recorded ? 'as recorded' : `computed with the preset ${preset}`;
-  return element(
-    'table',
-    { class: 'rewards' },
-    element('caption', {}, `Reward, ${source}`),
-    element('tbody', {}, ...rows),
-  );
+  const { total, ...components } = rewards;
+  const rows = Object.entries({ ...components, total }).map(([name, value]) => {
+    const selector = name === 'total' ? 'tr.total' : 'tr';
+    return h(selector, h('th', { scope: 'row' }, componentTitle(name)), barCells(value, 1.5));
+  });
+  return table(`Reward, ${recorded ? 'as recorded' : `computed with the preset ${preset}`}`, [], rows);
 }
 
 /** The rollouts of the group with their rewards and advantages; null where there is only one and no advantage. */
@@ -95,69 +83,54 @@ function groupNode(index: number, { data, groups, onPick }: DetailOptions): HTML
   const largest = Math.max(1e-9, ...values.map(Math.abs));
   const rows = trajectories.map((trajectory, k) => {
     const isThis = group[k] === index;
-    const pick = element('button', { type: 'button', 'aria-current': isThis ? 'true' : null }, `${k + 1}`);
-    pick.addEventListener('click', () => onPick(group[k]));
-    return element(
-      'tr',
-      { class: isThis ? 'this' : null },
-      element('th', { scope: 'row' }, pick),
-      element('td', {}, verdict(trajectory)),
-      element('td', { class: 'figure' }, signed(trajectory.rewards.total)),
-      element('td', { class: 'figure' }, signed(values[k])),
-      element('td', {}, barNode(values[k] / largest)),
+    const attributes = { type: 'button', 'aria-current': isThis && 'true' };
+    const pick = h('button', { ...attributes, onclick: () => onPick(group[k]) }, `${k + 1}`);
+    return h(
+      isThis ? 'tr.this' : 'tr',
+      h('th', { scope: 'row' }, pick),
+      h('td', verdictOf(trajectory)),
+      h('td.figure', signed(trajectory.rewards.total)),
+      barCells(values[k], largest),
     );
   });
-  const head = ['Rollout', 'Answer', 'Reward', hasAdvantages ? 'Advantage' : 'Above mean', ''];
-  const cells = head.map((name) => (name ? element('th', { scope: 'col' }, name) : element('td')));
-  return element(
-    'table',
-    { class: 'group' },
-    element('caption', {}, `Its group: ${group.length} rollouts of the question, method and step`),
-    element('thead', {}, element('tr', {}, ...cells)),
-    element('tbody', {}, ...rows),
-  );
+  const caption = `Its group: ${group.length} rollouts of the question, method and step`;
+  const standing = hasAdvantages ? 'Advantage' : 'Above mean';
+  const node = table(caption, ['Rollout', 'Answer', 'Reward', standing, ''], rows);
+  node.className = 'group';
+  return node;
 }
 
 function figureNode(title: string, diagram: Diagram): HTMLElement {
-  const drawing = element(
-    'div',
-    // A region would be a landmark, and two trajectories side by side have every landmark twice.
-    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': title },
-    drawDiagram(diagram),
-  );
-  const caption = element('figcaption', {}, title);
-  return element('figure', { class: 'diagram', 'aria-label': title }, caption, drawing);
-}
-
-/** The question's graph, where it is known, beside what the policy did. */
-function diagramsNode(trajectory: ViewerTrajectory, question: ViewerQuestion, data: ViewerData): HTMLElement {
-  const turns = trajectory.turns.map((turn) => data.turns[turn]);
-  const { graph } = question;
-  return element(
-    'div',
-    { class: 'diagrams' },
-    graph ? figureNode('What the question needs', questionDiagram(question, graph, turns)) : null,
-    figureNode('What the policy did', policyDiagram(trajectory, graph, turns)),
+  // A region would be a landmark, and two trajectories side by side have every landmark twice.
+  const scroll = { tabindex: 0, role: 'group', 'aria-label': title };
+  return h(
+    'figure.diagram',
+    { 'aria-label': title },
+    h('figcaption', title),
+    h('div.scroll', scroll, drawDiagram(diagram)),
   );
 }
 
-/** The article of a trajectory. */
+/** The article of a trajectory: among others the question's graph, where it is known, beside what the policy did. */
 export function detailNode(index: number, options: DetailOptions): HTMLElement {
   const { data } = options;
   const trajectory = data.trajectories[index];
   const question = data.questions[trajectory.question];
-  const children: Child[] = [
-    element('h2', {}, question.question),
+  const { graph } = question;
+  const turns = trajectory.turns.map((place) => data.turns[place]);
+  const segments = trajectory.segments.map(([kind, place]) => ({ kind, text: data.texts[place] }));
+  return h(
+    `article.${trajectory.exactMatch ? 'right' : 'wrong'}`,
+    { 'aria-label': `${trajectory.method}: ${question.question}` },
+    h('h2', question.question),
     factsNode(trajectory, question),
     signsNode(trajectory),
-    diagramsNode(trajectory, question, data),
-    element('div', { class: 'scores' }, rewardsNode(trajectory, data.preset), groupNode(index, options)),
-    segmentsNode(trajectory, data),
-  ];
-  const label = `${trajectory.method}: ${question.question}`;
-  return element(
-    'article',
-    { class: trajectory.exactMatch ? 'right' : 'wrong', 'aria-label': label },
-    ...children,
+    h(
+      'div.diagrams',
+      graph && figureNode('What the question needs', questionDiagram(question, graph, turns)),
+      figureNode('What the policy did', policyDiagram(trajectory, graph, turns)),
+    ),
+    h('div.scores', rewardsNode(trajectory, data.preset), groupNode(index, options)),
+    segmentsMarkup(segments, turns),
   );
 }

@@ -1,5 +1,5 @@
 /** Diagrams as SVG. */
-import { svgElement } from './dom.js';
+import { svg } from '../../../html/browser/dom.js';
 import type { Box, Diagram } from './graph.js';
 
 /** Sizes in pixels. */
@@ -15,59 +15,38 @@ interface Place {
   y: number;
 }
 
-/** Where each box goes: columns from left to right, each in the middle of the height. */
-function placesOf({ columns }: Diagram, height: number): Map<string, Place> {
-  const step = BOX.height + BOX.gapY;
-  return new Map(
-    columns.flatMap((column, c) =>
-      column.map(({ id }, r) => {
-        const top = (height - column.length * step + BOX.gapY) / 2;
-        return [id, { x: 1 + c * (BOX.width + BOX.gapX), y: top + r * step }] as const;
-      }),
-    ),
-  );
-}
-
 function drawEdge(from: Place, to: Place): SVGGElement {
   const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x - 5, to.y + BOX.height / 2];
   const middle = (x1 + x2) / 2;
-  const line = svgElement('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
-  const head = svgElement('path', { class: 'head', d: `M${x2} ${y2 - 4}l5 4l-5 4z` });
-  return svgElement('g', { class: 'edge' }, line, head);
+  const line = svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
+  return svg('g.edge', line, svg('path.head', { d: `M${x2} ${y2 - 4}l5 4l-5 4z` }));
 }
 
 function drawBox({ kind, title, detail }: Box, { x, y }: Place): SVGGElement {
-  const text = (className: string, dy: number, content: string): SVGTextElement =>
-    svgElement('text', { class: className, x: 9, y: dy }, content);
-  return svgElement(
-    'g',
-    { class: `box ${kind}`, transform: `translate(${x} ${y})` },
-    svgElement('title', {}, detail ? `${title} – ${detail}` : title),
-    svgElement('rect', { width: BOX.width, height: BOX.height, rx: 5 }),
-    text('box-title', detail ? 17 : 26, cut(title, LETTERS.title)),
-    text('box-detail', 33, cut(detail, LETTERS.detail)),
+  return svg(
+    `g.box.${kind}`,
+    { transform: `translate(${x} ${y})` },
+    svg('title', detail ? `${title} – ${detail}` : title),
+    svg('rect', { width: BOX.width, height: BOX.height, rx: 5 }),
+    svg('text.box-title', { x: 9, y: detail ? 17 : 26 }, cut(title, LETTERS.title)),
+    svg('text.box-detail', { x: 9, y: 33 }, cut(detail, LETTERS.detail)),
   );
 }
 
-/** The picture of a diagram, with its description for those who don't see it. */
-export function drawDiagram(diagram: Diagram): SVGSVGElement {
-  const { columns, edges, description } = diagram;
-  const rows = Math.max(...columns.map((column) => column.length));
-  const height = rows * (BOX.height + BOX.gapY) - BOX.gapY + 2;
-  const width = columns.length * (BOX.width + BOX.gapX) - BOX.gapX + 2;
-  const places = placesOf(diagram, height);
-  const place = (id: string): Place => places.get(id)!;
-  return svgElement(
-    'svg',
-    {
-      class: 'diagram',
-      role: 'img',
-      'aria-label': description,
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-    },
-    ...edges.map(([from, to]) => drawEdge(place(from), place(to))),
-    ...columns.flat().map((box) => drawBox(box, place(box.id))),
+/** The picture of a diagram, with its description for those who don't see it. Columns go from left to right, each in the middle. */
+export function drawDiagram({ columns, edges, description }: Diagram): SVGSVGElement {
+  const [stepX, stepY] = [BOX.width + BOX.gapX, BOX.height + BOX.gapY];
+  const height = Math.max(...columns.map((column) => column.length)) * stepY - BOX.gapY + 2;
+  const width = columns.length * stepX - BOX.gapX + 2;
+  const places = new Map<string, Place>();
+  columns.forEach((column, c) => {
+    const top = (height - column.length * stepY + BOX.gapY) / 2;
+    column.forEach(({ id }, r) => places.set(id, { x: 1 + c * stepX, y: top + r * stepY }));
+  });
+  return svg(
+    'svg.diagram',
+    { role: 'img', 'aria-label': description, width, height, viewBox: `0 0 ${width} ${height}` },
+    edges.map(([from, to]) => drawEdge(places.get(from)!, places.get(to)!)),
+    columns.flat().map((box) => drawBox(box, places.get(box.id)!)),
   );
 }

@@ -1,6 +1,7 @@
 /** What a question needs and what the policy did, each as boxes in columns: what stands in one column goes at once. */
 import { normalizeAnswer } from '../../../text/normalize.js';
-import type { ViewerNode, ViewerQuestion, ViewerTrajectory, ViewerTurn } from '../data.js';
+import type { ShownTurn } from '../../../html/passages.js';
+import type { ViewerNode, ViewerQuestion, ViewerTrajectory } from '../data.js';
 
 /** `asked` and `missed` of sub-questions, `stray` of sub-queries that ask for none of them. */
 export type BoxKind = 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
@@ -58,7 +59,7 @@ const OPERATIONS: Record<string, string> = {
 export function questionDiagram(
   { goldenAnswers, operation }: ViewerQuestion,
   graph: readonly ViewerNode[],
-  turns: readonly ViewerTurn[],
+  turns: readonly ShownTurn[],
 ): Diagram {
   const asked = new Set(turns.flatMap(({ queries }) => queries.flatMap((q) => nodesAsked(graph, q))));
   const box = (node: ViewerNode): Box => ({
@@ -84,7 +85,7 @@ export function questionDiagram(
 export function policyDiagram(
   trajectory: Pick<ViewerTrajectory, 'answer' | 'exactMatch'>,
   graph: readonly ViewerNode[] | null,
-  turns: readonly ViewerTurn[],
+  turns: readonly ShownTurn[],
 ): Diagram {
   const columns = turns.map(({ queries, results }, t) =>
     queries.map((query, k): Box => {

@@ -1,15 +1,13 @@
 /** A list of any length that keeps only the rows in sight in the page. */
-import { element } from './dom.js';
+import { h, type Content } from '../../../html/browser/dom.js';
 
 export interface ListOptions {
   label: string;
   /** Pixels; the same for every row. */
   rowHeight: number;
-  /** A row without content. */
-  createRow(): HTMLElement;
-  /** Puts an item into a row, which may have held another. */
-  fillRow(row: HTMLElement, item: number): void;
-  onSelect(item: number): void;
+  /** What an item's row holds, and a class of it. */
+  rowOf: (item: number) => { className: string; content: Content };
+  onSelect: (item: number) => void;
 }
 
 export interface VirtualList {
@@ -23,67 +21,45 @@ export interface VirtualList {
 /** Rows kept above and below those in sight, so that fast scrolling shows no gaps. */
 const SPARE_ROWS = 8;
 
-/** How far a key moves: by rows, or to an end. */
-function moveOf(key: string, page: number): number | null {
-  const moves: Record<string, number> = {
-    ArrowDown: 1,
-    ArrowUp: -1,
-    PageDown: page,
-    PageUp: -page,
-    Home: -Infinity,
-    End: Infinity,
-  };
-  return Object.hasOwn(moves, key) ? moves[key] : null;
-}
-
 /** Builds a list box with a single selected option; arrow keys, Page Up and Down, Home and End move it. */
-export function createVirtualList(options: ListOptions): VirtualList {
-  const { rowHeight } = options;
-  const spacer = element('div', { class: 'spacer', role: 'presentation' });
-  const node = element(
-    'div',
-    { class: 'list', role: 'listbox', tabindex: 0, 'aria-label': options.label },
-    spacer,
-  );
+export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions): VirtualList {
+  const spacer = h('div.spacer', { role: 'presentation' });
+  const node = h('div.list', { role: 'listbox', tabindex: 0, 'aria-label': label }, spacer);
   /** Rows in the page by position. */
   const rows = new Map<number, HTMLElement>();
   let items: readonly number[] = [];
   let selected = 0;
   let isScheduled = false;
 
-  const fill = (row: HTMLElement, position: number): void => {
-    row.id = `row-${position}`;
-    row.style.transform = `translateY(${position * rowHeight}px)`;
-    row.setAttribute('aria-posinset', String(position + 1));
-    row.setAttribute('aria-setsize', String(items.length));
-    options.fillRow(row, items[position]);
-    rows.set(position, row);
-  };
-  const mark = (position: number, row: HTMLElement): void =>
-    row.setAttribute('aria-selected', String(position === selected));
-
-  /** The positions to be in the page: those in sight with some to spare, and the selected one. */
-  const wantedPositions = (): Set<number> => {
-    const first = Math.max(0, Math.floor(node.scrollTop / rowHeight) - SPARE_ROWS);
-    const last = Math.ceil((node.scrollTop + node.clientHeight) / rowHeight) + SPARE_ROWS;
-    const wanted = new Set<number>();
-    for (let p = first; p < Math.min(last, items.length); p++) wanted.add(p);
-    if (items.length > 0) wanted.add(selected);
-    return wanted;
+  const createRow = (position: number): HTMLElement => {
+    const { className, content } = rowOf(items[position]);
+    const style = `transform: translateY(${position * rowHeight}px)`;
+    const place = { 'aria-posinset': position + 1, 'aria-setsize': items.length };
+    const onclick = (): void => moveTo(position);
+    return h(
+      `div.row.${className}`,
+      { id: `row-${position}`, role: 'option', style, ...place, onclick },
+      content,
+    );
   };
 
   const draw = (): void => {
     isScheduled = false;
-    const wanted = wantedPositions();
-    const free = [...rows].filter(([position]) => !wanted.has(position));
-    for (const [position] of free) rows.delete(position);
-    for (const position of wanted) {
-      if (rows.has(position)) continue;
-      const row = free.pop()?.[1] ?? spacer.appendChild(options.createRow());
-      fill(row, position);
+    const first = Math.floor(node.scrollTop / rowHeight) - SPARE_ROWS;
+    const last = Math.ceil((node.scrollTop + node.clientHeight) / rowHeight) + SPARE_ROWS;
+    const isWanted = (position: number): boolean =>
+      (position >= first && position < last) || position === selected;
+    for (const [position, row] of rows) {
+      if (isWanted(position)) continue;
+      row.remove();
+      rows.delete(position);
     }
-    for (const [, row] of free) row.remove();
-    for (const [position, row] of rows) mark(position, row);
+    const add = (position: number): void => {
+      if (!rows.has(position)) rows.set(position, spacer.appendChild(createRow(position)));
+    };
+    for (let p = Math.max(0, first); p < Math.min(last, items.length); p++) add(p);
+    if (items.length > 0) add(selected);
+    for (const [position, row] of rows) row.setAttribute('aria-selected', String(position === selected));
     if (items.length > 0) node.setAttribute('aria-activedescendant', `row-${selected}`);
     else node.removeAttribute('aria-activedescendant');
   };
@@ -92,31 +68,24 @@ export function createVirtualList(options: ListOptions): VirtualList {
     isScheduled = true;
   };
 
-  const reveal = (): void => {
-    const top = selected * rowHeight;
-    const bottom = top + rowHeight - node.clientHeight;
-    if (node.scrollTop > top) node.scrollTop = top;
-    else if (node.scrollTop < bottom) node.scrollTop = bottom;
-  };
   const moveTo = (position: number): void => {
-    if (items.length === 0) return;
     selected = Math.min(items.length - 1, Math.max(0, position));
-    reveal();
+    const top = selected * rowHeight;
+    node.scrollTop = Math.max(top + rowHeight - node.clientHeight, Math.min(top, node.scrollTop));
     draw();
-    options.onSelect(items[selected]);
+    onSelect(items[selected]);
   };
 
   node.addEventListener('scroll', schedule, { passive: true });
   new ResizeObserver(schedule).observe(node);
   node.addEventListener('keydown', (event) => {
-    const move = moveOf(event.key, Math.max(1, Math.floor(node.clientHeight / rowHeight) - 1));
-    if (move === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(node.clientHeight / rowHeight) - 1);
+    const [home, end] = [-Infinity, Infinity];
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: home, End: end };
+    const move = moves[event.key as keyof typeof moves] as number | undefined;
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || items.length === 0) return;
     event.preventDefault();
     moveTo(selected + move);
-  });
-  node.addEventListener('click', (event) => {
-    const row = event.target instanceof Element ? event.target.closest('[role=option]') : null;
-    for (const [position, other] of rows) if (other === row) return moveTo(position);
   });
 
   return {
@@ -124,7 +93,7 @@ export function createVirtualList(options: ListOptions): VirtualList {
     setItems(newItems) {
       const item = items[selected];
       items = newItems;
-      for (const row of rows.values()) row.remove();
+      spacer.replaceChildren();
       rows.clear();
       spacer.style.height = `${items.length * rowHeight}px`;
       selected = Math.max(0, items.indexOf(item));

@@ -1,0 +1,27 @@
+/**
+ * A method of one's own: least-to-most prompting (Zhou et al. 2022, arXiv 2205.10625) with search. The easiest part of a question
+ * is asked first, one search a part; what it is trained with are Search-R1's rewards.
+ */
+import { METHODS, type Method } from '../lib/index.js';
+
+export const leastToMost: Method = {
+  name: 'least-to-most',
+  title: 'Least-to-most',
+  source: 'Zhou et al. 2022, arXiv 2205.10625',
+  paperName: null,
+  color: '#1a936f',
+  shape: 'cross',
+  prompt: {
+    name: 'least-to-most',
+    full:
+      'Answer the given question. Inside <think> and </think>, first break it down into simpler sub-questions. Then ask a search ' +
+      'engine for them one by one, the easiest first, by <search> query </search>; the results come between <information> and ' +
+      '</information>. At the end, answer inside <answer> and </answer>, without detailed illustrations. ',
+    short: 'Answer with search, the easiest part first. ',
+  },
+  rollout: { prompt: 'least-to-most', splitQueries: false, maxSearchTurns: 6 },
+  training: { trainer: 'grpo', rewards: 'search-r1' },
+};
+
+// The one line of registration. In this repository: the method's name in the list of lib/methods/index.ts.
+METHODS.add(leastToMost);

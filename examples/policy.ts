@@ -1,0 +1,30 @@
+/**
+ * A policy over an API: a server that continues token ids. `GET /model` answers with `maxLength` and a `tokenizer` (the JSON of a
+ * tokenizer.json), `POST /generate` with `generations`, whose token ids are the server's own and never encoded again.
+ */
+import { createTokenizer, POLICY_KINDS, type Generation, type Policy } from '../lib/index.js';
+
+async function ask<T>(url: string, body?: object): Promise<T> {
+  const response = await fetch(url, body && { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`Expected status 200 from ${url}, but got ${response.status}.`);
+  return (await response.json()) as T;
+}
+
+/** @param address such as `toy:http://127.0.0.1:8000` */
+export async function openToyPolicy(address: string): Promise<Policy> {
+  const url = address.slice('toy:'.length);
+  const { tokenizer, maxLength } = await ask<{ tokenizer: object; maxLength: number }>(`${url}/model`);
+  return {
+    name: address,
+    tokenizer: createTokenizer(tokenizer),
+    maxLength,
+    generate: async (contexts, { temperature, topP, maxNewTokens, stop, randoms }) => {
+      const seeds = randoms.map((random) => random.integer(2 ** 31));
+      const body = { contexts, temperature, topP, maxNewTokens, stop, seeds };
+      return (await ask<{ generations: Generation[] }>(`${url}/generate`, body)).generations;
+    },
+  };
+}
+
+// The one line of registration. In this repository: an entry in the list of lib/policy/policies.ts.
+POLICY_KINDS.add({ name: 'toy', open: openToyPolicy });

@@ -1,0 +1,44 @@
+/** Charts that readers can point at, in place of their pictures. */
+import embed, { type Result, type VisualizationSpec } from 'vega-embed';
+import { h } from './dom.js';
+
+type Spec = VisualizationSpec & { title?: { text?: string } };
+
+function offerFiles(figure: Element, name: string, spec: Spec, view: Result['view']): void {
+  const json = new Blob([JSON.stringify(spec, null, 2)], { type: 'application/json' });
+  const files: [label: string, ending: string, href: () => Promise<string> | string][] = [
+    ['SVG', 'svg', () => view.toImageURL('svg')],
+    ['PNG', 'png', () => view.toImageURL('png', 3)],
+    ['Vega-Lite', 'vl.json', () => URL.createObjectURL(json)],
+  ];
+  for (const [label, ending, href] of files) {
+    const save = async () => h('a', { download: `${name}.${ending}`, href: await href() }).click();
+    const attributes = { type: 'button', 'aria-label': `${label}: ${spec.title?.text ?? name}` };
+    figure
+      .querySelector('.downloads')!
+      .append(' ', h('button', { ...attributes, onclick: () => void save() }, label));
+  }
+}
+
+async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
+  const spec = JSON.parse(textContent) as Spec;
+  const { $schema: _, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
+  const figure = document.getElementById(dataset.chart!)!;
+  const live = h('div');
+  // `ast`: expressions are interpreted, for the page allows no code out of text.
+  const options = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
+  const { view } = await embed(live, drawn, options);
+  const drawing = figure.querySelector('.drawing')!;
+  drawing.replaceChildren(live);
+  drawing.setAttribute('role', 'group');
+  offerFiles(figure, dataset.name!, spec, view);
+}
+
+/**
+ * Puts each chart's interactive form in place of its picture, and buttons that save it beside the links to its data. A
+ * picture whose chart cannot be drawn stays. A page that gets other charts later calls this again.
+ */
+export async function drawCharts(): Promise<void> {
+  const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];
+  await Promise.all(charts.map((chart) => drawChart(chart).catch(console.error)));
+}

@@ -1,0 +1,60 @@
+/** Elements from a selector, attributes and children. Text always becomes a text node, so that no trajectory can add markup. */
+import { elementParts, Markup, type AttributeValue, type Nested } from '../markup.js';
+
+/** Functions listen: `onclick` to `click`. */
+type Attributes = Readonly<Record<string, AttributeValue | ((event: Event) => void)>>;
+export type Content = Attributes | Nested<Node | Markup | string>;
+
+type NameOf<S extends string> = S extends `${infer Name}.${string}` ? Name : S;
+type ElementOf<S extends string, Names> = NameOf<S> extends keyof Names ? Names[NameOf<S>] : never;
+
+function fill<E extends Element>(node: E, attributes: Attributes, children: (Node | Markup | string)[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') node.addEventListener(name.slice('on'.length), value);
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(name, value === true ? '' : String(value));
+  }
+  node.append(...children.map((child) => (child instanceof Markup ? nodeOf(child) : child)));
+  return node;
+}
+
+const nodeOf = ({ name, attributes, children }: Markup): Element =>
+  fill(document.createElement(name), attributes, [...children]);
+
+/** An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that are null or false are left out. */
+export function h<S extends string>(selector: S, ...content: Content[]): ElementOf<S, HTMLElementTagNameMap> {
+  const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(selector, content);
+  return fill(document.createElement(name), attributes, children) as Element as ElementOf<
+    S,
+    HTMLElementTagNameMap
+  >;
+}
+
+/** The same for SVG. */
+export function svg<S extends string>(
+  selector: S,
+  ...content: Content[]
+): ElementOf<S, SVGElementTagNameMap> {
+  const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(selector, content);
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  return fill(node, attributes, children) as Element as ElementOf<S, SVGElementTagNameMap>;
+}
+
+/** A table with a caption, scoped headers and the first cell of each row as its header. */
+export function table(caption: string, columns: readonly string[], rows: readonly Node[]): HTMLTableElement {
+  const head = columns.map((name) => (name ? h('th', { scope: 'col' }, name) : h('td')));
+  return h('table', h('caption', caption), head.length > 0 && h('thead', h('tr', head)), h('tbody', ...rows));
+}
+
+/** A choice of values, each with what it is called. */
+export function select(name: string, options: readonly (readonly [value: string, text: string])[]) {
+  return h(
+    'select',
+    { name },
+    options.map(([value, text]) => h('option', { value }, text)),
+  );
+}
+
+/** A control under its label. */
+export const labelled = (label: string, control: Node, selector: 'label' | `label.${string}` = 'label') =>
+  h(selector, h('span', label), control);

@@ -1,0 +1,48 @@
+/** Where a page's numbers come from. */
+import { escapeHtml } from './cells.js';
+
+/** The heading, for a table of contents. */
+export const PROVENANCE = { level: 2, text: 'Where the numbers come from', id: 'provenance' } as const;
+
+const PROVENANCE_TITLES: Record<string, string> = {
+  seed: 'Seed',
+  seeds: 'Seeds',
+  commit: 'Commit',
+  configHash: 'Hash of the configuration',
+  backend: 'Backend',
+  hardware: 'Hardware',
+  node: 'Node',
+  durationSeconds: 'Duration (seconds)',
+  repeats: 'Repeats',
+  warmUps: 'Rounds of warm-up',
+  load: 'Load of the machine',
+  figures: 'Figures',
+  costs: 'Costs of a request (ms)',
+  generation: 'A call of the model',
+  recorded: 'Recorded earlier, not computed now',
+  timing: 'Seconds a question',
+  computedHere: 'Computed on this machine',
+  takenFromRecords: 'Taken from records',
+};
+
+/** Everything that the evaluation says about itself, as a list of names and values. */
+export function provenanceHtml(provenance: Readonly<Record<string, unknown>>): string {
+  const items = Object.entries(provenance).filter(([name]) => name !== 'predictions');
+  const list = items.map(
+    ([name, value]) =>
+      `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,
+  );
+  return `<section id="${PROVENANCE.id}"><h2>${PROVENANCE.text}</h2><dl class="provenance">${list.join('')}</dl></section>`;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .map(([name, inner]) => `${name}: ${valueText(inner)}`)
+      .join('; ');
+  }
+  return JSON.stringify(value) ?? '–';
+}

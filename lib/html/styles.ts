@@ -1,0 +1,126 @@
+/** The looks that pages share. */
+
+/** Of every page. */
+export const PAGE_STYLE = `
+:root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --accent: #0b5cad; color-scheme: light dark; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --fg: #e6e9ee; --soft: #a3adba; --bg: #14171b; --panel: #1d2127; --line: #3a414b; --accent: #7ab8ff; }
+}
+* { box-sizing: border-box; }
+html { scroll-padding-top: 1rem; }
+body { margin: 0; background: var(--bg); color: var(--fg); font: 16px/1.6 system-ui, -apple-system, "Segoe UI", sans-serif; }
+a { color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.skip { position: absolute; left: -999px; }
+.skip:focus { left: 1rem; top: 1rem; background: var(--bg); padding: .5rem; }
+.layout { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 86rem; margin: 0 auto; padding: 0 1.25rem 4rem; gap: 0 2.5rem; }
+@media (min-width: 68rem) {
+  .layout:has(nav) { grid-template-columns: 14rem minmax(0, 1fr); }
+  nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: start; }
+}
+nav.toc { font-size: .9rem; padding-top: 1.5rem; }
+nav.toc p { font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); margin: 0 0 .5rem; }
+nav.toc ul { list-style: none; margin: 0; padding: 0; }
+nav.toc li { margin: .25rem 0; line-height: 1.35; }
+nav.toc li.level-3 { padding-left: 1rem; }
+nav.toc a { text-decoration: none; }
+nav.toc a:hover { text-decoration: underline; }
+main > p, main > ul, main > ol, main > blockquote, .text { max-width: 46rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 2rem 0 1rem; }
+h2 { font-size: 1.4rem; margin: 2.6rem 0 .8rem; padding-top: .4rem; border-top: 1px solid var(--line); }
+h3 { font-size: 1.12rem; margin: 1.8rem 0 .6rem; }
+code, pre { font: .86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+:not(pre) > code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
+pre { background: var(--panel); padding: .8rem 1rem; border-radius: 6px; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.bibtex { user-select: all; }
+details.code { margin: .6rem 0; }
+details.data { margin: .4rem 0; }
+details > summary { cursor: pointer; color: var(--soft); font-size: .85rem; width: max-content; }
+pre.stderr { border-left: 3px solid #c0392b; }
+.scroll { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .83rem; font-variant-numeric: tabular-nums; }
+caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem; font-size: .9rem; }
+th, td { padding: .28rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; white-space: nowrap; }
+thead th { border-bottom: 2px solid var(--line); font-weight: 600; }
+thead th { white-space: normal; vertical-align: bottom; }
+tbody th { font-weight: 500; white-space: normal; }
+th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--line); }
+.downloads { margin: .3rem 0 1.2rem; font-size: .82rem; color: var(--soft); }
+button { font: inherit; color: var(--accent); background: var(--bg); border: 1px solid var(--line); border-radius: 4px; padding: .1rem .5rem; cursor: pointer; }
+.downloads button { border: 0; padding: 0; background: none; text-decoration: underline; }
+td.figure, th.figure { text-align: right; }
+tbody tr:hover { background: var(--panel); }
+figure.chart { margin: 1.4rem 0; }
+figure.chart .drawing { overflow-x: auto; }
+figure.chart .vega-embed { max-width: none; }
+figure.chart figcaption { color: var(--soft); font-size: .86rem; max-width: 46rem; }
+figure.chart svg text { fill: var(--fg); }
+figure.chart svg .role-axis-grid line { stroke: var(--line); }
+figure.chart svg .role-axis-domain line, figure.chart svg .role-axis-tick line { stroke: var(--soft); }
+dl.provenance { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.2rem; font-size: .9rem; }
+dl.provenance dt { color: var(--soft); }
+dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
+ul.reports { list-style: none; padding: 0; display: grid; gap: 1rem; }
+ul.reports > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; }
+ul.reports h3 { border: 0; margin: 0 0 .3rem; padding: 0; }
+@media print {
+  nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
+  .layout { display: block; max-width: none; }
+  figure.chart, table { break-inside: avoid; }
+}
+`;
+
+/** The look of a trajectory's segments. Colours never speak alone: each segment names its kind, too. */
+export const SEGMENT_STYLE = `ol.segments { list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: .5rem; }
+.segment { --kind: var(--soft); border-left: 4px solid var(--kind); background: color-mix(in srgb, var(--kind) var(--tint), transparent); border-radius: 0 5px 5px 0; padding: .35rem .8rem .5rem; font-size: .92rem; overflow-wrap: anywhere; min-width: 0; }
+.segment.think { --kind: var(--think); }
+.segment.search { --kind: var(--search); }
+.segment.information { --kind: var(--information); }
+.segment.answer { --kind: var(--answer); }
+.segment.stray, .segment.notice { --kind: var(--bad); border-left-style: dashed; }
+.segment .tag { font-size: .72rem; font-weight: 600; letter-spacing: .04em; color: var(--kind); }
+.segment .text { white-space: pre-wrap; }
+.segment pre { white-space: pre-wrap; }
+.segment summary { cursor: pointer; font-size: .8rem; color: var(--soft); width: max-content; }
+.segment.answer .text { font-weight: 600; }
+ul.queries { display: flex; flex-wrap: wrap; gap: .4rem; list-style: none; padding: 0; margin: .2rem 0 0; }
+ul.queries li { border: 1px solid var(--search); background: var(--bg); border-radius: 1rem; padding: .05rem .7rem; }
+.results { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: .3rem 1.2rem; }
+.result .query { margin: .2rem 0; font-weight: 600; color: var(--search); }
+.result .failure { color: var(--bad); }
+.passages { margin: 0; padding-left: 1.3rem; font-size: .86rem; }
+.passages .text { color: var(--soft); }
+.figures { font-variant-numeric: tabular-nums; color: var(--soft); font-size: .9em; }
+`;
+
+/** Light and dark colours of segments and verdicts. */
+const KIND_COLORS = {
+  think: ['#6b4fbb', '#c3b1ff'],
+  search: ['#0b6e4f', '#6fd6ae'],
+  information: ['#57606a', '#a3adba'],
+  answer: ['#0b5cad', '#7ab8ff'],
+  bad: ['#b42318', '#ff9d92'],
+  good: ['#0b6e4f', '#6fd6ae'],
+} as const;
+
+const kindColors = (print: (light: string, dark: string) => string): string =>
+  Object.entries(KIND_COLORS)
+    .map(([kind, [light, dark]]) => `--${kind}: ${print(light, dark)};`)
+    .join(' ');
+
+/** The colours of segments and of verdicts in a page, light and dark. */
+export const KIND_STYLE = `
+:root { ${kindColors((light) => light)} --tint: 7%; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { ${kindColors((_, dark) => dark)} --tint: 14%; }
+}
+`;
+
+/** Segments by themselves, in a front end with its own styles; it says whether it is dark. */
+export const TRANSCRIPT_STYLE = `
+.ps-transcript {
+  ${kindColors((light, dark) => `light-dark(${light}, ${dark})`)} --tint: 9%;
+  ${SEGMENT_STYLE}
+}
+[data-jp-theme-light=false] .ps-transcript, .vscode-dark .ps-transcript { color-scheme: dark; }
+`;

@@ -1,0 +1,71 @@
+/** From a trajectory, or from a recorded response, to what the rewards look at. */
+import { questionShape, type Question, type QuestionShape } from '../data/question.js';
+import type { SearchTurn, Trajectory } from '../rollout/trajectory.js';
+import { checkTrajectoryFormat, splitTranscript, type TextSegment } from '../text/format.js';
+import { executedSearches, finalAnswer } from '../text/turns.js';
+
+/** A finished rollout as rewards see it: all of it, and the truth about its question. */
+export interface Rollout {
+  /** What the policy answered, or null. */
+  answer: string | null;
+  goldenAnswers: readonly string[];
+  formatOk: boolean;
+  /** The sub-queries of each executed search turn. */
+  searchTurns: readonly (readonly string[])[];
+  /** Undefined where unknown. */
+  shape: QuestionShape | undefined;
+  /** All that was written, and the search turns with the passages that each brought, where they were recorded. */
+  trajectory: { segments: readonly TextSegment[]; searchTurns: readonly SearchTurn[] };
+  /** With its text and its dependency graph; undefined where unknown. */
+  question: Question | undefined;
+}
+
+/** What is known of a question beside its text; ground truth, for rewards and evaluation only. */
+export interface RewardQuestion {
+  goldenAnswers: readonly string[];
+  /** Undefined or left out where unknown. */
+  shape?: QuestionShape | undefined;
+}
+
+/**
+ * What the rewards see of segments. Answer and sub-queries are read from policy segments only; a search turn counts when it
+ * was executed, that is, when an information segment follows (a search in the last generation, which Algorithm 1 doesn't
+ * execute, is none).
+ */
+export function rolloutFromSegments(
+  segments: readonly TextSegment[],
+  { goldenAnswers, shape }: RewardQuestion,
+  searchTurns?: readonly SearchTurn[] | null,
+): Rollout {
+  const searches = executedSearches(segments);
+  return {
+    answer: finalAnswer(segments),
+    goldenAnswers,
+    formatOk: checkTrajectoryFormat(segments).ok,
+    searchTurns: searches,
+    shape,
+    trajectory: {
+      segments,
+      searchTurns: searchTurns ?? searches.map((queries) => ({ queries, results: [] })),
+    },
+    question: undefined,
+  };
+}
+
+/** What the rewards see of a trajectory of this project; the question's shape follows from its graph, where it has one. */
+export function rolloutFromTrajectory(
+  { segments, searchTurns }: Pick<Trajectory, 'segments' | 'searchTurns'>,
+  question: Question,
+): Rollout {
+  const { graph } = question.metadata;
+  const shape = graph?.length ? questionShape(graph) : undefined;
+  return {
+    ...rolloutFromSegments(segments, { goldenAnswers: question.goldenAnswers, shape }, searchTurns),
+    question,
+  };
+}
+
+/** What the rewards see of a recorded response without its prompt, such as another project's. */
+export function rolloutFromTranscript(response: string, question: RewardQuestion): Rollout {
+  return rolloutFromSegments(splitTranscript(response), question);
+}

@@ -1,0 +1,84 @@
+/** Advantages relative to a group (GRPO, Shao et al. 2024), of rollouts and of their search turns. */
+import { mean, sum } from 'd3-array';
+import { groupsOf, type RewardedTrajectory } from './rollouts.js';
+
+/** A rewarded trajectory with what its rewards are above or below those of its group. */
+export interface ScoredTrajectory extends RewardedTrajectory {
+  advantage: number;
+  /** One a search turn, where rewards give turn-level values. */
+  turnAdvantages?: number[];
+}
+
+/** (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is only one. */
+function normalised(values: readonly number[], unbiased = true): number[] {
+  const center = mean(values)!;
+  const squares = sum(values, (value) => (value - center) ** 2);
+  const deviation = Math.sqrt(squares / (unbiased ? values.length - 1 : values.length));
+  return values.map((value) => (deviation >= 1e-9 ? (value - center) / (deviation + 1e-6) : 0));
+}
+
+/**
+ * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script. `rewards` holds the groups one after
+ * the other, `groupSize` each. All zeros when a group's rewards are equal.
+ * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or by groupSize
+ */
+export function groupAdvantages(
+  rewards: readonly number[],
+  groupSize: number,
+  { unbiased = true }: { unbiased?: boolean } = {},
+): number[] {
+  if (!Number.isInteger(groupSize) || groupSize < 2) {
+    throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
+  }
+  if (rewards.length % groupSize !== 0) {
+    throw new RangeError(`Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`);
+  }
+  return groupsOf(rewards, groupSize).flatMap((group) => normalised(group, unbiased));
+}
+
+/**
+ * Advantages of the search turns of one group's rollouts: the values of turn t, normalised over the rollouts that have one.
+ * @param values of each rollout, one a search turn
+ */
+export function turnAdvantages(values: readonly (readonly number[])[]): number[][] {
+  const advantages = values.map((turns) => turns.map(() => 0));
+  const numTurns = Math.max(0, ...values.map((turns) => turns.length));
+  for (let t = 0; t < numTurns; t++) {
+    const rows = values.flatMap((turns, row) => (t < turns.length ? [row] : []));
+    normalised(rows.map((row) => values[row][t])).forEach((a, i) => (advantages[rows[i]][t] = a));
+  }
+  return advantages;
+}
+
+/** Trajectories, group after group, with their advantages. */
+export function withAdvantages(
+  trajectories: readonly RewardedTrajectory[],
+  groupSize: number,
+): ScoredTrajectory[] {
+  const totals = trajectories.map(({ rewards }) => rewards.total);
+  const ofRollouts = groupAdvantages(totals, groupSize);
+  const ofTurns = groupsOf(trajectories, groupSize).flatMap((group) =>
+    turnAdvantages(group.map(({ turnRewards }) => turnRewards ?? [])),
+  );
+  return trajectories.map((trajectory, i) => ({
+    ...trajectory,
+    advantage: ofRollouts[i],
+    ...(ofTurns[i].length > 0 ? { turnAdvantages: ofTurns[i] } : {}),
+  }));
+}
+
+/** Whether no rollout of a group is better than another, so that the group teaches nothing. */
+export const isZeroVariance = (group: readonly ScoredTrajectory[]): boolean =>
+  group.every(({ advantage, turnAdvantages = [] }) => [advantage, ...turnAdvantages].every((a) => a === 0));
+
+/**
+ * The advantage of each token that the policy wrote: the rollout's, and for the tokens of a search turn the turn's added to it
+ * (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821; there with a coefficient and for one turn before the answer).
+ */
+export function tokenAdvantages({ segments, advantage, turnAdvantages }: ScoredTrajectory): number[] {
+  let turn = 0;
+  return segments.flatMap(({ kind, tokenIds }) => {
+    if (kind === 'information') turn++;
+    return kind === 'policy' ? tokenIds.map(() => advantage + (turnAdvantages?.[turn] ?? 0)) : [];
+  });
+}

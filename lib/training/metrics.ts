@@ -1,0 +1,55 @@
+/** What the rollouts of a step look like, under TRL's names where it has one. */
+import { mean as meanOf } from 'd3-array';
+import { isDecomposed } from '../rewards/decomposition.js';
+import type { RolloutStats } from '../rollout/rollout.js';
+import { executedSearches } from '../text/turns.js';
+import { isZeroVariance, type ScoredTrajectory } from './advantages.js';
+import { groupsOf } from './rollouts.js';
+
+export type Metrics = Record<string, number>;
+
+/** 0 for no values. */
+export const mean = (values: readonly number[]): number => meanOf(values) ?? 0;
+
+const numPolicyTokens = ({ segments }: ScoredTrajectory): number =>
+  segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
+
+/** Metrics of the rollouts of a step, group after group; one `rewards/NAME` for each reward. */
+export function rolloutMetrics(
+  scored: readonly ScoredTrajectory[],
+  groupSize: number,
+  stats: RolloutStats,
+): Metrics {
+  const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
+  const reward = of((t) => t.rewards.total);
+  const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
+  // What the policy wrote, as the rewards see it, also where the environment does not split.
+  const queries = (t: ScoredTrajectory): string[][] => executedSearches(t.segments);
+  const shaped = (shape: string): ScoredTrajectory[] => scored.filter((t) => t.shape === shape);
+  const decomposed = (some: readonly ScoredTrajectory[]): number =>
+    mean(some.map((t) => Number(isDecomposed(queries(t)))));
+  return {
+    reward,
+    reward_std: Math.sqrt(of((t) => (t.rewards.total - reward) ** 2)),
+    frac_reward_zero_std: mean(groupsOf(scored, groupSize).map((group) => Number(isZeroVariance(group)))),
+    ...Object.fromEntries(names.map((name) => [`rewards/${name}`, of((t) => t.rewards[name])])),
+    turns: of((t) => t.searchTurns.length),
+    model_calls: of((t) => t.modelCalls),
+    'completions/mean_length': of(numPolicyTokens),
+    'completions/clipped_ratio': of((t) => Number(t.finish !== 'answer')),
+    decomposition_ratio: decomposed(scored),
+    'decomposition_ratio/parallelizable': decomposed(shaped('parallelizable')),
+    'decomposition_ratio/sequential': decomposed(shaped('sequential')),
+    // With the share of these questions among all, precision and recall of decomposing follow from the ratios.
+    'share/parallelizable': shaped('parallelizable').length / scored.length,
+    'share/sequential': shaped('sequential').length / scored.length,
+    'coverage/parallelizable': mean(shaped('parallelizable').map((t) => t.coverage)),
+    sub_queries: of((t) => queries(t).flat().length),
+    retrievals: stats.retrievalsRequested,
+    retrievals_failed: stats.retrievalsFailed,
+  };
+}
+
+/** Entropy (nats a token) of the sampling policy, by the log-probabilities it gave to its own samples. */
+export const sampledEntropy = (scored: readonly ScoredTrajectory[]): number =>
+  -mean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

@@ -1,0 +1,56 @@
+/** Groups of rollouts of the same question, with what their rewards say of them. */
+import { questionShape, type Question, type QuestionShape } from '../data/question.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import type { Random } from '../random.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { coverage } from '../rewards/coverage.js';
+import { scoreRollout, type Reward, type RewardComponents } from '../rewards/reward.js';
+import { rolloutFromTrajectory } from '../rewards/rollout.js';
+import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+
+export interface RewardedTrajectory extends Trajectory {
+  shape: QuestionShape;
+  /** Share of the independent sub-questions that were asked. */
+  coverage: number;
+  rewards: RewardComponents;
+  /** Turn-level values, one a search turn, where a reward gives any. */
+  turnRewards?: number[];
+}
+
+export interface GroupOptions {
+  retriever: Retriever;
+  rollout: RolloutOptions;
+  rewards: readonly Reward[];
+  /** G: rollouts per question, at least 2. */
+  groupSize: number;
+  random: Random;
+}
+
+/** Consecutive groups of a size. */
+export const groupsOf = <T>(items: readonly T[], groupSize: number): T[][] =>
+  Array.from({ length: items.length / groupSize }, (_, g) => items.slice(g * groupSize, (g + 1) * groupSize));
+
+/** G rollouts of each question, one group after the other, rewarded. */
+export async function rollOutGroups(
+  policy: LocalPolicy,
+  questions: readonly Question[],
+  { retriever, rollout, rewards, groupSize, random }: GroupOptions,
+): Promise<{ trajectories: RewardedTrajectory[]; stats: RolloutStats }> {
+  const repeated = questions.flatMap((question) => Array.from({ length: groupSize }, () => question));
+  const randoms = repeated.map((_, i) => random.fork(`rollout ${i}`));
+  const { trajectories, stats } = await rollOut(policy, retriever, repeated, { ...rollout, randoms });
+  policy.release();
+  const seen = trajectories.map((trajectory, i) => rolloutFromTrajectory(trajectory, repeated[i]));
+  const scores = groupsOf(seen, groupSize).flatMap((group) =>
+    group.map((one) => scoreRollout(rewards, one, group)),
+  );
+  const rewarded = trajectories.map((trajectory, i) => ({
+    ...trajectory,
+    shape: questionShape(repeated[i].metadata.graph ?? []),
+    coverage: coverage(repeated[i], seen[i].searchTurns),
+    rewards: scores[i].components,
+    ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),
+  }));
+  return { trajectories: rewarded, stats };
+}

@@ -1,0 +1,131 @@
+/** A training run of whichever trainer: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
+import { existsSync } from 'node:fs';
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { configHash } from '../io/hash.js';
+import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
+import { writeFileSafely } from '../io/files.js';
+import { printSafetensors } from '../policy/safetensors.js';
+import type { Weights } from '../policy/weights.js';
+import { printTrajectory } from '../rollout/trajectory.js';
+import { dropLinesFrom, resumeCheckpoint } from './checkpoint.js';
+import { alarmsOf } from './guards.js';
+import type { Metrics } from './metrics.js';
+import type { Trainer, TrainingTask } from './trainer.js';
+import { createTrainer } from './trainers.js';
+
+const METRICS = 'metrics.jsonl';
+const TRAJECTORIES = 'trajectories.jsonl';
+/** Files with lines of every step. */
+const RECORDS = [METRICS, TRAJECTORIES];
+/** The file of an adapter's folder that is written last. */
+export const TRAIN_CONFIG_FILE = 'train_config.json';
+
+export interface TrainingRun extends TrainingTask {
+  /** Where the model lies: adapters name it as their base, relative to themselves. Default: the configuration's name. */
+  modelFolder?: string;
+  /** Hash of the model's weights, the questions and the passages: a run does not go on with others. */
+  inputsHash: string;
+  /** Where metrics, trajectories, checkpoint and adapter go. */
+  folder: string;
+  /** Numbers of steps after which the adapter is kept as it then is, in a folder of its own ({@link keptAdapter}). */
+  keepSteps?: readonly number[];
+  signal?: AbortSignal;
+  onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
+}
+
+/** What is rewarded; nothing where that is what the configuration describes. */
+const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
+  rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
+
+const hashOf = (run: TrainingRun): string =>
+  configHash({ config: run.config, inputsHash: run.inputsHash, ...rewardsOfRun(run) });
+
+/** Name of the folder with the adapter after so many steps, in a run's folder. */
+export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
+
+/** @throws RangeError naming a number of steps to keep that the run does not have */
+function checkKeepSteps(keepSteps: readonly number[], numSteps: number): void {
+  const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
+  if (wrong !== undefined)
+    throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
+}
+
+/** @throws Error naming a step to keep that the run is past and has not kept */
+function requireKept({ folder, keepSteps = [] }: TrainingRun, numSteps: number): void {
+  const isKept = (step: number): boolean => existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+  const lost = keepSteps.find((step) => step <= numSteps && !isKept(step));
+  if (lost !== undefined) {
+    throw new Error(
+      `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${numSteps} steps without keeping it. Choose another folder, or remove that one.`,
+    );
+  }
+}
+
+/**
+ * Trains and writes `adapter/` (PEFT's format), and one such folder for each of `keepSteps`. A run that was stopped goes on
+ * from its checkpoint, with the same result as one that was not.
+ * @throws the signal's reason after a checkpoint; Error when a metric is not a number, or where `keepSteps` has a step that
+ * the run does not have or is past
+ */
+export async function runTraining(run: TrainingRun): Promise<void> {
+  const { config, folder, keepSteps = [], signal } = run;
+  const checkpointFolder = join(folder, 'checkpoint');
+  const trainer = createTrainer(run);
+  try {
+    checkKeepSteps(keepSteps, trainer.numSteps);
+    await mkdir(folder, { recursive: true });
+    const checkpoint = await resumeCheckpoint(checkpointFolder, hashOf(run));
+    if (checkpoint) trainer.restore(checkpoint);
+    requireKept(run, trainer.step);
+    await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+    while (trainer.step < trainer.numSteps) {
+      if (signal?.aborted) {
+        await trainer.save(checkpointFolder, hashOf(run));
+        signal.throwIfAborted();
+      }
+      await recordedStep(run, trainer);
+      const { step, numSteps } = trainer;
+      // Before the checkpoint: a run that goes on from there does not do this step again.
+      if (keepSteps.includes(step)) await saveAdapter(run, trainer.adapter, keptAdapter(step));
+      if (step === numSteps || step % config.checkpointEvery === 0)
+        await trainer.save(checkpointFolder, hashOf(run));
+    }
+    await saveAdapter(run, trainer.adapter, 'adapter');
+  } finally {
+    trainer.dispose();
+  }
+}
+
+/** Does a step and writes what came of it. */
+async function recordedStep({ config, folder, onStep }: TrainingRun, trainer: Trainer): Promise<void> {
+  const { step } = trainer;
+  const { metrics, trajectories } = await trainer.next();
+  const alarms = alarmsOf(metrics);
+  await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...metrics, alarms })}\n`);
+  const lines = trajectories.map((trajectory) =>
+    printTrajectory({ step, method: config.method, ...trajectory }),
+  );
+  await appendFile(join(folder, TRAJECTORIES), lines.join(''));
+  onStep?.(step, metrics, alarms);
+}
+
+async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {
+  const { config, model } = run;
+  const folder = join(run.folder, name);
+  const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
+  const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
+  const bytes = printSafetensors(arrays, { storage: 'F16', metadata });
+  await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
+  const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+  await writeFileSafely(
+    join(folder, 'adapter_config.json'),
+    print(
+      peftConfig(config.lora, {
+        config: model.config,
+        base: run.modelFolder ? relative(folder, run.modelFolder) : config.model,
+      }),
+    ),
+  );
+  await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
+}

@@ -1,0 +1,12 @@
+/** The ways to train a policy. A new one is a folder beside `grpo/` and its line here. */
+import { createRegistry } from '../registry.js';
+import { GrpoTrainer } from './grpo/trainer.js';
+import type { Trainer, TrainingTask } from './trainer.js';
+
+export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>('trainer', [
+  { name: 'grpo', create: (task) => new GrpoTrainer(task) },
+]);
+
+/** The trainer that a task's configuration names. @throws RangeError that lists those there are */
+export const createTrainer = (task: TrainingTask): Trainer =>
+  TRAINERS.get(task.config.trainer ?? 'grpo').create(task);

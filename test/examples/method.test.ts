@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { leastToMost } from '../../examples/method.js';
+import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { runTrain, trainCommand } from '../../lib/commands/train.js';
+import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
+import { METHODS, rolloutConfigOf, saveModel, trainingPreset, useBackend } from '../../lib/index.js';
+import { methodColor, methodShape } from '../../lib/report/chart.js';
+import { methodTitle } from '../../lib/report/select.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
+import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
+
+let root: string;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'method-'));
+  mkdirSync(join(root, 'data'));
+  writeFileSync(join(root, 'data', 'passages.jsonl'), formatPassages(PASSAGES));
+  writeFileSync(join(root, 'data', 'questions.jsonl'), formatQuestions(QUESTIONS));
+  await useBackend('wasm');
+  await saveModel(join(root, 'model'), chattyModel(), { storage: 'F32' });
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const choicesOf = (command: ReturnType<typeof trainCommand>): readonly string[] | undefined =>
+  command.options.find(({ long }) => long === '--method')?.argChoices;
+
+describe('examples/method.ts', () => {
+  it('is known to commands, tables and charts, as its file says', () => {
+    const { name } = leastToMost;
+    expect(METHODS.names().at(-1)).toBe(name);
+    expect(choicesOf(trainCommand())).toContain(name);
+    expect(choicesOf(evaluateCommand())).toContain(name);
+    expect(methodTitle(name)).toBe('Least-to-most');
+    const encoding = { color: methodColor([name]), shape: methodShape([name]) };
+    expect(JSON.stringify(encoding)).toContain('#1a936f');
+    expect(JSON.stringify(encoding)).toContain('"cross"');
+    expect(rolloutConfigOf(name)).toMatchObject({ prompt: name, maxSearchTurns: 6, splitQueries: false });
+    expect(trainingPreset(name, 'base', 1).rewards).toEqual({ preset: 'search-r1' });
+    expect(() => METHODS.add(leastToMost)).toThrow('there is a least-to-most already');
+  });
+
+  it('is trained by one command and evaluated by the other, under its prompt', async () => {
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const [data, model, out] = ['data', 'model', 'run'].map((name) => join(root, name));
+    const config = { ...trainingPreset(leastToMost.name, model, 1), lora: { rank: 2, alpha: 4 } };
+    config.grpo = { ...config.grpo, steps: 1, questionsPerStep: 1, groupSize: 2 };
+    config.rollout = { ...config.rollout, maxNewTokens: 8 };
+    const file = join(root, 'config.json');
+    writeFileSync(file, JSON.stringify(config));
+    expect(await runTrain({ config: file, data, out, backend: 'wasm' })).toBe(0);
+    const trajectories = join(root, 'trajectories.jsonl');
+    await runEvaluate({
+      ...{ adapter: join(out, 'adapter'), data, trajectories, split: 'train', limit: 1, seed: 1 },
+      ...{ checkpoints: root, batchSize: 1, backend: 'wasm' },
+    });
+    vi.restoreAllMocks();
+    const line = JSON.parse(readFileSync(trajectories, 'utf8')) as Trajectory & { method: string };
+    expect(line.method).toBe('least-to-most');
+    expect(line.segments[0].text).toMatch(/^Answer with search, the easiest part first\. Question: /);
+  });
+});

@@ -1,0 +1,74 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import '../../examples/policy.js';
+import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { createRandom, loadModel, LocalPolicy, openPolicy, useBackend } from '../../lib/index.js';
+import { closeServer, listenLocally } from '../../lib/io/local-server.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+
+interface Request {
+  contexts: number[][];
+  temperature: number;
+  topP: number;
+  maxNewTokens: number;
+  stop: string[];
+  seeds: number[];
+}
+
+let server: Server;
+let address: string;
+let calls = 0;
+beforeAll(async () => {
+  await useBackend('wasm');
+  const model = await loadModel(join(CHECKPOINTS, 'instruct'));
+  const policy = new LocalPolicy('served', model.weights, model.config, model.tokenizer);
+  server = createServer((request, response) => {
+    void (async () => {
+      if (request.url === '/model')
+        return response.end(JSON.stringify({ tokenizer: model.tokenizerJson, maxLength: policy.maxLength }));
+      if (request.url !== '/generate') return response.writeHead(404).end();
+      calls++;
+      const { contexts, seeds, ...options } = JSON.parse(await text(request)) as Request;
+      const generations = await policy.generate(contexts, {
+        ...options,
+        randoms: seeds.map((seed) => createRandom(seed)),
+      });
+      response.end(JSON.stringify({ generations }));
+    })();
+  });
+  address = `toy:http://127.0.0.1:${await listenLocally(server, 0)}`;
+});
+afterAll(() => closeServer(server));
+
+describe('examples/policy.ts', () => {
+  it('is evaluated by its address, with the answers of the same model on this machine', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'policy-'));
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const answersOf = async (model: string): Promise<object[]> => {
+      const out = join(folder, 'results.jsonl');
+      await runEvaluate({
+        ...{ model, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, split: 'test', limit: 8 },
+        ...{ out, batchSize: 4, backend: 'wasm' },
+      });
+      const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+      return lines.map((line) => JSON.parse(line) as object);
+    };
+    const remote = await answersOf(address);
+    expect(calls).toBe(2);
+    const local = await answersOf('instruct');
+    vi.restoreAllMocks();
+    rmSync(folder, { recursive: true });
+    expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
+  });
+
+  it('cannot take an adapter, and says what the server answers', async () => {
+    await expect(openPolicy(address, { adapter: 'some/adapter' })).rejects.toThrow('some/adapter');
+    await expect(openPolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
+    await expect(openPolicy('other:http://127.0.0.1')).rejects.toThrow('Expected weights in other:');
+  });
+});

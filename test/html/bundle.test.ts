@@ -1,0 +1,22 @@
+import { Script } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { bundleScript } from '../../lib/html/bundle.js';
+
+/** As modules of `lib/` name their pages' scripts. */
+const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);
+
+describe('bundleScript', () => {
+  it.each(['html/browser/report.js', 'pages/viewer/page/main.js', 'pages/run/page/live.js'])(
+    'makes one classic script of %s, once in a process',
+    async (name) => {
+      const script = await bundleScript(module(name));
+      expect(() => new Script(script)).not.toThrow();
+      expect(script).not.toMatch(/\bimport\(|\brequire\(/);
+      expect(bundleScript(module(name))).toBe(bundleScript(module(name)));
+    },
+  );
+
+  it('names a module that is not there', async () => {
+    await expect(bundleScript(module('html/absent.js'))).rejects.toThrow('absent');
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { rolloutFromTrajectory, rolloutFromTranscript } from '../../lib/rewards/rollout.js';
+import type { Segment, SegmentKind } from '../../lib/rollout/trajectory.js';
+import { COMPARISON } from '../training/tiny.js';
+
+const segment = (kind: SegmentKind, text: string): Segment => ({ kind, text, tokenIds: [] });
+const segments = [
+  segment('prompt', 'Answer <answer> prompt </answer> <search> p ## q </search>'),
+  segment('policy', '<think> t </think> <search> a ## b </search>'),
+  segment('information', '<information><answer> y </answer> <search> c ## d </search></information>'),
+  segment('policy', '<think> t </think> <answer> x </answer>'),
+];
+const passages = [{ id: 'p0', title: 'A', score: 2 }];
+const searchTurns = [{ queries: ['a', 'b'], results: [{ status: 'ok' as const, passages }] }];
+const seen = (some: Segment[]) => rolloutFromTrajectory({ segments: some, searchTurns }, COMPARISON);
+
+describe('rolloutFromTrajectory', () => {
+  it('reads policy segments only, and hands on the trajectory and the question', () => {
+    expect(seen(segments)).toEqual({
+      answer: 'x',
+      goldenAnswers: ['Bo Reed'],
+      formatOk: true,
+      searchTurns: [['a', 'b']],
+      shape: 'parallelizable',
+      trajectory: { segments, searchTurns },
+      question: COMPARISON,
+    });
+  });
+
+  it.each<[string, Segment[], object]>([
+    [
+      'does not change with what the environment wrote',
+      segments.map((s) => (s.kind === 'information' ? { ...s, text: 'anything </think>' } : s)),
+      { answer: 'x', formatOk: true, searchTurns: [['a', 'b']] },
+    ],
+    [
+      'counts no search that was not executed',
+      segments.slice(0, 2),
+      { answer: null, formatOk: false, searchTurns: [] },
+    ],
+    [
+      'reads a policy segment that was sampled in pieces',
+      [
+        segment('policy', '<think> t </think> <sea'),
+        segment('policy', 'rch> a </search>'),
+        ...segments.slice(2),
+      ],
+      { formatOk: true, searchTurns: [['a']] },
+    ],
+  ])('%s', (_, some, expected) => expect(seen(some)).toMatchObject(expected));
+
+  it('knows no shape of a question without a graph', () => {
+    const question = { ...COMPARISON, metadata: {} };
+    expect(rolloutFromTrajectory({ segments, searchTurns }, question).shape).toBeUndefined();
+  });
+});
+
+describe('rolloutFromTranscript', () => {
+  it('sees the same in the recorded text, but for the passages', () => {
+    const response = segments.slice(1).map((s) => s.text);
+    const { trajectory, question, ...rest } = rolloutFromTranscript(response.join('\n'), {
+      ...{ goldenAnswers: ['Bo Reed'], shape: 'parallelizable' },
+    });
+    expect(seen(segments)).toMatchObject(rest);
+    expect(trajectory.searchTurns).toEqual([{ queries: ['a', 'b'], results: [] }]);
+    expect(question).toBeUndefined();
+  });
+});

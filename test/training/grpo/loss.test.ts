@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { chosenLogProbs, selectRows } from '../../../lib/tensor/ops.js';
+import { groupAdvantages } from '../../../lib/training/advantages.js';
+import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo/loss.js';
+
+interface GrpoCase {
+  name: string;
+  ddof: 0 | 1;
+  beta: number;
+  aggregation: 'token_mean' | 'sequence_mean';
+  loss: number;
+  mean_kl: number;
+  mean_ratio: number;
+  clip_ratio: number;
+  gradient: number[][][];
+}
+interface Fixture {
+  settings: { G: number; B: number; T: number; V: number; clip: number };
+  inputs: {
+    logits: number[][][];
+    action_ids: number[][];
+    loss_mask: number[][];
+    old_log_probs: number[][];
+    reference_log_probs: number[][];
+    rewards: number[];
+  };
+  cases: GrpoCase[];
+}
+const { settings, inputs, cases } = JSON.parse(
+  readFileSync(new URL('../../fixtures/grpo.json', import.meta.url), 'utf8'),
+) as Fixture;
+const { G, B, T, V, clip } = settings;
+
+beforeAll(async () => {
+  await useBackend('wasm');
+});
+
+/** Row and place of every masked-in token. */
+const kept = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [{ b, t }] : [])));
+const pick = (table: number[][]): number[] => kept.map(({ b, t }) => table[b][t]);
+const rowLengths = inputs.loss_mask.map((row) => row.reduce((a, m) => a + m, 0));
+
+function weightsOf(aggregation: GrpoCase['aggregation']): number[] {
+  return kept.map(({ b }) => (aggregation === 'token_mean' ? 1 / kept.length : 1 / (B * rowLengths[b])));
+}
+
+const advantagesOf = (ddof: 0 | 1): number[] => groupAdvantages(inputs.rewards, G, { unbiased: ddof === 1 });
+
+/** Log-probabilities (M) of the masked-in tokens, from logits (B*T, V). */
+function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
+  const positions = tf.tensor1d(
+    kept.map(({ b, t }) => b * T + t),
+    'int32',
+  );
+  return chosenLogProbs(selectRows(logits, positions), tf.tensor1d(pick(inputs.action_ids), 'int32'));
+}
+
+const allLogits = (): tf.Tensor2D => tf.tensor2d(inputs.logits.flat(2), [B * T, V]);
+
+describe('grpoLoss', () => {
+  it.each(cases)('equals the reference within 1e-5: $name', (testCase) => {
+    const tokens = {
+      oldLogProbs: tf.tensor1d(pick(inputs.old_log_probs)),
+      referenceLogProbs: tf.tensor1d(pick(inputs.reference_log_probs)),
+      advantages: tf.tensor1d(kept.map(({ b }) => advantagesOf(testCase.ddof)[b])),
+      weights: tf.tensor1d(weightsOf(testCase.aggregation)),
+    };
+    const differentiate = tf.valueAndGrad((logits) =>
+      grpoLoss(logProbsOf(logits as tf.Tensor2D), tokens, { clip, beta: testCase.beta }),
+    );
+    const { value, grad } = differentiate(allLogits());
+    expect(Math.abs(value.dataSync()[0] - testCase.loss)).toBeLessThan(1e-5);
+    const gradient = grad.dataSync();
+    const worst = Math.max(...testCase.gradient.flat(2).map((g, i) => Math.abs(g - gradient[i])));
+    expect(worst).toBeLessThan(1e-5);
+  });
+
+  it('is 0 with a gradient of -advantage * weight where policy, old policy and reference agree, within 1e-6', () => {
+    const same = (): tf.Tensor1D => tf.tensor1d([-1, -2, -3]);
+    const tokens = {
+      oldLogProbs: same(),
+      referenceLogProbs: same(),
+      advantages: tf.tensor1d([1, -2, 1]),
+      weights: tf.fill<tf.Rank.R1>([3], 1 / 3),
+    };
+    const { value, grad } = tf.valueAndGrad((x) => grpoLoss(x as tf.Tensor1D, tokens, { clip, beta: 5 }))(
+      same(),
+    );
+    expect(value.dataSync()[0]).toBeCloseTo(0, 6);
+    [-1 / 3, 2 / 3, -1 / 3].forEach((g, i) => expect(grad.dataSync()[i]).toBeCloseTo(g, 6));
+  });
+
+  it('gives no gradient where the clipped side is the smaller one, and a full one on the other side', () => {
+    // Ratio 2 with a positive advantage and ratio 1/2 with a negative one are clipped; their opposites are not.
+    const logProbs = tf.tensor1d([Math.log(2), Math.log(0.5), Math.log(2), Math.log(0.5)]);
+    const zeros = tf.zeros<tf.Rank.R1>([4]);
+    const tokens = {
+      oldLogProbs: zeros,
+      referenceLogProbs: zeros,
+      advantages: tf.tensor1d([1, -1, -1, 1]),
+      weights: tf.ones<tf.Rank.R1>([4]),
+    };
+    const gradient = tf.grad((x) => grpoLoss(x as tf.Tensor1D, tokens, { clip: 0.2, beta: 0 }))(logProbs);
+    [0, 0, 2, -0.5].forEach((g, i) => expect(gradient.dataSync()[i]).toBeCloseTo(g, 6));
+  });
+});
+
+describe('grpoStatistics', () => {
+  it.each(cases)('equals the token means of the reference within 1e-6: $name', (testCase) => {
+    const logProbs = tf.tidy(() => logProbsOf(allLogits()).dataSync());
+    const advantages = kept.map(({ b }) => advantagesOf(testCase.ddof)[b]);
+    const statistics = grpoStatistics(
+      logProbs,
+      pick(inputs.old_log_probs),
+      pick(inputs.reference_log_probs),
+      advantages,
+      clip,
+    );
+    expect(statistics.kl).toBeCloseTo(testCase.mean_kl, 6);
+    expect(statistics.ratio).toBeCloseTo(testCase.mean_ratio, 6);
+    expect(statistics.clipFraction).toBeCloseTo(testCase.clip_ratio, 6);
+  });
+
+  it('is all zeros for no tokens', () => {
+    expect(grpoStatistics([], [], [], [], clip)).toEqual({ kl: 0, clipFraction: 0, ratio: 0 });
+  });
+});

@@ -1,0 +1,118 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Model } from '../../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { rewardsOf } from '../../../lib/rewards/presets.js';
+import type { Reward } from '../../../lib/rewards/reward.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { isZeroVariance, tokenAdvantages, type ScoredTrajectory } from '../../../lib/training/advantages.js';
+import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
+import { groupsOf } from '../../../lib/training/rollouts.js';
+import type { TrainingTask } from '../../../lib/training/trainer.js';
+import { createTrainer } from '../../../lib/training/trainers.js';
+import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from '../tiny.js';
+
+const GROUP_SIZE = 4;
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+const trainerOf = (grpo: object = {}, more: Partial<TrainingTask> = {}): GrpoTrainer =>
+  new GrpoTrainer({
+    config: tinyTraining({ grpo: { groupSize: GROUP_SIZE, ...grpo } }),
+    ...{ model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+    ...more,
+  });
+
+type Step = Awaited<ReturnType<GrpoTrainer['next']>>;
+async function firstStep(...args: Parameters<typeof trainerOf>): Promise<Step> {
+  const trainer = trainerOf(...args);
+  const step = await trainer.next();
+  trainer.dispose();
+  return step;
+}
+
+/** The loss where ratios are 1 and the KL is 0: minus the mean advantage of the tokens that are trained on. */
+function onPolicyLoss(trajectories: readonly ScoredTrajectory[], groupSize = GROUP_SIZE): number {
+  const useful = groupsOf(trajectories, groupSize).filter((group) => !isZeroVariance(group));
+  const advantages = useful.flat().flatMap(tokenAdvantages);
+  return -advantages.reduce((a, b) => a + b, 0) / advantages.length;
+}
+
+describe('GrpoTrainer', () => {
+  it.each([1, 2])(
+    'begins at the reference at temperature %d: the loss is minus the mean advantage, KL 0 within 1e-6',
+    async (temperature) => {
+      const { metrics, trajectories } = await firstStep({ miniBatches: 1, temperature });
+      expect(metrics.kl).toBeLessThan(1e-6);
+      expect(metrics.clip_ratio).toBe(0);
+      expect(metrics.grad_norm).toBeGreaterThan(0);
+      expect(Math.abs(metrics.loss)).toBeGreaterThan(1e-4);
+      expect(metrics.loss).toBeCloseTo(onPolicyLoss(trajectories), 5);
+    },
+  );
+
+  it('takes the mean over all tokens of a mini-batch, in however many passes, within 1e-5', async () => {
+    const [inOne, inMany] = [
+      await firstStep({ miniBatches: 1, maxTokensPerPass: 1e6 }),
+      await firstStep({ miniBatches: 1, maxTokensPerPass: 100 }),
+    ];
+    for (const name of ['reward', 'loss', 'grad_norm', 'entropy'])
+      expect(inMany.metrics[name], name).toBeCloseTo(inOne.metrics[name], 5);
+  });
+
+  it('trains by turn-level values where the totals are all equal', async () => {
+    const alike: Reward = {
+      name: 'queries per turn',
+      score: ({ searchTurns }) => ({ value: 0, turns: searchTurns.map((queries) => queries.join().length) }),
+    };
+    const rare = { miniBatches: 1, questionsPerStep: 16, groupSize: 8 };
+    const { metrics, trajectories } = await firstStep(rare, { rewards: [alike] });
+    expect(metrics.reward_std).toBe(0);
+    expect(trajectories.some(({ turnAdvantages }) => turnAdvantages?.some((a) => a !== 0))).toBe(true);
+    expect(metrics.grad_norm).toBeGreaterThan(0);
+    expect(metrics.loss).toBeCloseTo(onPolicyLoss(trajectories, 8), 5);
+  });
+
+  it('moves the policy and not the model, and leaks no tensors, neither from step to step nor at the end', async () => {
+    const values = Object.entries(model.weights).map(([key, t]) => [key, t.dataSync().slice()] as const);
+    const before = tf.memory().numTensors;
+    const trainer = trainerOf();
+    const sequence = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 1, 1] };
+    const [initial] = await trainer.logProbs([sequence]);
+    const numTensors: number[] = [];
+    let last = (await trainer.next()).metrics;
+    for (let step = 1; step < 4; step++) {
+      last = (await trainer.next()).metrics;
+      await trainer.logProbs([sequence]);
+      numTensors.push(tf.memory().numTensors);
+    }
+    expect(last.kl).toBeGreaterThan(0);
+    expect((await trainer.logProbs([sequence]))[0]).not.toEqual(initial);
+    expect(numTensors[2]).toBe(numTensors[1]);
+    trainer.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+    for (const [key, old] of values) expect(model.weights[key].dataSync(), key).toEqual(old);
+  });
+
+  it('skips groups of equal rewards: with no reward to be had, the policy stays the model', async () => {
+    const config = tinyTraining({ rewards: { preset: 'search-r1' } });
+    const never = { ...SINGLE, goldenAnswers: ['never written'] };
+    const trainer = trainerOf({}, { config, questions: [never] });
+    const { metrics } = await trainer.next();
+    expect(metrics).toMatchObject({ frac_reward_zero_std: 1, reward_std: 0, loss: 0, grad_norm: 0 });
+    for (const [key, tensor] of Object.entries(trainer.adapter))
+      if (key.endsWith('.B')) expect(Math.max(...tensor.dataSync().map(Math.abs)), key).toBe(0);
+    trainer.dispose();
+  });
+
+  it('refuses rewards of the same name, and a trainer that there is not', () => {
+    const rewards = [...rewardsOf('paper'), ...rewardsOf('paper')];
+    expect(() => trainerOf({}, { rewards })).toThrow('a name of its own, but got "outcome"');
+    const config = tinyTraining({ trainer: 'ppo' });
+    const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
+    expect(() => createTrainer(task)).toThrow('Expected a trainer of grpo, but got ppo.');
+  });
+});

@@ -1,0 +1,53 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadRewards } from '../../lib/training/reward-files.js';
+import { rolloutLike } from '../rewards/rollouts.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'reward-files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+describe('loadRewards', () => {
+  it('loads TypeScript with modules beside it and with this library, and leaves nothing there', async () => {
+    write('limit.ts', 'export const LIMIT: number = 2;');
+    const file = write(
+      'brief.ts',
+      `import { outcomeReward, type Reward, type Rollout } from 'parallelsearch';
+       import { LIMIT } from './limit.js';
+       const brief: Reward = {
+         name: 'brief',
+         score: ({ searchTurns, answer, goldenAnswers }: Rollout) =>
+           outcomeReward(answer, goldenAnswers) + (searchTurns.length > LIMIT ? -1 : 0),
+       };
+       export default brief;`,
+    );
+    const [brief] = await loadRewards(file);
+    expect(brief.name).toBe('brief');
+    expect(brief.score(rolloutLike(), [])).toBe(1);
+    expect(brief.score(rolloutLike({ searchTurns: [['a'], ['b'], ['c']] }), [])).toBe(0);
+    expect(readdirSync(folder).toSorted()).toEqual(['brief.ts', 'limit.ts']);
+  });
+
+  it('loads JavaScript, and a list', async () => {
+    const file = write(
+      'two.mjs',
+      `const zero = (name) => ({ name, weight: 0, score: () => 0 }); export default [zero('a'), zero('b')];`,
+    );
+    expect((await loadRewards(file)).map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['reward.py', '', /Expected a reward file in \.ts, \.mjs, \.js, but got .*reward\.py\./],
+    ['none.mjs', 'export const reward = 1;', /none\.mjs to export a reward by default/],
+    ['name.ts', 'export default { score: () => 1 };', /name\.ts to export a reward by default/],
+    ['empty.mjs', 'export default [];', /empty\.mjs to export a reward by default/],
+    ['broken.ts', 'throw new Error("as its module says");', /as its module says/],
+  ])('refuses %s that says %j', async (name, text, message) => {
+    await expect(loadRewards(write(name, text))).rejects.toThrow(message);
+  });
+});

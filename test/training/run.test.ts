@@ -1,0 +1,196 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TrainConfig } from '../../lib/methods/config.js';
+import { configHash } from '../../lib/io/hash.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { parseSafetensors } from '../../lib/policy/safetensors.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { rewardsOf } from '../../lib/rewards/presets.js';
+import type { Reward } from '../../lib/rewards/reward.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+
+const retriever = createBm25Retriever(PASSAGES);
+
+let root: string;
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  root = await mkdtemp(join(tmpdir(), 'grpo-'));
+  model = chattyModel();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const hashOf = (config: TrainConfig): string => configHash({ config, inputsHash: 'inputs' });
+
+const run = (name: string, config = tinyTraining(), more: Partial<TrainingRun> = {}): Promise<void> =>
+  runTraining({
+    config,
+    model,
+    questions: QUESTIONS,
+    retriever,
+    inputsHash: 'inputs',
+    folder: join(root, name),
+    ...more,
+  });
+
+type Line = Record<string, number> & { step: number };
+async function linesOf(name: string, file = 'metrics.jsonl'): Promise<Line[]> {
+  const text = await readFile(join(root, name, file), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+/** All but the clock. */
+const timeless = (lines: Line[]): unknown[] =>
+  lines.map((line) => Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))));
+const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
+  readFile(join(root, name, folder, 'adapter_model.safetensors'));
+
+describe('runTraining', () => {
+  beforeAll(() => run('whole'));
+
+  it("writes a line of metrics a step under TRL's names", async () => {
+    const lines = await linesOf('whole');
+    expect(lines.map(({ step }) => step)).toEqual([0, 1, 2, 3]);
+    for (const name of [
+      ...['reward', 'reward_std', 'frac_reward_zero_std', 'kl', 'entropy', 'loss', 'grad_norm', 'clip_ratio'],
+      ...['completions/mean_length', 'completions/clipped_ratio', 'learning_rate', 'alarms'],
+      ...['rewards/outcome', 'rewards/decomposition', 'rewards/search_count', 'rewards/format'],
+    ]) {
+      for (const line of lines) expect(line, name).toHaveProperty([name]);
+    }
+    for (const line of lines) {
+      const parts = ['outcome', 'decomposition', 'search_count', 'format'].map(
+        (part) => line[`rewards/${part}`],
+      );
+      expect(line.reward).toBeCloseTo(
+        parts.reduce((a, b) => a + b),
+        9,
+      );
+    }
+  });
+
+  it('writes an adapter that PEFT reads, with its configuration', async () => {
+    const folder = join(root, 'whole', 'adapter');
+    const json = async (name: string): Promise<unknown> =>
+      JSON.parse(await readFile(join(folder, name), 'utf8'));
+    expect(await json('adapter_config.json')).toMatchObject({ peft_type: 'LORA', r: 2, lora_alpha: 4 });
+    expect(await json('train_config.json')).toEqual(tinyTraining());
+    const name = 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight';
+    expect(parseSafetensors(await adapterOf('whole')).get(name)!.shape).toEqual([2, 16]);
+  });
+
+  it('writes every trajectory with its step, rewards and advantage; groups have a mean advantage of 0', async () => {
+    const trajectories = (await linesOf('whole', 'trajectories.jsonl')) as unknown as {
+      step: number;
+      advantage: number;
+      questionId: string;
+    }[];
+    expect(trajectories).toHaveLength(4 * 3 * 4);
+    for (let i = 0; i < trajectories.length; i += 4) {
+      const group = trajectories.slice(i, i + 4);
+      expect(new Set(group.map(({ questionId }) => questionId)).size).toBe(1);
+      expect(group.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 9);
+    }
+  });
+
+  it('stopped after two steps and resumed, gives the same metrics, trajectories and adapter as without the stop', async () => {
+    const controller = new AbortController();
+    const stopped = run('resumed', tinyTraining(), {
+      signal: controller.signal,
+      onStep: (step) => {
+        if (step === 1) controller.abort(new Error('stopped by the test'));
+      },
+    });
+    await expect(stopped).rejects.toThrow('stopped by the test');
+    expect(await linesOf('resumed')).toHaveLength(2);
+    expect(existsSync(join(root, 'resumed', 'adapter'))).toBe(false);
+    await run('resumed');
+    expect(timeless(await linesOf('resumed'))).toEqual(timeless(await linesOf('whole')));
+    expect(await linesOf('resumed', 'trajectories.jsonl')).toEqual(
+      await linesOf('whole', 'trajectories.jsonl'),
+    );
+    expect((await adapterOf('resumed')).equals(await adapterOf('whole'))).toBe(true);
+  });
+
+  it('killed between checkpoints, runs the steps after the last one again and keeps one line of each', async () => {
+    const config = tinyTraining({ checkpointEvery: 2 });
+    const killed = run('killed', config, {
+      onStep: (step) => {
+        if (step === 2) throw new Error('killed');
+      },
+    });
+    await expect(killed).rejects.toThrow('killed');
+    expect(await linesOf('killed')).toHaveLength(3);
+    await run('killed', config);
+    expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
+  });
+
+  it('keeps adapters of steps without changing the run, and those that it has when it goes on', async () => {
+    const keepSteps = [1, 3, 4];
+    const controller = new AbortController();
+    const stopped = run('kept', tinyTraining(), {
+      ...{ keepSteps, signal: controller.signal },
+      onStep: (step) => {
+        if (step === 1) controller.abort(new Error('stopped by the test'));
+      },
+    });
+    await expect(stopped).rejects.toThrow('stopped by the test');
+    const early = await adapterOf('kept', keptAdapter(1));
+    expect(existsSync(join(root, 'kept', keptAdapter(3)))).toBe(false);
+    await run('kept', tinyTraining(), { keepSteps });
+    expect(timeless(await linesOf('kept'))).toEqual(timeless(await linesOf('whole')));
+    for (const last of ['adapter', keptAdapter(4)])
+      expect((await adapterOf('kept', last)).equals(await adapterOf('whole')), last).toBe(true);
+    expect((await adapterOf('kept', keptAdapter(1))).equals(early)).toBe(true);
+    const others = [await adapterOf('kept', keptAdapter(3)), await adapterOf('whole')];
+    for (const other of others) expect(early.equals(other)).toBe(false);
+    for (const file of ['adapter_config.json', 'train_config.json']) {
+      const [kept, last] = [keptAdapter(1), 'adapter'].map((name) => join(root, 'kept', name, file));
+      expect(await readFile(kept, 'utf8')).toBe(await readFile(last, 'utf8'));
+    }
+  });
+
+  it('refuses to keep a step that there is not, or that it is past', async () => {
+    for (const step of [0, 2.5, 5])
+      await expect(run('never', tinyTraining(), { keepSteps: [1, step] })).rejects.toThrow(
+        `Expected steps to keep to be integers from 1 to 4, but got ${step}.`,
+      );
+    expect(existsSync(join(root, 'never'))).toBe(false);
+    await expect(run('whole', tinyTraining(), { keepSteps: [4, 2] })).rejects.toThrow(
+      /to hold the adapter after step 4, but the run has done 4 steps without keeping it/,
+    );
+  });
+
+  it('refuses a folder that holds a run of another configuration, and names both', async () => {
+    const other = tinyTraining({ seed: 2 });
+    const config = tinyTraining({ checkpointEvery: 2 });
+    await expect(run('killed', other)).rejects.toThrow(
+      new RegExp(
+        `configuration ${hashOf(other)}, but it holds one of ${hashOf(config)}.*Choose another folder`,
+      ),
+    );
+  });
+
+  it("rewards with a list of one's own, and goes on only with the one of the same names and weights", async () => {
+    const config = tinyTraining({ grpo: { steps: 1 } });
+    const brief: Reward = { name: 'brief', score: ({ searchTurns }) => -searchTurns.length };
+    const rewards = [...rewardsOf('paper'), brief];
+    await run('own', config, { rewards });
+    const [line] = await linesOf('own');
+    expect(line['rewards/brief']).toBeCloseTo(-line.turns, 9);
+    expect((await adapterOf('own')).toString('latin1')).toContain(
+      '"rewards":"1 outcome, 1 decomposition, 1 search_count, 1 format, 1 brief"',
+    );
+    for (const other of [undefined, [brief], [...rewardsOf('paper'), { ...brief, weight: 2 }]])
+      await expect(run('own', config, { rewards: other })).rejects.toThrow('Choose another folder');
+    await run('own', config, { rewards });
+    expect(await linesOf('own')).toHaveLength(1);
+  });
+});
