@@ -8,3 +8,4 @@ export { timePartsChart } from './latency/figures.js';
 export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
 export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
 export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
+export { firstSearches, type FirstSearch } from './first-steps/first-search.js';

@@ -19,3 +19,4 @@ export {
 } from './table.js';
 export { figureText, intervalText, listed, pointsIntervalText, pointsText } from './text.js';
 export { titleOf } from './titles.js';
+export { transcriptOf, type Transcript } from '../html/transcript.js';

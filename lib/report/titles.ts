@@ -31,6 +31,9 @@ const FIELD_TITLES: Titles = {
   rewards: 'Which of the two rewards',
   asked: 'Asked',
   sub_queries: 'Sub-queries',
+  beginning: 'First search',
+  step: 'GRPO steps',
+  part: 'Component',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };

@@ -7,13 +7,13 @@ import { printBlock, printSearch } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
 import type { Trainer } from '../../training/trainer.js';
 
-/** Probabilities of two ways to begin a response, in the words of the demonstrations; other beginnings have the rest. */
+/** How likely a question is to be begun in one way, in the words of the demonstrations; other words have the rest. */
 export interface FirstSearch {
   questionId: string;
-  /** Thinking "all at once" and searching for all independent sub-questions. */
-  parallel: number;
-  /** Thinking "one by one" and searching for the first. */
-  sequential: number;
+  /** Thinking "all at once" and searching for all independent sub-questions, or "one by one" and searching for the first. */
+  beginning: 'all at once' | 'one by one' | 'in other words';
+  metric: 'first_search';
+  value: number;
 }
 
 const MODES = ['parallel', 'sequential'] as const;
@@ -36,11 +36,11 @@ function beginning(
 }
 
 /**
- * The probabilities under the trainer's policy as it is.
+ * The probabilities under the trainer's policy as it is, three rows a question.
  * @throws Error when a question is not parallelizable: there is only one way to begin
  */
-export async function firstSearchProbabilities(
-  trainer: Trainer,
+export async function firstSearches(
+  trainer: Pick<Trainer, 'policy' | 'logProbs'>,
   questions: readonly Question[],
   prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
@@ -53,9 +53,14 @@ export async function firstSearchProbabilities(
   );
   const logProbs = await trainer.logProbs(sequences);
   const probabilities = logProbs.map((values) => Math.exp(values.reduce((a, b) => a + b, 0)));
-  return questions.map(({ id }, i) => ({
-    questionId: id,
-    parallel: probabilities[2 * i],
-    sequential: probabilities[2 * i + 1],
-  }));
+  return questions.flatMap(({ id }, i): FirstSearch[] => {
+    const [parallel, sequential] = probabilities.slice(2 * i, 2 * i + 2);
+    const row = { questionId: id, metric: 'first_search' } as const;
+    return [
+      { ...row, beginning: 'all at once', value: parallel },
+      { ...row, beginning: 'one by one', value: sequential },
+      // Rounding may take the sum a little beyond 1.
+      { ...row, beginning: 'in other words', value: Math.max(0, 1 - parallel - sequential) },
+    ];
+  });
 }

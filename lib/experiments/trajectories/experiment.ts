@@ -4,7 +4,7 @@
  */
 import { configHash } from '../../io/hash.js';
 import type { Provenance } from '../../io/provenance.js';
-import { rewardOptions, type RewardPresetName } from '../../rewards/presets.js';
+import { rewardsOf, type RewardPresetName } from '../../rewards/presets.js';
 import { printTrajectory } from '../../rollout/trajectory.js';
 import { evaluationBatchSize, evaluationHash } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
@@ -50,7 +50,7 @@ async function recordRun(run: PolicyRun, { backend, world, onFraction }: WorkCon
   const questions = stratifiedSample(world.questions, TRAJECTORY_SAMPLE);
   const policy = await loadPolicy(run);
   const lines = await recordTrajectories(policy, world.retriever, questions, {
-    ...{ run, rewards: rewardOptions(TRAJECTORY_REWARDS), batchSize: evaluationBatchSize(backend) },
+    ...{ run, rewards: rewardsOf(TRAJECTORY_REWARDS), batchSize: evaluationBatchSize(backend) },
     onBatch: (done) => onFraction(done / questions.length),
   });
   policy.dispose();
