@@ -25,7 +25,12 @@ export function syntheticReport(): ReportResults {
 
 export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
   const some = rows.query(rows['metric'].eq(metric).and(rows['subset'].eq('all')));
-  return intervalChart(some, { title: `A chart of ${metric}`, x: 'benchmark', color: 'method', row: 'model' });
+  return intervalChart(some, {
+    title: `A chart of ${metric}`,
+    x: 'benchmark',
+    color: 'method',
+    row: 'model',
+  });
 }
 
 export function syntheticTable({ rows }: ReportResults): Table {
