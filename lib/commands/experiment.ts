@@ -44,16 +44,18 @@ interface Planned {
 async function planOf(experiment: Experiment, { out, force }: RunOptions): Promise<Planned> {
   const { name, title, computation } = experiment;
   const preparation = (await computation!.prepare?.plan()) ?? null;
-  const results = await resultsOf(experiment, out);
+  // Jobs are not known before what they need is there.
+  const results = preparation ? [] : await resultsOf(experiment, out);
   const open = results.filter(({ done }) => force || !done?.isOwn);
   const jobs = sum(open, ({ job }) => job.seconds) / (computation!.processes ?? 2);
-  const preparing = preparation?.seconds ?? 0;
+  const preparing = preparation ? Math.max(1, preparation.seconds) : 0;
   if (preparing + open.length === 0)
     return { experiment, preparing, seconds: 0, line: `${name}: ${title}: is there` };
   const isRecorded = open.length > 0 && open.every(({ done }) => done !== null);
   const work = [
-    ...(preparation ? [preparation.work] : []),
-    `${open.length} of ${results.length} jobs${isRecorded ? ' in place of recorded results' : ''}`,
+    preparation
+      ? `${preparation.work}, then its jobs`
+      : `${open.length} of ${results.length} jobs${isRecorded ? ' in place of recorded results' : ''}`,
     `about ${describeDuration(preparing + jobs)}`,
   ];
   return { experiment, preparing, seconds: preparing + jobs, line: `${name}: ${title}: ${work.join(', ')}` };
