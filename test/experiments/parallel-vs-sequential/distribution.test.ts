@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest';
+import { summariseResults } from '../../../lib/evaluation/table.js';
 import {
-  atMostName,
   distributionMeasures,
-  parseAtMost,
+  distributionPoints,
   thresholds,
 } from '../../../lib/experiments/parallel-vs-sequential/distribution.js';
 import { result } from '../synthetic.js';
 
 describe('cumulative distributions', () => {
-  it('count the answers with at most so many calls', () => {
-    const answers = [2, 2, 3, 5].map((modelCalls) => result({ modelCalls }));
-    const shares = distributionMeasures('model_calls', answers).map(({ metric, of }) => [
-      parseAtMost(metric)!.atMost,
-      answers.filter((answer) => of(answer) === 1).length / answers.length,
-    ]);
-    expect(shares).toEqual([
+  it('give the share of questions with at most so many calls, and leave other rows alone', () => {
+    const answers = [2, 2, 3, 5].map((modelCalls, i) => result({ questionId: `q${i}`, modelCalls }));
+    const em = { metric: 'em', of: () => 1 };
+    const measures = [em, ...distributionMeasures(answers)];
+    const { rows } = summariseResults(answers, { measures, resamples: 5 });
+    const calls = distributionPoints(rows).filter(
+      (row) => row.metric === 'model_calls' && row.benchmark === 'all' && row.subset === 'all',
+    );
+    expect(calls.map((row) => [row.at_most, row.value])).toEqual([
       [0, 0],
       [1, 0],
       [2, 0.5],
@@ -22,6 +24,8 @@ describe('cumulative distributions', () => {
       [4, 0.75],
       [5, 1],
     ]);
+    const metrics = new Set(distributionPoints(rows).map(({ metric }) => metric));
+    expect([...metrics]).toEqual(['model_calls', 'response_tokens']);
   });
 
   it('reach the largest in round steps, and few of them', () => {
@@ -33,11 +37,5 @@ describe('cumulative distributions', () => {
       expect(steps.at(-1)).toBeGreaterThanOrEqual(largest);
       expect(steps.length).toBeLessThanOrEqual(17);
     }
-  });
-
-  it('write names that can be read again', () => {
-    const point = { metric: 'response_tokens', atMost: 40 } as const;
-    expect(parseAtMost(atMostName(point))).toEqual(point);
-    expect(parseAtMost('em')).toBeNull();
   });
 });

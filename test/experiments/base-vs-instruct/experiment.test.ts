@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  loadBaseVsInstruct,
+  type BaseVsInstruct,
+} from '../../../lib/experiments/base-vs-instruct/experiment.js';
+import { rowsOf, type Frame, type Row } from '../../../lib/report/frame.js';
+import { writeSyntheticAnswers } from '../synthetic.js';
+
+let folder: string;
+let results: BaseVsInstruct;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'base-vs-instruct-'));
+  await writeSyntheticAnswers(folder, { perTemplate: 8 });
+  results = await loadBaseVsInstruct(folder, { resamples: 60 });
+}, 60_000);
+afterAll(() => rm(folder, { recursive: true }));
+
+const find = (frame: Frame, fields: Row): Row =>
+  rowsOf(frame).find((row) => Object.entries(fields).every(([name, value]) => row[name] === value))!;
+
+it('the two models differ by their rows, and in the paper by +3.3 points on average', () => {
+  const cell = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };
+  const [base, instruct] = ['base', 'instruct'].map((model) => find(results.rows, { ...cell, model }));
+  const gap = find(results.contrasts, { ...cell, against: 'parallelsearch', kind: 'difference' });
+  expect(gap).toMatchObject({ model: 'base', against_model: 'instruct' });
+  expect(gap.value).toBeCloseTo(Number(base.value) - Number(instruct.value), 5);
+  expect(gap.paper).toBeCloseTo(0.033, 12);
+});
+
+it('training stands in the tidy table and in frames of its own: all of it, and in ten windows', () => {
+  const { rows, training, tenths, tidy } = results;
+  expect(tidy.rows).toHaveLength(rows.shape[0] + training.shape[0]);
+  expect(rowsOf(rows).some(({ benchmark }) => benchmark === 'training')).toBe(false);
+  const turns = { metric: 'turns', benchmark: 'training', subset: 'all', seeds: 3, band: 'range of seeds' };
+  expect(find(training, { metric: 'turns' })).toMatchObject(turns);
+  expect(new Set(rowsOf(tenths).map(({ step }) => step)).size).toBe(10);
+});
