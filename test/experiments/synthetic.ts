@@ -3,6 +3,7 @@ import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
+import { timing } from '../../lib/experiments/timing/experiment.js';
 import type { PolicyRun } from '../../lib/experiments/runs.js';
 import { recordStore } from '../../lib/io/records.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
@@ -194,4 +195,16 @@ export async function writeSyntheticAnswers(
       measurements: own.map(({ method: _m, model: _n, seed: _s, ...measurement }) => measurement),
     };
   });
+}
+
+/** Synthetic timings: a call of the model takes 10 ms. */
+export async function writeSyntheticTiming(folder: string, { perTemplate = 4 } = {}): Promise<void> {
+  const results = syntheticResults({ perTemplate, seeds: 3 });
+  await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
+    answers: results
+      .filter((r) =>
+        runs.some((run) => run.method === r.method && run.model === r.model && run.seed === r.seed),
+      )
+      .map((r) => ({ ...r, seconds: 0.01 * r.modelCalls })),
+  }));
 }

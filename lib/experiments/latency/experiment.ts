@@ -17,7 +17,7 @@ import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS, type LatencyRetrieve
 
 /** What was measured of a retriever. */
 export interface Measured extends Latency {
-  /** How busy the machine was; results of an earlier form lack it. */
+  /** How busy the machine was. */
   load?: string;
 }
 
@@ -30,8 +30,9 @@ async function latencyJobs(): Promise<Job<LatencyRetriever>[]> {
   });
 }
 
-/** Load of the machine: processes that want to run, averaged over a minute. */
 const loadOf = (): string => loadavg()[0].toFixed(2);
+const loadText = (before: string, after: string): string =>
+  `${before} before, ${after} after (processes that want to run, average of a minute)`;
 
 /** Measures a retriever, behind a server where it is to be; of an embedded one also its searches by themselves. */
 async function measureRetriever(
@@ -49,7 +50,7 @@ async function measureRetriever(
     const retriever: Retriever = { name, retrieve: (asked, how) => found.retrieve(asked, how) };
     const serviceSamplesMs = server ? [] : await measureService(retriever, options);
     const measurements = await measureLatency(retriever, options);
-    return { measurements, serviceSamplesMs, load: `${loadBefore} before, ${loadOf()} after` };
+    return { measurements, serviceSamplesMs, load: loadText(loadBefore, loadOf()) };
   } finally {
     server?.stop();
   }
@@ -91,13 +92,11 @@ export async function loadLatency(folder?: string): Promise<LatencyResults> {
   };
   const { seeds, warmUps } = LATENCY_SETTINGS;
   const repeats = LATENCY_RETRIEVERS.map((retriever) => [retriever.name, retriever.repeats * seeds.length]);
-  const loads = LATENCY_RETRIEVERS.flatMap(({ name }, i) =>
-    values[i].load ? `${name}: ${values[i].load}` : [],
-  );
+  const loads = new Set(values.flatMap(({ load }) => load ?? []));
   const tidy = summariseLatency(measured, generation, {
     ...provenanceOf(done, { seeds, repeats: Object.fromEntries(repeats), warmUps }),
     ...{ backend: 'none: retrieval only' },
-    ...(loads.length > 0 ? { load: `${loads.join('; ')} (processes that want to run)` } : {}),
+    ...(loads.size > 0 ? { load: [...loads].join('; ') } : {}),
   });
   const sets = measured.measurements.reduce((sum, { samplesMs }) => sum + samplesMs.length, 0);
   const call = generation

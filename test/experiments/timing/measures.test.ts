@@ -1,38 +1,61 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { generationTimeOf, readTiming, summariseTiming } from '../../../lib/experiments/timing/measures.js';
-import { result, writeSyntheticTiming } from '../synthetic.js';
+import { describe, expect, it } from 'vitest';
+import type { Question } from '../../../lib/data/question.js';
+import {
+  generationTimeOf,
+  timeAnswers,
+  timedQuestions,
+  type Contestant,
+} from '../../../lib/experiments/timing/measures.js';
+import { loadPolicy } from '../../../lib/experiments/runs.js';
+import { loadWorld } from '../../../lib/experiments/world.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { result } from '../synthetic.js';
 
-let folder: string;
-beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'timing-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-describe('readTiming', () => {
-  it('is null where nothing was timed, and names a file that does not fit', () => {
-    expect(readTiming(folder)).toBeNull();
-    writeFileSync(path.join(folder, 'results.json'), '{"answers": []}');
-    expect(() => readTiming(folder)).toThrow(/results\.json to be a timing[^]*experiment timing --force/);
+describe('the questions', () => {
+  it('are of both kinds and of the two data sets that the paper times', async () => {
+    const questions = timedQuestions((await loadWorld()).questions, 20);
+    expect(new Set(questions.map(({ split }) => split))).toEqual(new Set(['test']));
+    expect(new Set(questions.map(({ metadata }) => metadata.benchmark))).toEqual(
+      new Set(['hotpotqa', '2wikimultihopqa']),
+    );
+    expect(questions.length).toBeGreaterThan(40);
+    expect(questions.length).toBeLessThan(100);
   });
 });
 
-describe('summariseTiming', () => {
-  it('gives seconds with intervals, and their ratio', () => {
-    writeSyntheticTiming(folder);
-    const { rows, contrasts } = summariseTiming(readTiming(folder)!, { resamples: 50 });
-    expect(new Set(rows.map(({ metric }) => metric))).toEqual(new Set(['seconds']));
-    const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
-    expect(rows).toContainEqual(
-      // One search and the answer, whatever is compared.
-      expect.objectContaining({ ...cell, method: 'parallelsearch', value: 0.02, low: 0.02, high: 0.02 }),
-    );
-    const ratio = contrasts.find(
-      (c) =>
-        c.kind === 'ratio' && c.model === 'base' && c.benchmark === 'hotpotqa' && c.subset === cell.subset,
-    )!;
-    expect(ratio).toMatchObject({ method: 'parallelsearch', against: 'search-r1' });
-    expect(ratio.high).toBeLessThan(0.7);
+describe('timeAnswers', () => {
+  it('lets every policy answer every question by itself, in turn, and times each answer', async () => {
+    await useBackend('auto');
+    const { questions, retriever } = await loadWorld();
+    const sample: Question[] = timedQuestions(questions, 100).slice(0, 2);
+    const policy = await loadPolicy({ method: 'r1', model: 'instruct', seed: 1 });
+    const asked: string[] = [];
+    const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
+      run: { method, model: 'instruct', seed: 1 },
+      policy: {
+        ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
+        release: () => policy.release(),
+        generate: async (prompts, options) => {
+          expect(prompts).toHaveLength(1);
+          asked.push(method);
+          return policy.generate(prompts, options);
+        },
+      },
+    });
+    let clock = 0;
+    const done: number[] = [];
+    const answers = await timeAnswers([contestant('r1'), contestant('search-r1')], retriever, sample, {
+      now: () => (clock += 250),
+      onAnswer: (count) => done.push(count),
+    });
+    policy.dispose();
+    expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
+    expect(answers.map(({ questionId }) => questionId)).toEqual([0, 0, 1, 1].map((i) => sample[i].id));
+    expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
+    // The first question is answered once more, to warm up.
+    const calls = [...answers.slice(0, 2), ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    expect(asked).toHaveLength(calls);
+    expect(done).toEqual([1, 2, 3, 4]);
   });
 });
 
@@ -42,11 +65,8 @@ describe('generationTimeOf', () => {
       ...result({ method, modelCalls }),
       seconds,
     });
-    const answers = [
-      ...[answer('parallelsearch', 2, 0.3), answer('parallelsearch', 4, 0.9)],
-      answer('search-r1', 4, 100),
-    ];
-    const { msPerCall, source } = generationTimeOf({ answers, provenance: { backend: 'wasm' } });
+    const ours = [answer('parallelsearch', 2, 0.3), answer('parallelsearch', 4, 0.9)];
+    const { msPerCall, source } = generationTimeOf([...ours, answer('search-r1', 4, 100)], 'wasm');
     expect(msPerCall).toBeCloseTo(200);
     expect(source).toBe(
       '2 answers of ParallelSearch, one question at a time, on wasm: seconds over model calls',

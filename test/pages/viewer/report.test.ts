@@ -1,14 +1,18 @@
 /** The report to look through: what is in the file, and several methods side by side in a real browser. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PolicyRun } from '../../../lib/experiments/runs.js';
+import { policyTitle } from '../../../lib/experiments/trajectories/answers.js';
+import { trajectories, TRAJECTORY_RUNS } from '../../../lib/experiments/trajectories/experiment.js';
 import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
 import { chromiumPath, openPage, startChromium, type Browser } from '../../browser/chromium.js';
 import { reportComplaints } from '../../browser/page-checks.js';
+import { writeRecords } from '../../experiments/synthetic.js';
 import { syntheticQuestion, trajectoryLine } from './synthetic.js';
 
-const METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)', 'Search-R1 (base)'];
+const METHODS = TRAJECTORY_RUNS.map(policyTitle);
 const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
 const NUM_QUESTIONS = 4;
 const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));
@@ -17,48 +21,32 @@ const root = mkdtempSync(path.join(tmpdir(), 'trajectories-'));
 const folder = path.join(root, 'experiment');
 afterAll(() => rmSync(root, { recursive: true }));
 
-function write(name: string, content: string): string {
-  const file = path.join(folder, name);
-  writeFileSync(file, content);
-  return file;
-}
-const results = (config: object): string =>
-  JSON.stringify({ config, provenance: { seeds: [1], commit: '<0000000>', backend: 'wasm' } });
 const exported = (file: string): Promise<string> =>
   exportTrajectories({ folder, outDir: root, questions: [file] });
 
 describe('exportTrajectories', () => {
   let questionFile: string;
-  beforeAll(() => {
-    mkdirSync(folder);
-    const lines = questions.flatMap((question) =>
-      METHODS.map((method) =>
-        trajectoryLine(question, [{ queries: ['Town0'] }], 'x', { method, rewards: REWARDS }),
+  beforeAll(async () => {
+    await writeRecords(folder, trajectories, (run: PolicyRun) => ({
+      lines: questions.map((question) =>
+        trajectoryLine(question, [{ queries: ['Town0'] }], 'x', {
+          method: policyTitle(run),
+          rewards: REWARDS,
+        }),
       ),
-    );
-    write('trajectories.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    }));
     const known = questions.map((question) => ({ ...question, golden_answers: question.goldenAnswers }));
-    questionFile = write('questions.jsonl', known.map((line) => JSON.stringify(line)).join('\n'));
-  });
-
-  it('says what is missing or does not fit, and what helps', async () => {
-    await expect(exported(questionFile)).rejects.toThrow(
-      /results\.json to exist.*experiment trajectories" first/,
-    );
-    write('results.json', results({ preset: 'no such', sample: { oneOf: 8 } }));
-    await expect(exported(questionFile)).rejects.toThrow(
-      /to be a record of trajectories, but:[^]*preset[^]*--force/,
-    );
+    questionFile = path.join(root, 'questions.jsonl');
+    writeFileSync(questionFile, known.map((line) => JSON.stringify(line)).join('\n'));
   });
 
   it('counts questions, trajectories and methods, and tells where they come from', async () => {
-    write('results.json', results({ preset: 'paper', sample: { oneOf: 8 } }));
     const html = readFileSync(await exported(questionFile), 'utf8');
     expect(html).toContain('<title>Trajectories of test questions</title>');
     expect(html).toContain(
-      `<meta name="description" content="12 trajectories in full: 4 test questions, each answered by ${METHODS[0]}, ${METHODS[1]} and ${METHODS[2]}.`,
+      `<meta name="description" content="20 trajectories in full: 4 test questions, each answered by ${METHODS.slice(0, -1).join(', ')} and ${METHODS.at(-1)}.`,
     );
-    expect(html).toContain('one in 8 of every benchmark and kind');
+    expect(html).toContain('one in 6 of every benchmark and kind');
     expect(html).toContain('Eq. 3 to 7');
     expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
   });

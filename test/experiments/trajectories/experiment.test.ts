@@ -1,23 +1,25 @@
-/** Trajectories to read, by a policy that says what a script says and by processes that only seem to answer. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+/** Trajectories to read, by a policy that says what a script says. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { passagesOf } from '../../../lib/data/question.js';
-import { runExperiment, type Experiment } from '../../../lib/experiments/experiment.js';
-import type { GeneratingWorker } from '../../../lib/experiments/generating-worker.js';
-import { runTrajectories, TRAJECTORIES_CONFIG } from '../../../lib/experiments/trajectories/run.js';
+import {
+  loadTrajectories,
+  trajectories,
+  TRAJECTORY_RUNS,
+} from '../../../lib/experiments/trajectories/experiment.js';
 import {
   policyTitle,
   recordTrajectories,
   type TrajectoryLine,
 } from '../../../lib/experiments/trajectories/answers.js';
-import type { TrajectoriesJob, TrajectoriesReply } from '../../../lib/experiments/trajectories/worker.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rewardsOf } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../../lib/rollout/trajectory.js';
+import { writeRecords } from '../synthetic.js';
 import { scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
@@ -70,60 +72,20 @@ describe('recordTrajectories', () => {
   });
 });
 
-describe('runTrajectories', () => {
-  let root: string;
-  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'trajectories-'))));
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
+describe('loadTrajectories', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'trajectories-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-  const numParts = (): number =>
-    readdirSync(root, { recursive: true }).filter((name) => String(name).endsWith('.json')).length;
-
-  /**
-   * Runs with processes that answer here, but for the run named `fails`, which does so once the others are finished;
-   * `asked` gets the names of those that answered.
-   */
-  function experiment(asked: string[], fails?: string): Experiment {
-    const model = (): GeneratingWorker<TrajectoriesJob, TrajectoriesReply> => ({
-      send: async ({ run }) => {
-        if (policyTitle(run) === fails) {
-          await vi.waitUntil(() => numParts() === names.length - 1);
-          throw new Error('killed');
-        }
-        asked.push(policyTitle(run));
-        return { reply: answers(run).then((lines) => ({ lines, residentBytes: 0 })) };
-      },
-      stop: () => undefined,
-    });
-    return {
-      ...{ title: 'test', config: () => ({}), estimateSeconds: () => 1 },
-      run: (context) => runTrajectories(TRAJECTORIES_CONFIG, context, model),
-    };
-  }
-  const run = (asked: string[], fails?: string) =>
-    runExperiment('trajectories', experiment(asked, fails), { root, backend: 'wasm' });
-  const names = TRAJECTORIES_CONFIG.runs.map(policyTitle);
-
-  it('writes the trajectories of all runs question by question, each run under its own name', async () => {
-    const { file } = await run([]);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-      ...{ numQuestions: 2, numTrajectories: 2 * names.length, provenance: { seeds: [1] } },
-    });
-    const text = readFileSync(join(root, 'trajectories', 'trajectories.jsonl'), 'utf8');
-    const lines = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as TrajectoryLine);
+  it('gives the trajectories of all runs question by question, each run under its own name', async () => {
+    const ofRuns = new Map<string, TrajectoryLine[]>();
+    for (const run of TRAJECTORY_RUNS) ofRuns.set(policyTitle(run), await answers(run));
+    await writeRecords(folder, trajectories, (run: PolicyRun) => ({ lines: ofRuns.get(policyTitle(run)) }));
+    const { lines, provenance } = await loadTrajectories(folder);
+    const names = TRAJECTORY_RUNS.map(policyTitle);
     expect(new Set(names).size).toBe(names.length);
     expect(lines.map(({ method, questionId }) => [questionId, method])).toEqual(
       [chain, comparison].flatMap(({ id }) => names.map((name) => [id, name])),
     );
-  });
-
-  it('goes on after a kill with the runs that were not answered', async () => {
-    const [before, after]: [string[], string[]] = [[], []];
-    await expect(run(before, names[2])).rejects.toThrow('killed');
-    await run(after);
-    expect(before.sort()).toEqual(names.filter((name) => name !== names[2]).sort());
-    expect(after).toEqual([names[2]]);
+    expect(provenance).toMatchObject({ seeds: [1], backend: 'a made-up backend' });
   });
 });

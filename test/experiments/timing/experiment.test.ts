@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadTiming, summariseTiming, timing } from '../../../lib/experiments/timing/experiment.js';
+import { writeSyntheticTiming } from '../synthetic.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'timing-'));
+beforeAll(() => writeSyntheticTiming(folder));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('timing', () => {
+  it('times both methods against each other, for each seed and initial model, one job at a time', async () => {
+    const jobs = await timing.computation!.jobs();
+    expect(jobs.map(({ key }) => key)).toEqual(
+      [1, 2, 3].flatMap((seed) => [`timing/base-seed${seed}`, `timing/instruct-seed${seed}`]),
+    );
+    expect(jobs[0].input).toMatchObject([{ method: 'parallelsearch' }, { method: 'search-r1' }]);
+    expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(6);
+    expect(timing.computation!.processes).toBe(1);
+  });
+
+  it('gives seconds with intervals, and their ratio', async () => {
+    const timed = (await loadTiming(folder))!;
+    expect(timed.provenance).toMatchObject({ backend: 'a made-up backend', seeds: [1, 2, 3] });
+    const { rows, contrasts } = summariseTiming(timed, { resamples: 50 });
+    expect(new Set(rows.map(({ metric }) => metric))).toEqual(new Set(['seconds']));
+    const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
+    expect(rows).toContainEqual(
+      // One search and the answer, whatever is compared.
+      expect.objectContaining({ ...cell, method: 'parallelsearch', value: 0.02, low: 0.02, high: 0.02 }),
+    );
+    const ratio = contrasts.find(
+      ({ kind, model, benchmark, subset }) =>
+        kind === 'ratio' && model === 'base' && benchmark === 'hotpotqa' && subset === cell.subset,
+    )!;
+    expect(ratio).toMatchObject({ method: 'parallelsearch', against: 'search-r1' });
+    expect(ratio.high).toBeLessThan(0.7);
+  });
+});
