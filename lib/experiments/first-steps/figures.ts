@@ -3,7 +3,8 @@ import type { Measurement } from '../../evaluation/result.js';
 import type { Question } from '../../data/question.js';
 import type { RewardOptions } from '../../rewards/options.js';
 import { rewardOptions, rewardsFrom, rewardsOf } from '../../rewards/presets.js';
-import { componentTitle, scoreRollout, type Reward } from '../../rewards/reward.js';
+import { componentTitle } from '../../rewards/component-title.js';
+import { scoreRollout, type Reward } from '../../rewards/reward.js';
 import type { Rollout } from '../../rewards/rollout.js';
 import type { FirstSearch } from './first-search.js';
 import {

@@ -9,7 +9,7 @@ import { reportComplaints } from '../../browser/page-checks.js';
 import { syntheticQuestion, trajectoryLine } from './synthetic.js';
 
 const METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)', 'Search-R1 (base)'];
-const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
+const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, brief: -0.5, total: 1 };
 const NUM_QUESTIONS = 4;
 const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));
 
@@ -79,6 +79,14 @@ describe('exportTrajectories', () => {
       }
       const text = await page.locator('.detail').textContent();
       expect(text).toContain('Reward, as recorded');
+      const rows = await page.evaluate<[string, string][]>(
+        `[...document.querySelector('.rewards').rows].map(({ cells }) => [cells[0].textContent, cells[1].textContent])`,
+      );
+      const figures = rows.map(([, figure]) => Number(figure.replace('−', '-')));
+      expect(rows.map(([name]) => name)).toEqual([
+        ...['Outcome', 'Decomposition', 'Search count', 'Format', 'Brief', 'Total'],
+      ]);
+      expect(figures.slice(0, -1).reduce((a, b) => a + b)).toBeCloseTo(figures.at(-1)!, 9);
       expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);
       await page.locator('#about > summary').click();
       expect(await page.locator('header #about dl').isVisible()).toBe(true);
