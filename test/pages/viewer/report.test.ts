@@ -80,7 +80,7 @@ describe('exportTrajectories', () => {
       const text = await page.locator('.detail').textContent();
       expect(text).toContain('Reward, as recorded');
       const rows = await page.evaluate<[string, string][]>(
-        `[...document.querySelector('.rewards').rows].map(({ cells }) => [cells[0].textContent, cells[1].textContent])`,
+        `[...document.querySelector('.scores table').rows].map(({ cells }) => [cells[0].textContent, cells[1].textContent])`,
       );
       const figures = rows.map(([, figure]) => Number(figure.replace('−', '-')));
       expect(rows.map(([name]) => name)).toEqual([
