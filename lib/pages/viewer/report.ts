@@ -12,7 +12,11 @@ import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
 import { provenanceHtml } from '../../html/provenance.js';
 
+const COMMAND = 'npx parallelsearch experiment trajectories';
 const TITLE = 'Trajectories of test questions';
+
+/** `A, B and C`. */
+const LISTED = new Intl.ListFormat('en-GB');
 
 const recordSchema = z.object({
   config: z.looseObject({
@@ -23,15 +27,11 @@ const recordSchema = z.object({
 });
 type TrajectoriesRecord = z.infer<typeof recordSchema>;
 
-/** `A, B and C`. */
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-
 function descriptionOf(data: ViewerData): string {
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
     items.length.toLocaleString('en'),
   );
-  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
+  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${LISTED.format(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
 }
 
 /** What is on the page, and where it comes from. */
@@ -46,24 +46,12 @@ function aboutHtml(data: ViewerData, { config, provenance }: TrajectoriesRecord)
   return `<div>${text}</div>${provenanceHtml(provenance)}`;
 }
 
-/** Names of the experiment's two files, which must be there. */
-function filesOf(folder: string): [results: string, trajectories: string] {
-  const files = [join(folder, 'results.json'), join(folder, TRAJECTORIES_FILE)] as const;
-  const missing = files.find((file) => !existsSync(file));
-  if (missing) {
-    throw new Error(
-      `Expected ${missing} to exist, but it does not. Run "npx parallelsearch experiment trajectories" first.`,
-    );
-  }
-  return [...files];
-}
-
 async function readRecord(file: string): Promise<TrajectoriesRecord> {
   const parsed = recordSchema.safeParse(await readJson(file));
   if (parsed.success) return parsed.data;
   const reason = z.prettifyError(parsed.error);
   throw new Error(
-    `Expected ${file} to be a record of trajectories, but:\n${reason}\nRun "npx parallelsearch experiment trajectories --force".`,
+    `Expected ${file} to be a record of trajectories, but:\n${reason}\nRun "${COMMAND} --force".`,
   );
 }
 
@@ -73,8 +61,6 @@ export interface ExportTrajectoriesOptions {
   outDir: string;
   /** Files of the questions with their graphs; default those of the mini-wiki. */
   questions?: readonly string[];
-  /** The viewer's script; by default that of the build. */
-  script?: string;
   /** Lines for people; default none. */
   log?: (line: string) => void;
 }
@@ -85,7 +71,10 @@ export interface ExportTrajectoriesOptions {
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
   const { questions = [join(MINI_WIKI, 'questions.jsonl')], log } = options;
-  const [results, trajectories] = filesOf(options.folder);
+  const files = ['results.json', TRAJECTORIES_FILE].map((name) => join(options.folder, name));
+  const missing = files.find((file) => !existsSync(file));
+  if (missing) throw new Error(`Expected ${missing} to exist, but it does not. Run "${COMMAND}" first.`);
+  const [results, trajectories] = files;
   const record = await readRecord(results);
   const lines = await readViewerLines([{ file: trajectories, method: 'unknown' }], (complaint) => {
     throw new Error(complaint);

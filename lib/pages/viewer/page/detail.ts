@@ -48,7 +48,7 @@ function signsNode({ signs, formatReason }: ViewerTrajectory): HTMLElement | nul
   if (signs.length === 0) return null;
   const items = signs.map((sign) => {
     const why = sign === 'badFormat' && formatReason ? `: ${formatReason}` : '';
-    return h('li', `${FAILURE_SIGNS[sign]}${why}`);
+    return h('li', `${FAILURE_SIGNS[sign].title}${why}`);
   });
   return h('ul.signs', { 'aria-label': 'Failure signs' }, items);
 }
