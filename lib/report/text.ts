@@ -31,5 +31,4 @@ export function pointsIntervalText(interval: Interval | null | undefined): strin
 }
 
 /** `A, B and C`. */
-export const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+export const listed = (names: readonly string[]): string => new Intl.ListFormat('en-GB').format(names);

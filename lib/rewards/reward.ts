@@ -82,9 +82,3 @@ export function scoreRollout(
         : null,
   };
 }
-
-/** The names of a score's components for readers: `search_count` is `Search count`. */
-export function componentTitle(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}

@@ -5,15 +5,16 @@ import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { parseTrainConfig } from '../../methods/config.js';
 import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
-import { INITIAL_MODELS, type InitialModelName } from '../../experiments/runs.js';
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
 import { commitOf } from '../../io/provenance.js';
 import {
   adapterFolder,
+  INITIAL_MODELS,
   keptSteps,
-  runName,
   modelFolder,
+  runName,
   stepFolder,
+  type InitialModelName,
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
@@ -38,12 +39,8 @@ const runsOf = (model: InitialModelName): PolicyRun[] =>
 /** A file's name in the page and its content. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
 
-async function addFolder(
-  files: PlaygroundFiles,
-  folder: string,
-  name: string,
-  parts: readonly string[],
-): Promise<void> {
+/** Puts files of a folder into `files`, under the folder's name in the page. */
+async function addFolder(files: PlaygroundFiles, folder: string, name: string, parts: readonly string[]) {
   requireFolders([folder]);
   for (const part of parts) files.set(`${name}/${part}`, await readFile(join(folder, part)));
 }
@@ -51,8 +48,12 @@ async function addFolder(
 /** Puts the adapters of one point of the training into `files`, each out of the run's folder or a part of it. */
 async function addAdapters(
   files: PlaygroundFiles,
-  { model, numSteps, root }: { model: InitialModelName; numSteps: number; root: string },
-  part = '',
+  {
+    model,
+    numSteps,
+    root,
+    part = '',
+  }: { model: InitialModelName; numSteps: number; root: string; part?: string },
 ): Promise<PlaygroundCheckpoint> {
   const adapters: Record<string, string> = {};
   for (const run of runsOf(model)) {
@@ -65,24 +66,21 @@ async function addAdapters(
 }
 
 /** Puts a model and its methods' adapters into `files`. Returns its checkpoints in the order of training. */
-async function addStart(
+async function addModel(
   files: PlaygroundFiles,
   model: InitialModelName,
   root: string,
 ): Promise<PlaygroundCheckpoint[]> {
-  await addFolder(files, modelFolder(model, root), model, [
-    'config.json',
-    'tokenizer.json',
-    'model.safetensors',
-  ]);
-  const checkpoints: PlaygroundCheckpoint[] = [
+  const parts = ['config.json', 'tokenizer.json', 'model.safetensors'];
+  await addFolder(files, modelFolder(model, root), model, parts);
+  const checkpoints = [
     { id: model, title: `${model}, before GRPO`, model, adapters: {} },
-  ];
+  ] as PlaygroundCheckpoint[];
   const folders = runsOf(model).map((run) => adapterFolder(run, root));
   for (const numSteps of keptSteps(runsOf(model)[0])) {
     const part = stepFolder(numSteps);
     if (folders.every((folder) => existsSync(join(folder, part))))
-      checkpoints.push(await addAdapters(files, { model, numSteps, root }, part));
+      checkpoints.push(await addAdapters(files, { model, numSteps, root, part }));
   }
   requireFolders(folders);
   const { grpo } = parseTrainConfig(await readJson(join(folders[0], TRAIN_CONFIG_FILE)));
@@ -101,17 +99,14 @@ const MODELS = [...INITIAL_MODELS].reverse();
 export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFiles> {
   const files: PlaygroundFiles = new Map();
   const checkpoints: PlaygroundCheckpoint[] = [];
-  for (const model of MODELS) checkpoints.push(...(await addStart(files, model, root)));
+  for (const model of MODELS) checkpoints.push(...(await addModel(files, model, root)));
   const trained = checkpoints.findLast(({ model }) => model === MODELS[0])!;
   const config = await readJson(join(root, trained.adapters.parallelsearch, TRAIN_CONFIG_FILE));
   const setup: PlaygroundSetup = {
-    methods: PLAYGROUND_METHODS.map((name) => ({
-      name,
-      title: methodTitle(name),
-      rollout: rolloutConfigOf(name),
-    })),
-    checkpoints,
-    firstCheckpoint: trained.id,
+    methods: PLAYGROUND_METHODS.map((name) => {
+      return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
+    }),
+    ...{ checkpoints, firstCheckpoint: trained.id },
     titleWeight: parseTrainConfig(config).titleWeight,
     commit: commitOf(),
   };

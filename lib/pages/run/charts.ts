@@ -9,96 +9,64 @@ export interface StepMetrics {
   metrics: Readonly<Record<string, number>>;
 }
 
-interface Curve {
-  name: string;
-  /** The metric, under the name that training gives it. */
-  metric: string;
-  /** A share of questions; where it is 0 the metric is about nothing. */
-  share?: string;
-}
+/** What a curve is called, and its metric under the name that training gives it. */
+type Curves = Readonly<Record<string, string>>;
 
-interface CurveChart {
-  /** Of exported files. */
-  id: string;
-  title: string;
-  unit: string;
-  curves: readonly Curve[] | ((steps: readonly StepMetrics[]) => Curve[]);
-}
-
-const single = (id: string, title: string, unit: string, metric: string): CurveChart => ({
-  ...{ id, title, unit },
-  curves: [{ name: title, metric }],
-});
+/** By the names of exported files. */
+const RUN_CHARTS: Readonly<
+  Record<string, { title: string; unit: string; curves?: Curves; metric?: string }>
+> = {
+  reward: { title: 'Reward', unit: 'mean per rollout', metric: 'reward' },
+  'reward-components': { title: 'Reward by component', unit: 'mean per rollout' },
+  turns: { title: 'Search turns', unit: 'mean per rollout', metric: 'turns' },
+  'response-length': { title: 'Response length', unit: 'tokens', metric: 'completions/mean_length' },
+  decomposition: {
+    title: 'Decomposed',
+    unit: 'share of rollouts',
+    curves: {
+      'all questions': 'decomposition_ratio',
+      parallelizable: 'decomposition_ratio/parallelizable',
+      sequential: 'decomposition_ratio/sequential',
+    },
+  },
+  kl: { title: 'KL to the reference', unit: 'nats per token', metric: 'kl' },
+  entropy: { title: 'Entropy', unit: 'nats per token', metric: 'entropy' },
+  'clip-fraction': { title: 'Clipped', unit: 'share of tokens', metric: 'clip_ratio' },
+  'gradient-norm': { title: 'Gradient norm', unit: 'before clipping', metric: 'grad_norm' },
+};
 
 /** A curve for each reward of the run, whatever they are. */
-function rewardCurves(steps: readonly StepMetrics[]): Curve[] {
-  const names = new Set(steps.flatMap(({ metrics }) => Object.keys(metrics)));
-  return [...names]
-    .filter((metric) => metric.startsWith('rewards/'))
-    .map((metric) => ({ name: metric.slice('rewards/'.length).replaceAll('_', ' '), metric }));
+function rewardCurves(steps: readonly StepMetrics[]): Curves {
+  const names = steps.flatMap(({ metrics }) =>
+    Object.keys(metrics).filter((name) => name.startsWith('rewards/')),
+  );
+  return Object.fromEntries(names.map((name) => [name.slice('rewards/'.length).replaceAll('_', ' '), name]));
 }
 
-const RUN_CHARTS: readonly CurveChart[] = [
-  single('reward', 'Reward', 'mean per rollout', 'reward'),
-  {
-    ...{ id: 'reward-components', title: 'Reward by component', unit: 'mean per rollout' },
-    curves: rewardCurves,
-  },
-  single('turns', 'Search turns', 'mean per rollout', 'turns'),
-  single('response-length', 'Response length', 'tokens', 'completions/mean_length'),
-  {
-    ...{ id: 'decomposition', title: 'Decomposed', unit: 'share of rollouts' },
-    curves: [
-      { name: 'all questions', metric: 'decomposition_ratio' },
-      {
-        name: 'parallelizable',
-        metric: 'decomposition_ratio/parallelizable',
-        share: 'share/parallelizable',
-      },
-      { name: 'sequential', metric: 'decomposition_ratio/sequential', share: 'share/sequential' },
-    ],
-  },
-  single('kl', 'KL to the reference', 'nats per token', 'kl'),
-  single('entropy', 'Entropy', 'nats per token', 'entropy'),
-  single('clip-fraction', 'Clipped', 'share of tokens', 'clip_ratio'),
-  single('gradient-norm', 'Gradient norm', 'before clipping', 'grad_norm'),
-];
-
-const DASHES = [
-  [1, 0],
-  [6, 3],
-  [2, 2],
-  [8, 3, 2, 3],
-  [1, 3],
-];
+const DASHES = ['1 0', '6 3', '2 2', '8 3 2 3', '1 3'].map((dash) => dash.split(' ').map(Number));
 /** Beyond so many steps a line says more than its points. */
 const MOST_POINTS = 60;
 
-interface CurveValue {
-  step: number;
-  curve: string;
-  value: number;
-}
-
-function valuesOf({ name, metric, share }: Curve, steps: readonly StepMetrics[]): CurveValue[] {
-  return steps.flatMap(({ step, metrics }) =>
-    metrics[metric] === undefined || (share !== undefined && metrics[share] === 0)
-      ? []
-      : [{ step, curve: name, value: metrics[metric] }],
-  );
+/** The values of a curve; of a kind of question, only at steps that had such questions. */
+function valuesOf(curve: string, metric: string, steps: readonly StepMetrics[]) {
+  const share = metric.replace(/^decomposition_ratio\//, 'share/');
+  return steps
+    .filter(({ metrics }) => metric in metrics && (share === metric || metrics[share] !== 0))
+    .map(({ step, metrics }) => ({ step, curve, value: metrics[metric] }));
 }
 
 /** All charts of a run that has done at least one step, each with the name of its files. */
 export function runCharts(steps: readonly StepMetrics[]): { id: string; chart: Chart }[] {
-  return RUN_CHARTS.flatMap((charted) => {
-    const chart = runChart(charted, steps);
-    return chart ? [{ id: charted.id, chart }] : [];
+  return Object.entries(RUN_CHARTS).flatMap(([id, { title, unit, metric, ...told }]) => {
+    const curves = told.curves ?? (metric ? { [title]: metric } : rewardCurves(steps));
+    const chart = runChart(title, unit, curves, steps);
+    return chart ? [{ id, chart }] : [];
   });
 }
 
-function runChart({ title, unit, curves }: CurveChart, steps: readonly StepMetrics[]): Chart | null {
-  const drawn = (typeof curves === 'function' ? curves(steps) : curves)
-    .map((curve) => ({ name: curve.name, values: valuesOf(curve, steps) }))
+function runChart(title: string, unit: string, curves: Curves, steps: readonly StepMetrics[]): Chart | null {
+  const drawn = Object.entries(curves)
+    .map(([name, metric]) => ({ name, values: valuesOf(name, metric, steps) }))
     .filter(({ values }) => values.length > 0);
   if (drawn.length === 0) return null;
   const names = drawn.map(({ name }) => name);

@@ -22,13 +22,7 @@ import { executedSearches } from '../../text/turns.js';
 import { failureSigns, type FailureSign } from './signs.js';
 
 /** A node of a dependency graph as it is drawn. */
-export interface ViewerNode {
-  id: string;
-  entity: string;
-  attribute: string;
-  dependsOn: string[];
-  answers: string[];
-}
+export type ViewerNode = Pick<SubQuestion, 'id' | 'entity' | 'attribute' | 'dependsOn' | 'answers'>;
 
 export interface ViewerQuestion {
   id: string;
@@ -90,31 +84,17 @@ export interface ViewerOptions {
   questions?: readonly Question[];
 }
 
-/** A list without repetitions; `index` adds what is new and tells where it is. */
-interface Table<T> {
-  values: T[];
-  index(value: T): number;
-}
+/** A list without repetitions. */
+class Table<T> {
+  readonly values: T[] = [];
+  readonly #places = new Map<string, number>();
 
-function createTable<T>(): Table<T> {
-  const values: T[] = [];
-  const places = new Map<string, number>();
-  const index = (value: T): number => {
+  /** Where a value is, which is added where it is new. */
+  index(value: T): number {
     const key = JSON.stringify(value);
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    places.set(key, values.length);
-    return values.push(value) - 1;
-  };
-  return { values, index };
-}
-
-/** Questions by id and by text. */
-function questionIndex(questions: readonly Question[]): Map<string, Question> {
-  return new Map([
-    ...questions.map((q) => [q.question, q] as const),
-    ...questions.map((q) => [q.id, q] as const),
-  ]);
+    if (!this.#places.has(key)) this.#places.set(key, this.values.push(value) - 1);
+    return this.#places.get(key)!;
+  }
 }
 
 /** The known question that a line is about: by its id where the text agrees (ids repeat across benchmarks), else by its text. */
@@ -125,8 +105,11 @@ function knownQuestion(run: RecordedRun, known: ReadonlyMap<string, Question>): 
 }
 
 function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQuestion {
-  const { benchmark, type, graph, operation } = known?.metadata ?? {};
-  const nodes = run.graph ?? graph;
+  const { benchmark, type, operation, ...metadata } = known?.metadata ?? {};
+  const nodes = run.graph ?? metadata.graph;
+  const graph = nodes?.map(({ id, entity, attribute, dependsOn, answers }) => {
+    return { id, entity, attribute, dependsOn, answers };
+  });
   const named = run.type ?? type;
   return {
     id: run.id,
@@ -135,18 +118,10 @@ function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQu
     benchmark: run.benchmark ?? benchmark ?? 'unknown',
     type: named ?? 'unknown',
     shape: run.shape ?? (nodes?.length ? questionShape(nodes) : shapeOfType(named ?? '')) ?? null,
-    graph: nodes?.length ? nodes.map(viewerNode) : null,
+    graph: graph?.length ? graph : null,
     operation: operation ?? null,
   };
 }
-
-const viewerNode = ({ id, entity, attribute, dependsOn, answers }: SubQuestion): ViewerNode => ({
-  id,
-  entity,
-  attribute,
-  dependsOn,
-  answers,
-});
 
 /** The turns of a transcript without a record of its own, one an information segment. */
 export function turnsOfSegments(segments: readonly TextSegment[]): ShownTurn[] {
@@ -166,54 +141,38 @@ function coverageOf(run: RecordedRun, known: Question | undefined): number | nul
   return known?.metadata.graph?.length ? coverage(known, executedSearches(run.segments)) : null;
 }
 
-interface Tables {
-  questions: Table<ViewerQuestion>;
-  texts: Table<string>;
-  turns: Table<ShownTurn>;
-}
-
-function viewerTrajectory(
-  { run, method }: ViewerLine,
-  known: Question | undefined,
-  tables: Tables,
-  options: ViewerOptions,
-): ViewerTrajectory {
-  const question = viewerQuestion(run, known);
-  const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options.rewards);
-  const turns: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
-  const [finish, covered] = [run.finish ?? null, coverageOf(run, known)];
-  return {
-    question: tables.questions.index(question),
-    method: run.method ?? method,
-    step: run.step ?? null,
-    segments: run.segments.map(({ kind, text }) => [kind, tables.texts.index(text)]),
-    turns: turns.map((turn) => tables.turns.index(turn)),
-    numTurns: score.turns,
-    answer: score.answer,
-    exactMatch: score.exactMatch,
-    f1: score.f1,
-    formatReason: score.formatReason,
-    finish,
-    coverage: covered,
-    rewards: run.rewards ?? score.rewards,
-    recorded: Boolean(run.rewards),
-    advantage: run.advantage ?? null,
-    signs: failureSigns({ ...score, shape: question.shape, finish, turns, coverage: covered }),
-  };
-}
-
 /** Prepares recorded lines for the page, in their order. Token ids and log-probabilities are left out. */
 export function viewerData(lines: readonly ViewerLine[], options: ViewerOptions): ViewerData {
-  const known = questionIndex(options.questions ?? []);
-  const tables: Tables = { questions: createTable(), texts: createTable(), turns: createTable() };
-  const trajectories = lines.map((line) =>
-    viewerTrajectory(line, knownQuestion(line.run, known), tables, options),
-  );
-  return {
-    preset: options.preset,
-    questions: tables.questions.values,
-    texts: tables.texts.values,
-    turns: tables.turns.values,
-    trajectories,
-  };
+  const { preset, questions: known = [] } = options;
+  const byIdOrText = new Map([
+    ...known.map((q) => [q.question, q] as const),
+    ...known.map((q) => [q.id, q] as const),
+  ]);
+  const [questions, texts, turns] = [
+    new Table<ViewerQuestion>(),
+    new Table<string>(),
+    new Table<ShownTurn>(),
+  ];
+  const trajectories = lines.map(({ run, method }): ViewerTrajectory => {
+    const about = knownQuestion(run, byIdOrText);
+    const question = viewerQuestion(run, about);
+    const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options.rewards);
+    const { answer, exactMatch, f1, formatReason } = score;
+    const searched: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
+    const shown = { shape: question.shape, finish: run.finish ?? null, coverage: coverageOf(run, about) };
+    return {
+      question: questions.index(question),
+      method: run.method ?? method,
+      step: run.step ?? null,
+      segments: run.segments.map(({ kind, text }) => [kind, texts.index(text)]),
+      turns: searched.map((turn) => turns.index(turn)),
+      numTurns: score.turns,
+      ...{ answer, exactMatch, f1, formatReason, finish: shown.finish, coverage: shown.coverage },
+      rewards: run.rewards ?? score.rewards,
+      recorded: Boolean(run.rewards),
+      advantage: run.advantage ?? null,
+      signs: failureSigns({ ...score, ...shown, turns: searched }),
+    };
+  });
+  return { preset, questions: questions.values, texts: texts.values, turns: turns.values, trajectories };
 }

@@ -18,14 +18,13 @@ import { provenanceHtml } from '../../html/provenance.js';
 const TITLE = 'Trajectories of test questions';
 
 /** `A, B and C`. */
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+const LISTED = new Intl.ListFormat('en-GB');
 
 function descriptionOf(data: ViewerData): string {
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
     items.length.toLocaleString('en'),
   );
-  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
+  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${LISTED.format(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
 }
 
 /** What is on the page, and where it comes from. */
@@ -45,8 +44,6 @@ export interface ExportTrajectoriesOptions {
   outDir: string;
   /** Files of the questions with their graphs; default those of the mini-wiki. */
   questions?: readonly string[];
-  /** The viewer's script; by default that of the build. */
-  script?: string;
   /** Lines for people; default none. */
   log?: (line: string) => void;
 }

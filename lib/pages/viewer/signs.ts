@@ -2,18 +2,6 @@
 import type { QuestionShape } from '../../data/question.js';
 import type { ShownTurn } from '../../html/passages.js';
 
-/** Every sign and what it is called on the page. */
-export const FAILURE_SIGNS = {
-  badFormat: 'Bad format',
-  noAnswer: 'No answer',
-  budgetReached: 'Budget reached',
-  failedRetrieval: 'Failed retrieval',
-  decomposedSequential: 'Decomposed a sequential question',
-  halfDecomposition: 'Half a decomposition',
-} as const;
-
-export type FailureSign = keyof typeof FAILURE_SIGNS;
-
 /** What the signs are read from. */
 export interface SignInput {
   formatOk: boolean;
@@ -27,19 +15,34 @@ export interface SignInput {
   coverage: number | null;
 }
 
-const RULES: Record<FailureSign, (input: SignInput) => boolean> = {
-  badFormat: ({ formatOk }) => !formatOk,
-  noAnswer: ({ answer }) => answer === null,
-  budgetReached: ({ finish }) => finish === 'budget' || finish === 'length',
-  failedRetrieval: ({ turns }) =>
-    turns.some(({ results }) => results.some(({ status }) => status === 'failed')),
-  decomposedSequential: ({ decomposed, shape }) => decomposed && shape === 'sequential',
+/** Every sign: what it is called on the page, and when a trajectory shows it. */
+export const FAILURE_SIGNS = {
+  badFormat: { title: 'Bad format', isShown: ({ formatOk }: SignInput) => !formatOk },
+  noAnswer: { title: 'No answer', isShown: ({ answer }: SignInput) => answer === null },
+  budgetReached: {
+    title: 'Budget reached',
+    isShown: ({ finish }: SignInput) => finish === 'budget' || finish === 'length',
+  },
+  failedRetrieval: {
+    title: 'Failed retrieval',
+    isShown: ({ turns }: SignInput) =>
+      turns.some(({ results }) => results.some(({ status }) => status === 'failed')),
+  },
+  decomposedSequential: {
+    title: 'Decomposed a sequential question',
+    isShown: ({ decomposed, shape }: SignInput) => decomposed && shape === 'sequential',
+  },
   // Several sub-queries at once, but some independent sub-question was never asked, neither then nor later.
-  halfDecomposition: ({ decomposed, shape, coverage }) =>
-    decomposed && (shape === 'parallelizable' || shape === 'hybrid') && coverage !== null && coverage < 1,
+  halfDecomposition: {
+    title: 'Half a decomposition',
+    isShown: ({ decomposed, shape, coverage }: SignInput) =>
+      decomposed && (shape === 'parallelizable' || shape === 'hybrid') && (coverage ?? 1) < 1,
+  },
 };
+
+export type FailureSign = keyof typeof FAILURE_SIGNS;
 
 /** The signs that a trajectory shows, in the order of `FAILURE_SIGNS`. */
 export function failureSigns(input: SignInput): FailureSign[] {
-  return (Object.keys(RULES) as FailureSign[]).filter((sign) => RULES[sign](input));
+  return (Object.keys(FAILURE_SIGNS) as FailureSign[]).filter((sign) => FAILURE_SIGNS[sign].isShown(input));
 }

@@ -36,6 +36,7 @@ describe('the report of a run', () => {
       ...['kl', 'entropy', 'clip-fraction', 'gradient-norm'],
     ]);
     expect(html).toContain('at each of 3 steps: Reward from 0.500 to 0.700.');
+    expect(html).toContain('one at a time from −0.250 to −0.250');
     expect(html).toContain('3 of 30 steps are done; a step takes 5.0 seconds.');
   });
 

@@ -67,6 +67,14 @@ describe('exportTrajectories', () => {
       }
       const text = await page.locator('.detail').textContent();
       expect(text).toContain('Reward, as recorded');
+      const rows = await page.evaluate<[string, string][]>(
+        `[...document.querySelector('.scores table').rows].map(({ cells }) => [cells[0].textContent, cells[1].textContent])`,
+      );
+      const figures = rows.map(([, figure]) => Number(figure.replace('−', '-')));
+      expect(rows.map(([name]) => name)).toEqual([
+        ...['Outcome', 'Decomposition', 'Search count', 'Format', 'Brief', 'Total'],
+      ]);
+      expect(figures.slice(0, -1).reduce((a, b) => a + b)).toBeCloseTo(figures.at(-1)!, 9);
       expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);
       await page.locator('#about > summary').click();
       expect(await page.locator('header #about dl').isVisible()).toBe(true);

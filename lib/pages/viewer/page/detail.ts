@@ -1,7 +1,7 @@
 /** One trajectory in full. */
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
-import { componentTitle } from '../../../rewards/reward.js';
+import { componentTitle } from '../../../rewards/component-title.js';
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
 import { FAILURE_SIGNS } from '../signs.js';
 import { drawDiagram } from './drawing.js';
@@ -48,7 +48,7 @@ function signsNode({ signs, formatReason }: ViewerTrajectory): HTMLElement | nul
   if (signs.length === 0) return null;
   const items = signs.map((sign) => {
     const why = sign === 'badFormat' && formatReason ? `: ${formatReason}` : '';
-    return h('li', `${FAILURE_SIGNS[sign]}${why}`);
+    return h('li', `${FAILURE_SIGNS[sign].title}${why}`);
   });
   return h('ul.signs', { 'aria-label': 'Failure signs' }, items);
 }

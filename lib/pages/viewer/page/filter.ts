@@ -17,23 +17,15 @@ export const FACETS: readonly Facet[] = [
   { key: 'method', label: 'Method', valuesOf: ({ method }) => [method] },
   { key: 'type', label: 'Type', valuesOf: (_, { type }) => [type] },
   {
-    key: 'shape',
-    label: 'Shape',
-    valuesOf: (_, { shape }) => [shape ?? 'unknown'],
+    ...{ key: 'shape', label: 'Shape', valuesOf: (_, { shape }) => [shape ?? 'unknown'] },
     nameOf: (value) => value.replace('_', ' '),
   },
-  {
-    key: 'right',
-    label: 'Answer',
-    valuesOf: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'],
-  },
+  { key: 'right', label: 'Answer', valuesOf: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'] },
   { key: 'turns', label: 'Search turns', valuesOf: ({ numTurns }) => [String(numTurns)] },
   { key: 'step', label: 'Step', valuesOf: ({ step }) => (step === null ? [] : [String(step)]) },
   {
-    key: 'sign',
-    label: 'Failure sign',
-    valuesOf: ({ signs }) => (signs.length > 0 ? signs : ['none']),
-    nameOf: (value) => FAILURE_SIGNS[value as FailureSign] ?? 'None',
+    ...{ key: 'sign', label: 'Failure sign', valuesOf: ({ signs }) => (signs.length > 0 ? signs : ['none']) },
+    nameOf: (value) => (value in FAILURE_SIGNS ? FAILURE_SIGNS[value as FailureSign].title : 'None'),
   },
 ];
 
@@ -66,17 +58,15 @@ export function searchWords(search: string): string[] {
  */
 export function createFilter(data: ViewerData): (criteria: Criteria) => number[] {
   const { trajectories, questions } = data;
-  let lowered: { texts: string[]; questions: string[] } | null = null;
-  const lower = () => {
-    const ofQuestion = (q: ViewerQuestion): string =>
-      [q.id, q.question, ...q.goldenAnswers].join('\n').toLowerCase();
-    lowered ??= { texts: data.texts.map((text) => text.toLowerCase()), questions: questions.map(ofQuestion) };
-    return lowered;
-  };
+  const lower = () => ({
+    texts: data.texts.map((text) => text.toLowerCase()),
+    questions: questions.map((q) => [q.id, q.question, ...q.goldenAnswers].join('\n').toLowerCase()),
+  });
+  let lowered: ReturnType<typeof lower> | null = null; // by the first search
   const finder = (word: string): ((trajectory: ViewerTrajectory) => boolean) => {
-    const [inTexts, inQuestions] = [lower().texts, lower().questions].map((texts) =>
-      texts.map((text) => text.includes(word)),
-    );
+    lowered ??= lower();
+    const inTexts = lowered.texts.map((text) => text.includes(word));
+    const inQuestions = lowered.questions.map((text) => text.includes(word));
     return ({ question, segments }) =>
       inQuestions[question] || segments.some(([kind, text]) => kind !== 'prompt' && inTexts[text]);
   };
