@@ -70,4 +70,4 @@ export const computation = <Input, Value>(
     work(input: Input, context: WorkContext): Promise<Value | undefined>;
     merged?(recorded: Value, kept: readonly unknown[]): { value: Value; note: string };
   },
-): Computation => spec as Computation;
+): Computation => spec;

@@ -43,7 +43,13 @@ serve<Task, Reply, Fraction>(import.meta.url, async (task, onFraction) => {
   const journal = await openJournal<unknown>(task.journal, task.hash);
   const start = performance.now();
   const value = await computation!.work(task.input, {
-    ...{ backend: task.backend, world, onFraction, kept: journal.items, keep: journal.append },
+    ...{
+      backend: task.backend,
+      world,
+      onFraction,
+      kept: journal.items,
+      keep: (item) => journal.append(item),
+    },
     until: start + (task.seconds ?? Infinity) * 1000,
   });
   if (value !== undefined) await journal.close();

@@ -7,8 +7,8 @@ import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { METHODS, rolloutConfigOf, saveModel, trainingPreset, useBackend } from '../../lib/index.js';
-import { methodColor, methodShape } from '../../lib/report/chart.js';
-import { methodTitle } from '../../lib/report/select.js';
+import { seriesOf } from '../../lib/report/series.js';
+import { titleOf } from '../../lib/report/titles.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 
@@ -32,8 +32,8 @@ describe('examples/method.ts', () => {
     expect(METHODS.names().at(-1)).toBe(name);
     expect(choicesOf(trainCommand())).toContain(name);
     expect(choicesOf(evaluateCommand())).toContain(name);
-    expect(methodTitle(name)).toBe('Least-to-most');
-    const encoding = { color: methodColor([name]), shape: methodShape([name]) };
+    expect(titleOf('method', name)).toBe('Least-to-most');
+    const encoding = seriesOf('method', [name]);
     expect(JSON.stringify(encoding)).toContain('#1a936f');
     expect(JSON.stringify(encoding)).toContain('"cross"');
     expect(rolloutConfigOf(name)).toMatchObject({ prompt: name, maxSearchTurns: 6, splitQueries: false });

@@ -6,7 +6,7 @@ import { loadWorld, type World } from '../../lib/experiments/world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', seed: 1 };
-const { work, merged } = answersOf(() => [RUN]);
+const computation = answersOf(() => [RUN]);
 let world: World;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 /** Answers until something is thrown or all is done; what was kept is added to `kept`. */
 const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
-  work(RUN, {
+  computation.work(RUN, {
     ...{ backend: 'wasm', world, kept: [...kept], until: Infinity, onFraction: () => undefined },
     keep: async (item) => void kept.push(item),
     ...more,
@@ -54,7 +54,7 @@ describe('answering the test questions', () => {
     const whole = (await answer([]))!;
     const [first, second] = whole.measurements;
     const other = { ...second, answer: 'another' };
-    const { value, note } = merged!(whole, [[first], [other]]) as { value: Answers; note: string };
+    const { value, note } = computation.merged!(whole, [[first], [other]]) as { value: Answers; note: string };
     expect(value.measurements[1]).toEqual(other);
     expect(note).toBe(`2 of ${whole.measurements.length} questions answered now, 1 of them as recorded`);
   });

@@ -6,6 +6,7 @@ import { bandChart, intervalChart, lineChart } from '../../lib/report/charts.js'
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
+import { where } from './fixtures.js';
 import { SERIES_COLORS, seriesOf } from '../../lib/report/series.js';
 
 const x = { field: 'a', type: 'nominal', title: 'Method' };
@@ -80,7 +81,10 @@ describe('declared charts', () => {
   const charts = {
     intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
     bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
-    lines: lineChart(frame.query(frame['model'].eq('base')), { ...spec, x: 'benchmark' }),
+    lines: lineChart(
+      where(frame, ({ model }) => model === 'base'),
+      { ...spec, x: 'benchmark' },
+    ),
   };
 
   it.each(Object.entries(charts))('are drawn without a warning: %s', async (_, chart) => {

@@ -5,12 +5,16 @@ import type { Chart } from '../../lib/report/chart.js';
 import { bandChart, intervalChart } from '../../lib/report/charts.js';
 import { trainingRows } from '../../lib/report/curves.js';
 import { mimeBundle, resultsOf, type Displayable, type ReportResults } from '../../lib/report/display.js';
-import { frameOf } from '../../lib/report/frame.js';
+import { frameOf, rowsOf, type Frame, type Row } from '../../lib/report/frame.js';
 import { compared, finding } from '../../lib/report/sentences.js';
 import { figure, interval, table, type Table } from '../../lib/report/table.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import { syntheticCurves, syntheticResults } from '../experiments/synthetic.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
+
+/** The rows of a frame for which something holds. */
+export const where = (frame: Frame, holds: (row: Row) => boolean): Frame =>
+  frame.query(rowsOf(frame).map(holds));
 
 /** Few questions of each kind, few resamples. */
 export function syntheticReport(): ReportResults {
@@ -24,7 +28,7 @@ export function syntheticReport(): ReportResults {
 }
 
 export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
-  const some = rows.query(rows['metric'].eq(metric).and(rows['subset'].eq('all')));
+  const some = where(rows, (row) => row.metric === metric && row.subset === 'all');
   return intervalChart(some, {
     title: `A chart of ${metric}`,
     x: 'benchmark',
@@ -34,7 +38,7 @@ export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
 }
 
 export function syntheticTable({ rows }: ReportResults): Table {
-  const some = rows.query(rows['metric'].eq('em').and(rows['subset'].eq('all')));
+  const some = where(rows, ({ metric, subset }) => metric === 'em' && subset === 'all');
   const cells = { paper: figure('paper'), 'here [95 %]': interval };
   return table(some, { caption: 'A <table>', rows: ['benchmark', 'model'], columns: ['method'], cells });
 }

@@ -4,6 +4,7 @@ import { tableHtml } from '../../lib/html/cells.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { frameOf, rowsOf } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
+import { where } from './fixtures.js';
 import { intervalText, listed, pointsText } from '../../lib/report/text.js';
 
 const row = (method: string, model: string, metric: string, value: number, paper: number | null = null) => ({
@@ -85,13 +86,13 @@ describe('table', () => {
 describe('a data frame', () => {
   it('can be filtered again and again, and after sorting', () => {
     const frame = frameOf(ROWS);
-    const base = frame.query(frame['model'].eq('instruct'));
-    const ours = base.query(base['method'].eq('parallelsearch'));
+    const base = where(frame, ({ model }) => model === 'instruct');
+    const ours = where(base, ({ method }) => method === 'parallelsearch');
     expect(rowsOf(ours).map(({ value }) => value)).toEqual([0.6]);
     const sorted = frame.sortValues('value', { ascending: false });
-    const low = sorted.query(sorted['value'].lt(0.45));
+    const low = sorted.query(sorted.column('value').lt(0.45));
     expect(rowsOf(low).map(({ value }) => value)).toEqual([0.4, 0.35, 0.3]);
-    expect(rowsOf(low.query(low['model'].eq('nowhere')))).toEqual([]);
+    expect(rowsOf(where(low, ({ model }) => model === 'nowhere'))).toEqual([]);
   });
 
   it('has a null where a record lacks a field', () => {
