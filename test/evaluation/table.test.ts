@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { loadResults } from '../../lib/experiments/results.js';
+import { describe, expect, it } from 'vitest';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
 import { loadPaperTables, paperFigure } from '../../lib/experiments/paper.js';
-import { summariseResults, type TidyResults } from '../../lib/evaluation/table.js';
-import { syntheticResults, writeSyntheticEvaluation } from './synthetic.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
+import { syntheticResults } from '../experiments/synthetic.js';
 
 const results = syntheticResults();
 const tidy = summariseResults(results, { resamples: 400, provenance: { commit: 'abc' }, paper: paperFigure });
@@ -147,29 +143,6 @@ describe("the paper's figures", () => {
     expect(figure('r1', 'base', 'hotpotqa', 'parallelizable', 'em')).toBeNull();
     expect(figure('parallelsearch', 'base', 'hotpotqa', 'hybrid', 'em')).toBeNull();
     expect(figure('parallelsearch', 'base', 'nq', 'all', 'f1')).toBeNull();
-  });
-});
-
-describe('loadResults', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'evaluation-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  it('reads a folder and keeps its provenance', () => {
-    writeSyntheticEvaluation(folder, { perTemplate: 3, seeds: 1 });
-    const loaded = loadResults(folder, { resamples: 20 });
-    expect(loaded.tidy.provenance).toMatchObject({ backend: 'wasm' });
-    expect(loaded.questions).toHaveLength(240);
-    expect(loaded.curves[0]).toMatchObject({ method: 'search-r1', step: 0 });
-    expect(JSON.parse(JSON.stringify(loaded.tidy)) as TidyResults).toEqual(loaded.tidy);
-  });
-
-  it('names file and line of a bad result', () => {
-    writeFileSync(path.join(folder, 'results.jsonl'), '\n{"questionId": "q"}\n');
-    expect(() => loadResults(folder)).toThrow(/results\.jsonl:2 is not a valid line/);
-  });
-
-  it('says what to do when nothing was evaluated', () => {
-    expect(() => loadResults(path.join(folder, 'none'))).toThrow('npx parallelsearch evaluate');
   });
 });
 
