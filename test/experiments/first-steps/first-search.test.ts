@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseTrainConfig } from '../../../lib/methods/config.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { firstSearchProbabilities } from '../../../lib/experiments/first-steps/first-search.js';
+import { firstSearches } from '../../../lib/experiments/first-steps/first-search.js';
 import { sequenceLogProbs } from '../../../lib/training/sequences.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
@@ -17,31 +17,30 @@ beforeAll(async () => {
   await useBackend('wasm');
 });
 
-describe('firstSearchProbabilities', () => {
+describe('firstSearches', () => {
   it('multiplies the probabilities of the tokens of each beginning, to 3 decimals of its logarithm', async () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
     const trainer = new GrpoTrainer({
       ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
     });
-    const [found] = await firstSearchProbabilities(trainer, [COMPARISON]);
+    const found = await firstSearches(trainer, [COMPARISON]);
+    expect(found.map(({ beginning }) => beginning)).toEqual(['all at once', 'one by one', 'in other words']);
+    expect(found.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(1, 9);
     const prompt = TOKENIZER.encode(
       'Answer with search, split parts with ##. Question: Who was born first, Ada Stone, Bo Reed or Cy Hill?\n',
     );
-    for (const [mode, text] of [
-      [
-        'parallel',
-        '<think> Need born of each, all at once. </think><search> Ada Stone ## Bo Reed ## Cy Hill </search>',
-      ],
-      ['sequential', '<think> Need born of each, one by one. </think><search> Ada Stone </search>'],
-    ] as const) {
+    for (const [i, text] of [
+      '<think> Need born of each, all at once. </think><search> Ada Stone ## Bo Reed ## Cy Hill </search>',
+      '<think> Need born of each, one by one. </think><search> Ada Stone </search>',
+    ].entries()) {
       const written = TOKENIZER.encode(text);
       const sequence = {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
       const [logProbs] = await sequenceLogProbs(model.weights, [sequence], model.config);
-      expect(Math.log(found[mode])).toBeCloseTo(
+      expect(Math.log(found[i].value)).toBeCloseTo(
         logProbs.reduce((a, b) => a + b, 0),
         3,
       );
@@ -56,7 +55,7 @@ describe('firstSearchProbabilities', () => {
     const trainer = new GrpoTrainer({
       ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
     });
-    await expect(firstSearchProbabilities(trainer, [SEQUENTIAL])).rejects.toThrow(
+    await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(
       'Expected questions with independent sub-questions, but got sequential with fewer.',
     );
     trainer.dispose();

@@ -1,28 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
-  loadLatency,
-  quantile,
+  costsOf,
+  partsOf,
+  questionsOf,
   requestCosts,
+  speedUpsOf,
   summariseLatency,
 } from '../../../lib/experiments/latency/measures.js';
-import { syntheticLatency, writeSyntheticLatency } from './synthetic.js';
-import { writeSyntheticTiming } from '../synthetic.js';
+import { syntheticLatency } from './synthetic.js';
 
-let folder: string;
-beforeEach(() => void (folder = mkdtempSync(path.join(tmpdir(), 'latency-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-describe('quantile', () => {
-  it('interpolates between the samples in order', () => {
-    expect([0, 0.25, 0.5, 0.75, 1].map((share) => quantile([5, 1, 2, 4], share))).toEqual([
-      1, 1.75, 3, 4.25, 5,
-    ]);
-    expect(quantile([7], 0.25)).toBe(7);
-  });
-});
+const generation = { msPerCall: 100, source: 'a test' };
 
 describe('requestCosts', () => {
   it('come from single searches and single sub-queries without delay, the delay from the configuration', () => {
@@ -34,7 +21,8 @@ describe('requestCosts', () => {
   it('do not depend on what they predict', () => {
     const record = syntheticLatency();
     for (const measurement of record.measurements) {
-      if (measurement.numQueries > 1 || measurement.retriever === 'slow-50') measurement.samplesMs = [1e6];
+      if (measurement.numQueries > 1 || measurement.retriever.startsWith('slow'))
+        measurement.samplesMs = [1e6];
     }
     expect(requestCosts(record, 'slow-50')).toEqual({ callMs: 2, serviceMs: 1, delayMs: 50 });
   });
@@ -42,22 +30,17 @@ describe('requestCosts', () => {
   it('are never below 0, and name what is missing', () => {
     const record = { ...syntheticLatency(), serviceSamplesMs: [10] };
     expect(requestCosts(record, 'http').callMs).toBe(0);
-    const config = {
-      ...record.config,
-      retrievers: record.config.retrievers.filter((r) => r.name !== 'http'),
-    };
-    expect(() => requestCosts({ ...record, config }, 'slow-50')).toThrow('at the place server without delay');
     expect(() => requestCosts(record, 'fast')).toThrow(
-      'Expected a retriever of embedded, http, slow-50, but got fast.',
+      'Expected a retriever of embedded, http, slow-50, slow-200, but got fast.',
     );
   });
 });
 
 describe('summariseLatency', () => {
-  const { tidy } = summariseLatency(syntheticLatency(), null);
+  const tidy = summariseLatency(syntheticLatency(), null);
 
   it('gives the median, the quartiles and the prediction of every setting', () => {
-    expect(tidy.rows).toHaveLength(3 * 8 * 6);
+    expect(tidy.rows).toHaveLength(4 * 8 * 6);
     const row = tidy.rows.find(
       (r) => r.retriever === 'slow-50' && r.method === 'one-turn' && r.sub_queries === 3,
     );
@@ -71,12 +54,12 @@ describe('summariseLatency', () => {
         sub_queries: 3,
         metric: 'wall_ms',
       },
-      ...{ value: 159, low: 143.1, high: 190.8, n: 5, seeds: 2, predicted: 159 },
+      ...{ value: 159, low: 143.1, high: 190.8, n: 5, seeds: 3, predicted: 159 },
     });
   });
 
   it('compares with the same sub-queries in turns, repeat by repeat', () => {
-    expect(tidy.contrasts).toHaveLength(3 * 8 * 5);
+    expect(tidy.contrasts).toHaveLength(4 * 8 * 5);
     const contrast = tidy.contrasts.find(
       (c) => c.retriever === 'slow-50' && c.limit === 'unlimited' && c.sub_queries === 8,
     );
@@ -88,23 +71,23 @@ describe('summariseLatency', () => {
     });
   });
 
-  it('says in its headline whether the slowest retriever is waited for once', () => {
-    expect(tidy.provenance.headlines).toEqual([
+  it('says whether the slowest retriever is waited for once, as was predicted', () => {
+    // (8 * 3 + 200) / (8 * 203)
+    expect(tidy.provenance.predictions).toEqual([
       {
-        claim: '8 sub-queries to a retriever that takes 50 ms need less than half the time in one turn',
-        found: 'ratio 0.175 [0.175, 0.175]',
+        prediction: '8 sub-queries to a retriever that takes 200 ms need less than half the time in one turn',
+        found: '0.138 [0.138, 0.138]',
         holds: true,
       },
     ]);
     const record = syntheticLatency();
     for (const m of record.measurements) m.samplesMs = [10];
-    expect(summariseLatency(record, null).tidy.provenance.headlines).toMatchObject([{ holds: false }]);
+    expect(summariseLatency(record, null).provenance.predictions).toMatchObject([{ holds: false }]);
   });
 
   it('adds whole questions only where the time of a call of the model is stated', () => {
     expect(tidy.rows.some((r) => r.metric === 'question_ms')).toBe(false);
-    const generation = { msPerCall: 100, source: 'a test' };
-    const { rows } = summariseLatency(syntheticLatency(), generation).tidy;
+    const { rows } = summariseLatency(syntheticLatency(), generation);
     const questions = rows.filter(
       (r) => r.metric === 'question_ms' && r.retriever === 'http' && r.sub_queries === 2,
     );
@@ -113,21 +96,47 @@ describe('summariseLatency', () => {
   });
 });
 
-describe('loadLatency', () => {
-  it('reads what the experiment wrote, with the time of a call where the timing experiment says it', () => {
-    writeSyntheticLatency(folder);
-    const timing = path.join(folder, 'timing');
-    expect(loadLatency(folder, timing).generation).toBeNull();
-    writeSyntheticTiming(timing);
-    const results = loadLatency(folder, timing);
-    expect(results.generation?.msPerCall).toBeCloseTo(10);
-    expect(results.summary).toContain('720 sets of sub-queries timed with 3 retrievers');
-    expect(loadLatency(folder).generation).toBeNull();
+describe('frames of the latency report', () => {
+  const { rows } = summariseLatency(syntheticLatency(), generation);
+
+  it('have the three costs of a request, and where the model says that the time goes', () => {
+    expect(costsOf(syntheticLatency()).slice(0, 3)).toEqual([
+      { retriever: 'embedded', request_ms: 0.5, search_ms: 1, delay_ms: 0 },
+      { retriever: 'http', request_ms: 2, search_ms: 1, delay_ms: 0 },
+      { retriever: 'slow-50', request_ms: 2, search_ms: 1, delay_ms: 50 },
+    ]);
+    const set = { retriever: 'slow-50', asked: 'one turn, no limit', sub_queries: 4 };
+    const parts = partsOf(syntheticLatency()) as (typeof set)[];
+    const own = parts.filter((p) => Object.entries(set).every(([k, v]) => p[k as keyof typeof set] === v));
+    expect(own).toEqual([
+      { ...set, part: 'waiting', value: 50, measured: 62 },
+      { ...set, part: 'requests', value: 8, measured: 62 },
+      { ...set, part: 'searching', value: 4, measured: 62 },
+    ]);
   });
 
-  it('names a file that is missing or does not fit', () => {
-    expect(() => loadLatency(folder)).toThrow('Run "npx parallelsearch experiment latency" first.');
-    writeFileSync(path.join(folder, 'results.json'), '{"config": {}}');
-    expect(() => loadLatency(folder)).toThrow(/latency record, but:[^]*seeds/);
+  it('have whole questions where the time of a call is stated, and dashes without', () => {
+    const slow = { retriever: 'slow-50', sub_queries: 3, metric: 'question_ms' };
+    // 4 calls and 3 * 53 ms; 2 calls and 3 * 3 + 50 ms
+    const expected = [
+      { ...slow, asked: 'in turns', model_calls: 4, search_ms: 159, question_ms: 559 },
+      { ...slow, asked: 'one turn, no limit', model_calls: 2, search_ms: 59, question_ms: 259 },
+    ];
+    expect(questionsOf(rows, generation)).toEqual(expect.arrayContaining(expected));
+    const unknown = expected.map((row) => ({ ...row, question_ms: null }));
+    expect(questionsOf(rows, null)).toEqual(expect.arrayContaining(unknown));
+  });
+
+  it('say how much faster one turn is: towards the ratio of calls as the model gets slower', () => {
+    type SpeedUp = Record<'sub_queries' | 'generation_ms' | 'value', number> & { retriever: string };
+    const at = (retriever: string, numQueries: number): [number, number][] =>
+      (speedUpsOf(rows, generation) as SpeedUp[])
+        .filter((row) => row.retriever === retriever && row.sub_queries === numQueries)
+        .map(({ generation_ms, value }) => [generation_ms, value]);
+    const slow = at('slow-50', 3);
+    expect(slow.find(([ms]) => ms === 100)![1]).toBeCloseTo(559 / 259, 9);
+    expect(slow.map(([ms]) => ms)).toEqual(slow.map(([ms]) => ms).sort((a, b) => a - b));
+    expect(at('embedded', 5).at(-1)![0]).toBe(10_000);
+    expect(at('embedded', 5).at(-1)![1]).toBeCloseTo(6 / 2, 2);
   });
 });

@@ -1,48 +1,42 @@
-/** A made-up latency record: exactly what the model says of known costs, spread by known factors. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import {
-  latencyConfigSchema,
-  type LatencyMeasurement,
-  type LatencyRecord,
-} from '../../../lib/experiments/latency/measures.js';
+/** Made-up latencies: exactly what the model of time says of known costs, spread by known factors. */
+import { latency } from '../../../lib/experiments/latency/experiment.js';
+import type { Latency } from '../../../lib/experiments/latency/measures.js';
+import type { LatencyMeasurement } from '../../../lib/experiments/latency/measuring.js';
 import { predictTime } from '../../../lib/experiments/latency/model.js';
-import { askingsOf } from '../../../lib/experiments/latency/run.js';
+import {
+  askingsOf,
+  LATENCY_RETRIEVERS,
+  LATENCY_SETTINGS,
+  type LatencyRetriever,
+} from '../../../lib/experiments/latency/settings.js';
+import { writeRecords } from '../synthetic.js';
 
 /** Median 1, quartiles 0.9 and 1.2. */
-export const FACTORS = [1.2, 0.5, 1, 0.9, 2];
+const FACTORS = [1.2, 0.5, 1, 0.9, 2];
 const SERVICE_MS = 1;
 const CALL_MS = { embedded: 0.5, server: 2 };
 
-export function syntheticLatency(): LatencyRecord {
-  const config = latencyConfigSchema.parse({
-    ...{
-      seeds: [1, 2],
-      numQueries: [1, 2, 3, 4, 5, 6, 7, 8],
-      limits: [1, 2, 4, 'unlimited'],
-      topK: 3,
-      warmUps: 1,
-    },
-    retrievers: [
-      { name: 'embedded', place: 'embedded', repeats: 5 },
-      { name: 'http', place: 'server', repeats: 5 },
-      { name: 'slow-50', place: 'server', delayMs: 50, repeats: 5 },
-    ],
+/** What the experiment measures of a retriever. */
+function measuredOf({ name, place, delayMs }: LatencyRetriever): Latency {
+  const costs = { callMs: CALL_MS[place], serviceMs: SERVICE_MS, delayMs };
+  const measurements = askingsOf(LATENCY_SETTINGS).map((asking): LatencyMeasurement => {
+    const { totalMs } = predictTime(asking, costs);
+    return { retriever: name, ...asking, samplesMs: FACTORS.map((factor) => factor * totalMs) };
   });
-  const measurements = config.retrievers.flatMap(({ name, place, delayMs }) =>
-    askingsOf(config).map((asking): LatencyMeasurement => {
-      const costs = { callMs: CALL_MS[place], serviceMs: SERVICE_MS, delayMs };
-      const { totalMs } = predictTime(asking, costs);
-      return { retriever: name, ...asking, samplesMs: FACTORS.map((factor) => factor * totalMs) };
-    }),
-  );
-  const provenance = { seeds: config.seeds, commit: '0000000', configHash: 'synthetic', durationSeconds: 1 };
-  return { config, serviceSamplesMs: [0.9, 1, 3], measurements, provenance };
+  return { measurements, serviceSamplesMs: place === 'embedded' ? [0.9, 1, 3] : [] };
 }
 
-/** Writes a folder as the experiment does; returns it. */
-export function writeSyntheticLatency(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'results.json'), JSON.stringify(syntheticLatency()));
-  return folder;
+/** What it measures of all of them. */
+export function syntheticLatency(): Latency {
+  const measured = LATENCY_RETRIEVERS.map(measuredOf);
+  return {
+    measurements: measured.flatMap(({ measurements }) => measurements),
+    serviceSamplesMs: measured.flatMap(({ serviceSamplesMs }) => serviceSamplesMs),
+  };
 }
+
+export const writeSyntheticLatency = (folder: string): Promise<void> =>
+  writeRecords(folder, latency, (retriever: LatencyRetriever) => ({
+    ...measuredOf(retriever),
+    load: '1.00 before, 2.00 after',
+  }));

@@ -1,34 +1,20 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readPassages } from '../../../lib/data/flashrag.js';
 import type { Question, QuestionGraph } from '../../../lib/data/question.js';
-import { latencyConfigSchema } from '../../../lib/experiments/latency/measures.js';
-import { predictTime } from '../../../lib/experiments/latency/model.js';
 import {
-  askingsOf,
-  estimateLatencySeconds,
   independentQueries,
-  LATENCY_CONFIG,
   measureLatency,
   measureService,
-} from '../../../lib/experiments/latency/run.js';
-import type { ServerJob } from '../../../lib/experiments/latency/server.js';
-import { MINI_WIKI } from '../../../lib/io/paths.js';
-import { createRemoteRetriever } from '../../../lib/retrieval/remote.js';
-import type { Worker } from '../../../lib/io/worker.js';
+} from '../../../lib/experiments/latency/measuring.js';
+import { predictTime } from '../../../lib/experiments/latency/model.js';
+import { askingsOf, askingTitle } from '../../../lib/experiments/latency/settings.js';
 import { echoRetriever } from '../../retrieval/passages.js';
 
-const config = latencyConfigSchema.parse({
-  seeds: [1, 2],
-  numQueries: [1, 2, 5],
-  limits: [1, 2, 'unlimited'],
-  topK: 1,
-  warmUps: 1,
-  retrievers: [{ name: 'echo', place: 'embedded', repeats: 2 }],
-});
+const settings = {
+  ...{ seeds: [1, 2], numQueries: [1, 2, 5], topK: 1, warmUps: 1 },
+  limits: [1, 2, 'unlimited'] as const,
+};
 const queries = Array.from({ length: 20 }, (_, i) => `q${i}`);
-const options = { config, repeats: 2, queries };
+const options = { settings, repeats: 2, queries };
 
 describe('measureLatency', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
@@ -64,7 +50,7 @@ describe('measureLatency', () => {
   it('asks the same sub-queries in every way, drawn by the seed', async () => {
     const asked = async (seeds: number[]): Promise<string[]> => {
       const retriever = echoRetriever();
-      await measureLatency(retriever, { ...options, config: { ...config, seeds, warmUps: 0 } });
+      await measureLatency(retriever, { ...options, settings: { ...settings, seeds, warmUps: 0 } });
       return retriever.calls.flat();
     };
     const [first, again, other] = [await asked([1]), await asked([1]), await asked([2])];
@@ -79,15 +65,6 @@ describe('measureLatency', () => {
     const fractions: number[] = [];
     await measureLatency(echoRetriever(), { ...options, onProgress: (fraction) => fractions.push(fraction) });
     expect(fractions).toEqual([0.25, 0.5, 0.75, 1]);
-  });
-
-  it('stops at once with the reason of the signal', async () => {
-    const controller = new AbortController();
-    const retriever = echoRetriever(() => controller.abort(new Error('enough')));
-    await expect(measureLatency(retriever, { ...options, signal: controller.signal })).rejects.toThrow(
-      'enough',
-    );
-    expect(retriever.calls).toHaveLength(1);
   });
 
   it('takes no time for a failed search, and needs enough sub-queries', async () => {
@@ -146,51 +123,20 @@ describe('independentQueries', () => {
   });
 });
 
-describe('the configuration', () => {
-  it('covers 1 to 8 sub-queries in turns, together under each limit, and as one request', () => {
-    expect(LATENCY_CONFIG.numQueries).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(askingsOf({ ...config, numQueries: [3] })).toEqual([
+describe('askingsOf', () => {
+  it('names every set in turns, together under each limit, and as one request', () => {
+    const askings = askingsOf({ ...settings, numQueries: [3] });
+    expect(askings).toEqual([
       { method: 'in-turns', limit: null, numQueries: 3 },
       { method: 'one-turn', limit: 1, numQueries: 3 },
       { method: 'one-turn', limit: 2, numQueries: 3 },
       { method: 'one-turn', limit: 'unlimited', numQueries: 3 },
       { method: 'one-request', limit: null, numQueries: 3 },
     ]);
-    expect(() => latencyConfigSchema.parse({ ...config, repeat: 1 })).toThrow('repeat');
-  });
-
-  it('estimates its time by the model', () => {
-    const small = latencyConfigSchema.parse({
-      ...{ seeds: [1, 2], numQueries: [2], limits: ['unlimited'], topK: 1, warmUps: 1 },
-      retrievers: [{ name: 'slow', place: 'server', delayMs: 1000, repeats: 1 }],
-    });
-    // in turns 2 * 1001.5, in one turn 2 * 1.5 + 1000, in one request 1001.5; 2 repeats and a warm-up
-    expect(estimateLatencySeconds(small)).toBeCloseTo((3 * (2003 + 1003 + 1001.5)) / 1000, 9);
-  });
-});
-
-const compiled = new URL('../../dist/experiments/latency-server.js', import.meta.url);
-
-describe.skipIf(!existsSync(compiled))('startLatencyServer (skipped without dist/: npm run build)', () => {
-  it('serves the mini-wiki from a process of its own', async () => {
-    const { startLatencyServer } = (await import(compiled.href)) as {
-      startLatencyServer: () => Worker<ServerJob, string>;
-    };
-    const [passage] = await readPassages(join(MINI_WIKI, 'passages.jsonl'));
-    const server = startLatencyServer();
-    try {
-      const urls = [
-        await (await server.send({ delayMs: 0 })).reply,
-        await (await server.send({ delayMs: 1 })).reply,
-      ];
-      expect(new Set(urls).size).toBe(2);
-      for (const url of urls) {
-        expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/retrieve$/);
-        const [found] = await createRemoteRetriever({ url }).retrieve([passage.title], { topK: 3 });
-        expect(found.map(({ passage: { title } }) => title)).toContain(passage.title);
-      }
-    } finally {
-      server.stop();
-    }
+    expect(askings.map(askingTitle)).toEqual(
+      ['in turns', 'one turn, 1 at a time', 'one turn, 2 at a time', 'one turn, no limit'].concat(
+        'one turn, one request',
+      ),
+    );
   });
 });
