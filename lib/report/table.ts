@@ -145,5 +145,5 @@ const pick = (row: Row, fields: readonly string[]): Row => Object.fromEntries(fi
 export function plainTable(frame: DataFrame, caption?: string): Table {
   const rows = rowsOf(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `A data frame of ${rows.length} rows.`;
-  return { kind: 'table', cells: { caption, columns: [...(frame.columns)], rows } };
+  return { kind: 'table', cells: { caption, columns: [...frame.columns], rows } };
 }
