@@ -1,6 +1,6 @@
 /** What came back for each sub-query: the text as the policy read it, with the scores that were recorded. */
 import type { SearchResult } from '../rollout/trajectory.js';
-import { parseInformation } from '../text/information.js';
+import { parseInformation } from '../text/tags.js';
 
 /** A turn's sub-queries and what came back; of plain transcripts only whether it failed is known. */
 export interface ShownTurn {

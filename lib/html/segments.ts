@@ -1,6 +1,6 @@
 /** The segments of a trajectory, coloured by what they are. */
-import { parsePieces, splitQueries, type Piece } from '../text/blocks.js';
-import type { TextSegment } from '../text/format.js';
+import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
+import type { TextSegment } from '../text/response.js';
 import { markup, markupHtml, type Markup } from './markup.js';
 import { shownResults, type ShownPassage, type ShownResult, type ShownTurn } from './passages.js';
 

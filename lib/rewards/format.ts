@@ -11,7 +11,7 @@ export interface FormatInput {
 
 /**
  * Format reward r_f (Eq. 6): -lambda_f if the answer is right but the format is not, +lambda_f if the answer
- * is wrong but the format is right, else 0. The format itself is judged by `checkTrajectoryFormat`.
+ * is wrong but the format is right, else 0. The format itself is judged by `formatFault`.
  */
 export function formatReward(
   { correct, formatOk }: FormatInput,

@@ -1,8 +1,13 @@
 /** From a trajectory, or from a recorded response, to what the rewards look at. */
 import { questionShape, type Question, type QuestionShape } from '../data/question.js';
 import type { SearchTurn, Trajectory } from '../rollout/trajectory.js';
-import { checkTrajectoryFormat, splitTranscript, type TextSegment } from '../text/format.js';
-import { executedSearches, finalAnswer } from '../text/turns.js';
+import {
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  splitTranscript,
+  type TextSegment,
+} from '../text/response.js';
 
 /** A finished rollout as rewards see it: all of it, and the truth about its question. */
 export interface Rollout {
@@ -41,7 +46,7 @@ export function rolloutFromSegments(
   return {
     answer: finalAnswer(segments),
     goldenAnswers,
-    formatOk: checkTrajectoryFormat(segments).ok,
+    formatOk: formatFault(segments) === null,
     searchTurns: searches,
     shape,
     trajectory: {

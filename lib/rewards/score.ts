@@ -1,7 +1,7 @@
 /** Scoring of recorded transcripts. */
 import type { QuestionShape } from '../data/question.js';
 import type { RecordedRun, RecordedTranscript } from '../rollout/recorded.js';
-import { checkTrajectoryFormat } from '../text/format.js';
+import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
 import { isDecomposed } from './decomposition.js';
 import type { RewardOptions } from './options.js';
@@ -34,15 +34,15 @@ export function scoreTranscript(
 ): TranscriptScore {
   const rollout = rolloutFromSegments(transcript.segments, transcript, transcript.searchTurns);
   const { answer, goldenAnswers, searchTurns } = rollout;
-  const verdict = checkTrajectoryFormat(transcript.segments);
+  const formatReason = formatFault(transcript.segments);
   return {
     id: transcript.id,
     shape: transcript.shape ?? null,
     answer,
     exactMatch: exactMatch(answer, goldenAnswers),
     f1: tokenF1(answer, goldenAnswers),
-    formatOk: verdict.ok,
-    formatReason: verdict.reason ?? null,
+    formatOk: formatReason === null,
+    formatReason,
     turns: searchTurns.length,
     decomposed: isDecomposed(searchTurns, options.decomposedBy),
     rewards: scoreRollout(rewardsFrom(options), rollout).components,

@@ -9,7 +9,7 @@ import {
   type QuestionGraph,
   type QuestionShape,
 } from '../data/question.js';
-import { splitTranscript, type TextSegment } from '../text/format.js';
+import { splitTranscript, type TextSegment } from '../text/response.js';
 
 /**
  * The benchmarks' own types; any other type leaves the shape unknown. `na` is the authors' type of NQ's

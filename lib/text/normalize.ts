@@ -2,7 +2,6 @@
  * Answer normalisation and answer metrics as SQuAD's evaluation script defines them; Eq. 3 and every
  * reported EM and F1 rest on this file.
  */
-export { extractAnswer } from './turns.js';
 
 /** Python's `string.punctuation`: ASCII only, so that a dash such as U+2013 stays, as in SQuAD's script. */
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;

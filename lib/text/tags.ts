@@ -1,8 +1,201 @@
 /**
- * The tag grammar on one page: the parser and printer of blocks, the environment's information block, the
- * judge of the format, and what a response did, which all read the same blocks.
+ * The tag grammar of a transcript, parsed and printed in one place: the rollout executes what this parser
+ * finds, and the format reward judges what this parser finds.
+ *
+ *     <think> reasoning </think>
+ *     <search> sub-query ## sub-query </search>
+ *     <information> passages </information>      written by the environment only
+ *     <answer> short answer </answer>
+ *
+ * A block is an opening tag whose next tag is its own closing tag; blocks therefore never nest, and whatever
+ * is not part of a block (a lone tag included) is stray text.
  */
-export * from './blocks.js';
-export * from './information.js';
-export * from './format.js';
-export * from './turns.js';
+export type Tag = 'think' | 'search' | 'information' | 'answer';
+
+/** Between two sub-queries of one search. */
+const QUERY_SEPARATOR = '##';
+
+/** A generation ends with the first of these. */
+export const STOP_STRINGS = ['</search>', '</answer>'] as const;
+
+/**
+ * What the environment says after an action that can't be executed (Algorithm 1), for the small policy.
+ * Neither form holds a tag, so that a notice is never read as an action.
+ */
+export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
+
+/** The same for real language models: the meaning of Search-R1's message. */
+export const INVALID_ACTION_NOTICE_FULL =
+  '\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, ' +
+  'I should put it between answer tags. Let me try again.\n';
+
+/** A complete block, or the text between blocks; `text.slice(start, end)` is the piece as written. */
+export type Piece =
+  | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
+  | { kind: 'stray'; text: string; start: number; end: number };
+
+type Block = Extract<Piece, { kind: 'block' }>;
+
+const TAG_PATTERN = /<(\/?)(think|search|information|answer)>/g;
+
+/** Cuts a text into blocks and stray text; the pieces follow each other without gaps. */
+export function parsePieces(text: string): Piece[] {
+  const tags = [...text.matchAll(TAG_PATTERN)];
+  const pieces: Piece[] = [];
+  let position = 0;
+  for (let i = 0; i + 1 < tags.length; i++) {
+    const [open, close] = [tags[i], tags[i + 1]];
+    if (open[1] === '/' || close[1] !== '/' || open[2] !== close[2]) continue;
+    if (open.index > position) pieces.push(strayPiece(text, position, open.index));
+    const end = close.index + close[0].length;
+    const body = text.slice(open.index + open[0].length, close.index);
+    pieces.push({ kind: 'block', tag: open[2] as Tag, body, start: open.index, end });
+    position = end;
+  }
+  if (position < text.length) pieces.push(strayPiece(text, position, text.length));
+  return pieces;
+}
+
+function strayPiece(text: string, start: number, end: number): Piece {
+  return { kind: 'stray', text: text.slice(start, end), start, end };
+}
+
+/** The complete blocks of a text, in order. */
+export function parseBlocks(text: string): Block[] {
+  return parsePieces(text).filter((piece) => piece.kind === 'block');
+}
+
+/** The sub-queries in the body of a search: split on `##`, trimmed, empty ones dropped. */
+export function splitQueries(body: string): string[] {
+  return body
+    .split(QUERY_SEPARATOR)
+    .map((query) => query.trim())
+    .filter((query) => query !== '');
+}
+
+/** What the policy asks for; text from `end` on is dropped. */
+type Action =
+  | { kind: 'search'; queries: string[]; end: number }
+  | { kind: 'answer'; answer: string; end: number }
+  | { kind: 'invalid'; end: number };
+
+/**
+ * The first action in newly generated text. Generation ends at the first `</search>` or `</answer>`, so only
+ * the block that this tag closes counts; the action is invalid where it closes none, where there is no such
+ * tag, and where a search holds no sub-query.
+ */
+export function nextAction(policyText: string): Action {
+  const closing = /<\/(?:search|answer)>/.exec(policyText);
+  if (!closing) return { kind: 'invalid', end: policyText.length };
+  const end = closing.index + closing[0].length;
+  const block = parseBlocks(policyText.slice(0, end)).at(-1);
+  if (block?.end !== end) return { kind: 'invalid', end };
+  if (block.tag === 'answer') return { kind: 'answer', answer: block.body.trim(), end };
+  const queries = splitQueries(block.body);
+  return queries.length > 0 ? { kind: 'search', queries, end } : { kind: 'invalid', end };
+}
+
+/** One block, `<tag> body </tag>`; throws where the body holds a tag, which would break the grammar. */
+export function printBlock(tag: Tag, body: string): string {
+  const inner = body.match(TAG_PATTERN)?.[0];
+  if (inner) throw new RangeError(`Expected text without tags, but got ${inner} in ${JSON.stringify(body)}.`);
+  return `<${tag}> ${body.trim()} </${tag}>`;
+}
+
+/** `<search> a ## b </search>`; throws where there is no query, or one is blank or holds `##` or a tag. */
+export function printSearch(queries: readonly string[]): string {
+  if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
+  for (const query of queries) {
+    if (query.trim() === '' || query.includes(QUERY_SEPARATOR)) {
+      throw new RangeError(
+        `Expected a sub-query with words and without ##, but got ${JSON.stringify(query)}.`,
+      );
+    }
+  }
+  return printBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
+}
+
+/** What the environment's block holds: the passages of one sub-query, best first, or why there are none. */
+type PrintedResult =
+  | { status: 'ok'; passages: readonly { title: string; text: string }[] }
+  | { status: 'failed'; reason: string };
+
+const FAILED = 'Retrieval failed: ';
+const NOTHING = 'Nothing found.';
+
+/**
+ * One line: white space collapsed, and every tag of the grammar defused (`<answer>` becomes `(answer)`), so
+ * that a passage can neither close its block nor pose as an action.
+ */
+export function oneLine(text: string): string {
+  return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
+}
+
+function printResult(result: PrintedResult): string {
+  if (result.status === 'failed') return `${FAILED}${oneLine(result.reason)}`.trim();
+  if (result.passages.length === 0) return NOTHING;
+  return result.passages
+    .map(({ title, text }, i) => `Doc ${i + 1}(Title: ${oneLine(title)}) ${oneLine(text)}`.trim())
+    .join('\n');
+}
+
+/**
+ * One information block with the results in sub-query order. Each passage is a line `Doc i(Title: t) text`,
+ * numbered from 1 again for every sub-query (as the authors' code does); a failed or empty retrieval is a
+ * line that says so.
+ */
+export function printInformation(results: readonly PrintedResult[]): string {
+  return `<information>${results.map(printResult).join('\n')}</information>`;
+}
+
+/**
+ * The index of the parenthesis that closes a title opened before `from`, or that of the first one where none
+ * balances.
+ */
+function titleEnd(line: string, from: number): number {
+  let depth = 1;
+  for (let i = from; i < line.length; i++) {
+    if (line[i] === '(') depth++;
+    if (line[i] === ')' && --depth === 0) return i;
+  }
+  return line.indexOf(')', from);
+}
+
+function parsePassage(line: string): { number: number; title: string; text: string } | undefined {
+  const head = /^Doc (\d+)\(Title: /.exec(line);
+  const end = head ? titleEnd(line, head[0].length) : -1;
+  if (!head || end < 0) return undefined;
+  return {
+    number: Number(head[1]),
+    title: line.slice(head[0].length, end),
+    text: line.slice(end + 1).trim(),
+  };
+}
+
+/** A line that is the whole result of a sub-query. */
+function parseResultLine(line: string): PrintedResult | undefined {
+  if (line === NOTHING) return { status: 'ok', passages: [] };
+  if (!line.startsWith(FAILED.trim())) return undefined;
+  return { status: 'failed', reason: line.slice(FAILED.length).trim() };
+}
+
+/**
+ * The inverse of `printInformation`, for the block or for its body. Exact where titles and texts are already
+ * one line without tags and the parentheses of a title balance; lines of any other kind belong to the
+ * passage before them.
+ */
+export function parseInformation(block: string): PrintedResult[] {
+  const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');
+  const results: PrintedResult[] = [];
+  let passages: { title: string; text: string }[] = [];
+  for (const line of body.split('\n').map((l) => l.trim())) {
+    const result = parseResultLine(line);
+    const passage = parsePassage(line);
+    if (result) results.push(result);
+    if (result || passage?.number === 1) passages = [];
+    if (passage?.number === 1) results.push({ status: 'ok', passages });
+    if (passage) passages.push({ title: passage.title, text: passage.text });
+    else if (!result && passages.length > 0 && line !== '') passages[passages.length - 1].text += ` ${line}`;
+  }
+  return results;
+}

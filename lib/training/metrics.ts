@@ -2,7 +2,7 @@
 import { mean as meanOf } from 'd3-array';
 import { isDecomposed } from '../rewards/decomposition.js';
 import type { RolloutStats } from '../rollout/rollout.js';
-import { executedSearches } from '../text/turns.js';
+import { executedSearches } from '../text/response.js';
 import { isZeroVariance, type ScoredTrajectory } from './advantages.js';
 import { groupsOf } from './rollouts.js';
 

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactMatch, extractAnswer, normalizeAnswer, tokenF1 } from '../../lib/text/normalize.js';
+import { exactMatch, normalizeAnswer, tokenF1 } from '../../lib/text/normalize.js';
+import { finalAnswer, splitTranscript } from '../../lib/text/response.js';
 
 describe('normalizeAnswer', () => {
   it.each([
@@ -67,13 +68,8 @@ const rollouts = process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname
 
 function reportedLines(): ReportedLine[] {
   const files = readdirSync(rollouts).filter((name) => name.endsWith('.jsonl'));
-  const texts = files.map((name) => readFileSync(join(rollouts, name), 'utf8'));
-  return texts.flatMap((text) =>
-    text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as ReportedLine),
-  );
+  const lines = files.flatMap((name) => readFileSync(join(rollouts, name), 'utf8').split('\n'));
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as ReportedLine);
 }
 
 describe.skipIf(!existsSync(rollouts))("another group's reported scores", () => {
@@ -81,7 +77,7 @@ describe.skipIf(!existsSync(rollouts))("another group's reported scores", () => 
     const lines = reportedLines();
     expect(lines.length).toBeGreaterThanOrEqual(275);
     for (const { id, golden_answers: goldens, response, reported } of lines) {
-      const answer = extractAnswer(response);
+      const answer = finalAnswer(splitTranscript(response));
       expect(answer ?? '', id).toBe(reported.pred);
       expect(exactMatch(answer, goldens), id).toBe(reported.em);
       expect(tokenF1(answer, goldens), id).toBeCloseTo(reported.f1, 12);

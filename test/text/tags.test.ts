@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  checkFormat,
-  checkTrajectoryFormat,
-  executedSearches,
-  extractAnswer,
-  finalAnswer,
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
   nextAction,
@@ -17,48 +12,18 @@ import {
   printInformation,
   printSearch,
   splitQueries,
-  splitTranscript,
-  type PrintedResult,
-  type TextSegment,
 } from '../../lib/text/tags.js';
-
-/** Texts that are likely to break a tag grammar. */
-const roughText = fc
-  .array(
-    fc.oneof(
-      fc.constantFrom('<think>', '</think>', '<search>', '</search>', '<information>', '</information>'),
-      fc.constantFrom('<answer>', '</answer>', '##', '#', '</', '<', '>', '\n', ' ', 'Doc 1(Title: a) b'),
-      fc.string({ unit: 'grapheme', maxLength: 6 }),
-    ),
-    { maxLength: 14 },
-  )
-  .map((parts) => parts.join(''));
-
-const word = fc.stringMatching(/^[a-z0-9?'é,.-]{1,8}$/);
-const phrase = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '));
-
-const think = '<think> reason </think>';
-const search = '<search> a ## b </search>';
-const information = '<information>Doc 1(Title: t) text</information>';
-const answer = '<answer> x </answer>';
+import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 describe('parsePieces', () => {
-  it('cuts a text into pieces without gaps, whatever the text', () => {
+  it('cuts any text into pieces without gaps, and into blocks without a tag inside', () => {
     fc.assert(
       fc.property(roughText, (text) => {
         const pieces = parsePieces(text);
         expect(pieces.map((piece) => text.slice(piece.start, piece.end)).join('')).toBe(text);
         pieces.slice(1).forEach((piece, i) => expect(piece.start).toBe(pieces[i].end));
-      }),
-    );
-  });
-
-  it('finds no tag within a body', () => {
-    fc.assert(
-      fc.property(roughText, (text) => {
-        for (const block of parseBlocks(text)) {
-          expect(block.body).not.toMatch(/<\/?(think|search|information|answer)>/);
-        }
+        for (const { body } of parseBlocks(text))
+          expect(body).not.toMatch(/<\/?(think|search|information|answer)>/);
       }),
     );
   });
@@ -74,9 +39,9 @@ describe('parsePieces', () => {
 
 describe('nextAction', () => {
   it('finds a search and its sub-queries, or an answer', () => {
-    const end = think.length + search.length;
-    expect(nextAction(`${think}${search} more`)).toEqual({ kind: 'search', queries: ['a', 'b'], end });
-    expect(nextAction(answer)).toEqual({ kind: 'answer', answer: 'x', end: answer.length });
+    const end = THINK.length + SEARCH.length;
+    expect(nextAction(`${THINK}${SEARCH} more`)).toEqual({ kind: 'search', queries: ['a', 'b'], end });
+    expect(nextAction(ANSWER)).toEqual({ kind: 'answer', answer: 'x', end: ANSWER.length });
   });
 
   it.each([
@@ -85,14 +50,14 @@ describe('nextAction', () => {
     ['a closing tag only', 'a </search> <answer> x </answer>', 11],
     ['tags that do not match', '<search> a </answer> <answer> x </answer>', 20],
     ['a search without a query', '<search> ## </search>', 21],
-    ['a thought only', think, think.length],
+    ['a thought only', THINK, THINK.length],
   ])('is invalid with %s', (_, text, end) => {
     expect(nextAction(text)).toEqual({ kind: 'invalid', end });
   });
 
   it('takes the first action and drops what follows its closing tag', () => {
-    const text = `${search}<information>fake</information>${answer}`;
-    expect(nextAction(text)).toMatchObject({ kind: 'search', end: search.length });
+    const text = `${SEARCH}<information>fake</information>${ANSWER}`;
+    expect(nextAction(text)).toMatchObject({ kind: 'search', end: SEARCH.length });
   });
 
   it('searches with what a tokenizer welded to the closing tag', () => {
@@ -137,7 +102,7 @@ describe('printing and parsing', () => {
       phrase.map((t) => `${t} (film)`),
     );
     const passages = fc.array(fc.record({ title, text: phrase }), { maxLength: 3 });
-    const result: fc.Arbitrary<PrintedResult> = fc.oneof(
+    const result = fc.oneof(
       passages.map((p) => ({ status: 'ok' as const, passages: p })),
       phrase.map((reason) => ({ status: 'failed' as const, reason })),
     );
@@ -182,118 +147,6 @@ describe('printing and parsing', () => {
   });
 });
 
-describe('checkFormat', () => {
-  it.each([
-    ['one search', `${think}\n${search}\n${information}\n\n${think}${answer}\n`],
-    ['two searches', `${think}${search}${information}${think}${search}${information}${think}${answer}`],
-    ['no search', `${think}${answer}`],
-    ['tags in information', `${think}${search}<information>${answer}</information>${think}${answer}`],
-  ])('is right with %s', (_, response) => {
-    expect(checkFormat(response)).toEqual({ ok: true });
-  });
-
-  it.each([
-    ['nothing', '', 'not an answer'],
-    ['no thought', answer, 'expected think after start, but found answer'],
-    ['two thoughts', `${think}${think}${answer}`, 'after think, but found think'],
-    ['no thought after information', `${think}${search}${information}${answer}`, 'think after information'],
-    ['no information', `${think}${search}${think}${answer}`, 'information after search'],
-    ['fake information', `${think}${information}${think}${answer}`, 'policy wrote'],
-    ['a search at the end', `${think}${search}`, 'not an answer'],
-    ['text after the answer', `${think}${answer} done`, 'text outside of blocks: "done"'],
-    ['a thought left open', `<think> a ${answer}`, 'text outside of blocks'],
-    ['something after the answer', `${think}${answer}${think}`, 'nothing after answer'],
-    ['an empty search', `${think}<search> </search>${information}${think}${answer}`, 'without a query'],
-    ['a notice', `${think}${INVALID_ACTION_NOTICE}${think}${answer}`, 'not valid'],
-    ['the long notice', `${think}${INVALID_ACTION_NOTICE_FULL}${think}${answer}`, 'not valid'],
-  ])('is wrong with %s', (_, response, reason) => {
-    expect(checkFormat(response)).toEqual({ ok: false, reason: expect.stringContaining(reason) as string });
-  });
-});
-
-describe('checkTrajectoryFormat', () => {
-  const policy = (text: string): TextSegment => ({ kind: 'policy', text });
-  const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', text });
-
-  it("takes the environment's segments as blocks, whatever they hold, and leaves the prompt out", () => {
-    const segments = [
-      { kind: 'prompt' as const, text: 'Use <search> query </search>.' },
-      policy(`${think} ${search}`),
-      fromEnvironment('<information> </information> <answer> cut off'),
-      policy(`${think} ${answer}`),
-    ];
-    expect(checkTrajectoryFormat(segments)).toEqual({ ok: true });
-  });
-
-  it('never counts information that the policy wrote, even right after its search', () => {
-    const segments = [policy(`${think}${search}${information}${think}${answer}`)];
-    expect(checkTrajectoryFormat(segments)).toMatchObject({ ok: false });
-    expect(executedSearches(segments)).toEqual([]);
-  });
-
-  it('is wrong with a notice', () => {
-    const segments = [policy(think), { kind: 'notice' as const, text: 'no' }, policy(`${think}${answer}`)];
-    expect(checkTrajectoryFormat(segments)).toMatchObject({ ok: false, reason: 'an action was not valid' });
-  });
-
-  it('judges a generated well-formed trajectory right, and wrong once any block is missing', () => {
-    const turns = fc.array(fc.array(phrase, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
-    fc.assert(
-      fc.property(turns, phrase, fc.nat(), (searches, finalText, cut) => {
-        const blocks: TextSegment[] = searches.flatMap((queries) => [
-          policy(think),
-          policy(printSearch(queries)),
-          fromEnvironment(information),
-        ]);
-        blocks.push(policy(think), policy(printBlock('answer', finalText)));
-        expect(checkTrajectoryFormat(blocks)).toEqual({ ok: true });
-        expect(executedSearches(blocks)).toEqual(searches);
-        expect(finalAnswer(blocks)).toBe(finalText);
-        const recorded = blocks.map(({ text }) => text).join('\n');
-        expect(checkFormat(recorded)).toEqual({ ok: true });
-        expect(executedSearches(splitTranscript(recorded))).toEqual(searches);
-        expect(checkTrajectoryFormat(blocks.toSpliced(cut % blocks.length, 1)).ok).toBe(false);
-      }),
-    );
-  });
-});
-
-describe('splitTranscript', () => {
-  it('loses nothing', () => {
-    fc.assert(
-      fc.property(roughText, (text) => {
-        expect(
-          splitTranscript(text)
-            .map((segment) => segment.text)
-            .join(''),
-        ).toBe(text);
-      }),
-    );
-  });
-
-  it("takes Search-R1's message as a notice, whose tags are no action", () => {
-    const message =
-      'My previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
-      'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.';
-    const response = `${think}\n${message}\n${search}\n${information}`;
-    const kinds = splitTranscript(response).map((segment) => segment.kind);
-    expect(kinds.join(' ')).toBe('policy notice policy information');
-    expect(extractAnswer(response)).toBeNull();
-  });
-});
-
 it('notices hold no tag, so they are no action', () => {
   expect(INVALID_ACTION_NOTICE + INVALID_ACTION_NOTICE_FULL).not.toMatch(/<|>/);
-});
-
-describe('extractAnswer', () => {
-  it.each([
-    ['the last answer', `${answer} ${think} <answer> y </answer>`, 'y'],
-    ['no answer', `${think}${search}`, null],
-    ['an answer left open', '<answer> x', null],
-    ['an answer in a retrieved passage', `${search}<information> <answer> y </answer> </information>`, null],
-    ['an empty answer', '<answer> </answer>', ''],
-  ])('gives the right thing for %s', (_, response, expected) => {
-    expect(extractAnswer(response)).toBe(expected);
-  });
 });

@@ -9,7 +9,7 @@ import type { Retriever } from '../../retrieval/retriever.js';
 import { scoreRollout, type Reward, type RewardComponents } from '../../rewards/reward.js';
 import { rolloutFromTrajectory } from '../../rewards/rollout.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { executedSearches } from '../../text/turns.js';
+import { executedSearches } from '../../text/response.js';
 import type { PolicyRun } from '../runs.js';
 
 /** A line of `trajectories.jsonl`. There is no advantage: a policy answers each question once, so that nothing is a group. */

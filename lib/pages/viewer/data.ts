@@ -16,9 +16,8 @@ import type { RewardComponents } from '../../rewards/reward.js';
 import { scoreTranscript } from '../../rewards/score.js';
 import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
 import type { SegmentKind } from '../../rollout/trajectory.js';
-import { joinPolicySegments, type TextSegment } from '../../text/format.js';
-import { parseInformation } from '../../text/information.js';
-import { executedSearches } from '../../text/turns.js';
+import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
+import { parseInformation } from '../../text/tags.js';
 import { failureSigns, type FailureSign } from './signs.js';
 
 /** A node of a dependency graph as it is drawn. */

@@ -3,14 +3,13 @@ import type { Question } from '../../../lib/data/question.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { buildPrompt } from '../../../lib/text/prompts.js';
 import {
-  checkFormat,
-  checkTrajectoryFormat,
   executedSearches,
-  extractAnswer,
   finalAnswer,
-  parseBlocks,
+  formatFault,
+  splitTranscript,
   type TextSegment,
-} from '../../../lib/text/tags.js';
+} from '../../../lib/text/response.js';
+import { parseBlocks } from '../../../lib/text/tags.js';
 import {
   copyDrill,
   demonstrate,
@@ -57,10 +56,10 @@ describe('demonstrate', () => {
   )('keeps the format and gives the gold answer: $id, $mode', ({ q, mode }) => {
     const pieces = show(q, { mode });
     expect(pieces[0].text).toBe(buildPrompt('parallel', q.question, { form: 'short' }));
-    expect(checkTrajectoryFormat(segmentsOf(pieces))).toEqual({ ok: true });
-    expect(checkFormat(responseOf(pieces))).toEqual({ ok: true });
-    expect(finalAnswer(segmentsOf(pieces))).toBe(q.goldenAnswers[0]);
-    expect(extractAnswer(responseOf(pieces))).toBe(q.goldenAnswers[0]);
+    for (const segments of [segmentsOf(pieces), splitTranscript(responseOf(pieces))]) {
+      expect(formatFault(segments)).toBeNull();
+      expect(finalAnswer(segments)).toBe(q.goldenAnswers[0]);
+    }
   });
 
   it('asks one by one, or all that is independent at once, and never what is not known yet', () => {
@@ -91,7 +90,7 @@ describe('demonstrate', () => {
   it('is cut at the budget and answers the best of what was read, still in form', () => {
     const pieces = show(COMPARISON, { maxSearchTurns: 1 });
     expect(searchesOf(pieces)).toEqual([['Ada Stone']]);
-    expect(checkTrajectoryFormat(segmentsOf(pieces))).toEqual({ ok: true });
+    expect(formatFault(segmentsOf(pieces))).toBeNull();
     expect(finalAnswer(segmentsOf(pieces))).toBe('Ada Stone');
     expect(searchesOf(show(COMPARISON, { maxSearchTurns: 2 }))).toHaveLength(2);
   });
@@ -172,7 +171,7 @@ describe('drills', () => {
     expect(pieces.map(({ weight }) => weight)).toEqual([0, 0, 3, 1]);
     const response = responseOf(pieces);
     expect(parseBlocks(response).map(({ tag }) => tag)).toEqual(['think', 'answer']);
-    expect(extractAnswer(response)).toBe('Bo Reed');
+    expect(finalAnswer(splitTranscript(response))).toBe('Bo Reed');
   });
 
   it('readDrill asks for the value of each fact, which its passage holds', () => {

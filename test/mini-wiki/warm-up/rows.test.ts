@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { buildPrompt } from '../../../lib/text/prompts.js';
-import { checkFormat } from '../../../lib/text/tags.js';
+import { formatFault, splitTranscript } from '../../../lib/text/response.js';
 import { TOKEN_BREAK } from '../../../lib/mini-wiki/warm-up/names.js';
 import type { Sequence } from '../../../lib/training/sequences.js';
 import { createWarmUpSampler, ROW_KINDS, type WarmUpOptions } from '../../../lib/mini-wiki/warm-up/rows.js';
@@ -56,7 +56,7 @@ describe('createWarmUpSampler', () => {
     for (const kind of ['practice', 'sequentialHabit', 'parallelHabit', 'direct'] as const) {
       for (const row of draw(optionsOf({ [kind]: 1 }))) {
         const text = textOf(row);
-        expect(checkFormat(text.slice(text.indexOf('\n') + 1)), text).toEqual({ ok: true });
+        expect(formatFault(splitTranscript(text.slice(text.indexOf('\n') + 1))), text).toBeNull();
       }
     }
   });

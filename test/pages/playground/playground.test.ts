@@ -12,7 +12,7 @@ import { createRandom } from '../../../lib/random.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { finalAnswer } from '../../../lib/text/turns.js';
+import { finalAnswer } from '../../../lib/text/response.js';
 import {
   chromiumPath,
   openPage,

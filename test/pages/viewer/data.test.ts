@@ -3,7 +3,7 @@ import { rewardOptions } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { turnsOfSegments, viewerData, type ViewerTrajectory } from '../../../lib/pages/viewer/data.js';
 import { failureSigns, type SignInput } from '../../../lib/pages/viewer/signs.js';
-import { splitTranscript } from '../../../lib/text/format.js';
+import { splitTranscript } from '../../../lib/text/response.js';
 import {
   syntheticData,
   syntheticLines,

@@ -2,7 +2,7 @@
 import { h, type Content } from '../../../html/browser/dom.js';
 import { shownResults, type ShownResult } from '../../../html/passages.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
-import { finalAnswer } from '../../../text/turns.js';
+import { finalAnswer } from '../../../text/response.js';
 import type { AnswerEvent } from '../answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 import { createTokenText, type Tip, type TokenText } from './tokens.js';

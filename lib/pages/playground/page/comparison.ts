@@ -2,7 +2,7 @@
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
-import { finalAnswer } from '../../../text/turns.js';
+import { finalAnswer } from '../../../text/response.js';
 import { seconds, timeOf, type Span } from './time-line.js';
 
 /** A method's answer and what it took. */

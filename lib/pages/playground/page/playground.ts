@@ -1,7 +1,7 @@
 /** The page at work: weights are loaded, both methods are asked and stopped, and what comes of it is shown. */
 import type { Question } from '../../../data/question.js';
 import { h } from '../../../html/browser/dom.js';
-import { finalAnswer } from '../../../text/turns.js';
+import { finalAnswer } from '../../../text/response.js';
 import type { WorkerRequest } from '../messages.js';
 import type { PlaygroundSetup } from '../setup.js';
 import { comparisonNode, speedSentence } from './comparison.js';

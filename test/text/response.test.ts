@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  splitTranscript,
+  type TextSegment,
+} from '../../lib/text/response.js';
+import {
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  printBlock,
+  printSearch,
+} from '../../lib/text/tags.js';
+import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
+
+const policy = (text: string): TextSegment => ({ kind: 'policy', text });
+const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', text });
+
+describe('formatFault of a recorded response', () => {
+  it.each([
+    ['one search', `${THINK}\n${SEARCH}\n${INFORMATION}\n\n${THINK}${ANSWER}\n`],
+    ['two searches', `${THINK}${SEARCH}${INFORMATION}${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`],
+    ['no search', `${THINK}${ANSWER}`],
+    ['tags in information', `${THINK}${SEARCH}<information>${ANSWER}</information>${THINK}${ANSWER}`],
+  ])('is null with %s', (_, response) => {
+    expect(formatFault(splitTranscript(response))).toBeNull();
+  });
+
+  it.each([
+    ['nothing', '', 'not an answer'],
+    ['no thought', ANSWER, 'expected think after start, but found answer'],
+    ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but found think'],
+    ['no thought after information', `${THINK}${SEARCH}${INFORMATION}${ANSWER}`, 'think after information'],
+    ['no information', `${THINK}${SEARCH}${THINK}${ANSWER}`, 'information after search'],
+    ['fake information', `${THINK}${INFORMATION}${THINK}${ANSWER}`, 'policy wrote'],
+    ['a search at the end', `${THINK}${SEARCH}`, 'not an answer'],
+    ['text after the answer', `${THINK}${ANSWER} done`, 'text outside of blocks: "done"'],
+    ['a thought left open', `<think> a ${ANSWER}`, 'text outside of blocks'],
+    ['something after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
+    ['an empty search', `${THINK}<search> </search>${INFORMATION}${THINK}${ANSWER}`, 'without a query'],
+    ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
+    ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
+  ])('says why with %s', (_, response, reason) => {
+    expect(formatFault(splitTranscript(response))).toContain(reason);
+  });
+});
+
+describe('segments', () => {
+  it("take the environment's text as a block, whatever it holds, and leave the prompt out", () => {
+    const segments = [
+      { kind: 'prompt' as const, text: 'Use <search> query </search>.' },
+      policy(`${THINK} ${SEARCH}`),
+      fromEnvironment('<information> </information> <answer> cut off'),
+      policy(`${THINK} ${ANSWER}`),
+    ];
+    expect(formatFault(segments)).toBeNull();
+  });
+
+  it('never count information that the policy wrote, even right after its search', () => {
+    const segments = [policy(`${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`)];
+    expect(formatFault(segments)).toBe('the policy wrote an information tag');
+    expect(executedSearches(segments)).toEqual([]);
+  });
+
+  it('of a generated well-formed trajectory are right, and wrong once any block is missing', () => {
+    const turns = fc.array(fc.array(phrase, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(turns, phrase, fc.nat(), (searches, finalText, cut) => {
+        const blocks: TextSegment[] = searches.flatMap((queries) => [
+          policy(THINK),
+          policy(printSearch(queries)),
+          fromEnvironment(INFORMATION),
+        ]);
+        blocks.push(policy(THINK), policy(printBlock('answer', finalText)));
+        for (const segments of [blocks, splitTranscript(blocks.map(({ text }) => text).join('\n'))]) {
+          expect(formatFault(segments)).toBeNull();
+          expect(executedSearches(segments)).toEqual(searches);
+          expect(finalAnswer(segments)).toBe(finalText);
+        }
+        expect(formatFault(blocks.toSpliced(cut % blocks.length, 1))).not.toBeNull();
+      }),
+    );
+  });
+});
+
+describe('splitTranscript', () => {
+  it('loses nothing', () => {
+    fc.assert(
+      fc.property(roughText, (text) => {
+        const texts = splitTranscript(text).map((segment) => segment.text);
+        expect(texts.join('')).toBe(text);
+      }),
+    );
+  });
+
+  it("takes Search-R1's message as a notice, whose tags are no action", () => {
+    const message =
+      'My previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
+      'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.';
+    const segments = splitTranscript(`${THINK}\n${message}\n${SEARCH}\n${INFORMATION}`);
+    expect(segments.map(({ kind }) => kind).join(' ')).toBe('policy notice policy information');
+    expect(finalAnswer(segments)).toBeNull();
+  });
+});
+
+it.each([
+  ['the last answer', `${ANSWER} ${THINK} <answer> y </answer>`, 'y'],
+  ['no answer', `${THINK}${SEARCH}`, null],
+  ['an answer left open', '<answer> x', null],
+  ['an answer in a retrieved passage', `${SEARCH}<information> <answer> y </answer> </information>`, null],
+  ['an empty answer', '<answer> </answer>', ''],
+])('finalAnswer gives the right thing for %s', (_, response, expected) => {
+  expect(finalAnswer(splitTranscript(response))).toBe(expected);
+});
