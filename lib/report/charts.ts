@@ -171,6 +171,10 @@ const predictedLayer = ({ color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): Ve
 export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
+  const longestLabel = Math.max(0, ...rows.map((row) => String(titleOf(spec.x, row[spec.x])).length));
+  const series = new Set(rows.map((row) => row[spec.color])).size;
+  // Points of a value of x stand at least this far apart, and farther where few of them leave its label no room.
+  const step = Math.max(17, Math.min(68, 6 * longestLabel) / series);
   const has = (field: string): boolean => rows.some((row) => typeof row[field] === 'number');
   return drawn(frame, spec, {
     draw: (series, x, y) => [
@@ -179,7 +183,7 @@ export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
       ...(has('paper') ? [paperLayer(series, x, y)] : []),
     ],
     ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
-    ...{ width: { step: 17 }, height: 200 },
+    ...{ width: { step }, height: 200 },
   });
 }
 

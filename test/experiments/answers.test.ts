@@ -54,7 +54,10 @@ describe('answering the test questions', () => {
     const whole = (await answer([]))!;
     const [first, second] = whole.measurements;
     const other = { ...second, answer: 'another' };
-    const { value, note } = computation.merged!(whole, [[first], [other]]) as { value: Answers; note: string };
+    const { value, note } = computation.merged!(whole, [[first], [other]]) as {
+      value: Answers;
+      note: string;
+    };
     expect(value.measurements[1]).toEqual(other);
     expect(note).toBe(`2 of ${whole.measurements.length} questions answered now, 1 of them as recorded`);
   });
