@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
-import type { Log } from '../notebook/live.js';
+import type { Log } from '../notebook/outputs.js';
 
 /** Where outputs are remembered, below the working folder. */
 const CACHE = path.join('runs', 'notebooks');

@@ -39,7 +39,7 @@ function filesOf(target: string): string[] {
   return files.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile()).sort();
 }
 
-const inputsSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
+const metadataSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
 
 /**
  * The inputs that a notebook declares in its metadata, `"parallelsearch": { "inputs": ["../data", "{folder}"] }`: files
@@ -48,32 +48,30 @@ const inputsSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).o
  * @throws Error naming a parameter that is not there, or what is wrong in the metadata
  */
 export function declaredInputs(notebook: Notebook, texts: ReadonlyMap<string, string>): string[] | null {
-  const parsed = inputsSchema.safeParse(notebook.metadata.parallelsearch);
+  const parsed = metadataSchema.safeParse(notebook.metadata.parallelsearch);
   if (!parsed.success)
     throw new Error(
       `Expected the notebook's metadata "parallelsearch" to hold a list "inputs", but: ${z.prettifyError(parsed.error)}`,
     );
-  const valueOf = (name: string, input: string): string => {
-    const text = texts.get(name);
-    if (text !== undefined) return text;
-    const known = [...texts.keys()].join(', ') || 'none';
-    throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
-  };
   const inputs = parsed.data?.inputs?.map((input) =>
-    input.replace(/\{([^{}]+)\}/g, (_, name: string) => valueOf(name, input)),
+    input.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+      const text = texts.get(name);
+      if (text !== undefined) return text;
+      const known = [...texts.keys()].join(', ') || 'none';
+      throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
+    }),
   );
   return inputs ?? null;
 }
 
-export interface HashOptions {
-  /** The kernel's working folder. */
-  cwd: string;
-  /** Files and folders that cells read, relative to `cwd`. */
-  inputs: readonly string[];
-}
-
-/** Twelve hex digits that change with anything that a notebook's outputs can depend on. */
-export async function contentHash(notebook: Notebook, { cwd, inputs }: HashOptions): Promise<string> {
+/**
+ * Twelve hex digits that change with anything that a notebook's outputs can depend on; `inputs` are the files and folders
+ * that cells read, relative to the kernel's working folder.
+ */
+export async function contentHash(
+  notebook: Notebook,
+  { cwd, inputs }: { cwd: string; inputs: readonly string[] },
+): Promise<string> {
   const { version } = createRequire(import.meta.url)('tslab/package.json') as { version: string };
   return configHash({
     code: codeCells(notebook).map(({ source }) => textOf(source)),

@@ -6,21 +6,19 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { findProgram, packagePath } from '../io/paths.js';
-import { tslabScript } from './process.js';
+import { tslabScript } from './kernel.js';
 
 const PROBE_TIMEOUT_MS = 60_000;
 /** The name that the notebooks ask for. */
 export const KERNEL_NAME = 'tslab';
 
+/** The interpreter itself, whatever link it was called by, and the versions of Python and of JupyterLab. */
 const pythonSchema = z.object({
-  /** The interpreter itself, whatever link it was called by. */
   executable: z.string(),
-  /** Python's version. */
   python: z.string(),
   jupyterlab: z.string().nullable(),
 });
-export type Python = z.infer<typeof pythonSchema>;
-export type PythonWithLab = Python & { jupyterlab: string };
+type Python = z.infer<typeof pythonSchema>;
 
 const PROBE = `
 import json, sys
@@ -103,7 +101,7 @@ export function pythonCandidates(): string[] {
 }
 
 export interface LabSearch {
-  found: PythonWithLab | null;
+  found: (Python & { jupyterlab: string }) | null;
   /** Where it was looked for, in order. */
   tried: string[];
 }

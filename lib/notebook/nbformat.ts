@@ -19,87 +19,67 @@ const mimeBundleSchema = z
     'Expected texts under every MIME type that is not JSON.',
   );
 
+const streamSchema = z.strictObject({
+  output_type: z.literal('stream'),
+  name: z.enum(['stdout', 'stderr']),
+  text: multilineSchema,
+});
+const displaySchema = z.strictObject({
+  output_type: z.literal('display_data'),
+  data: mimeBundleSchema,
+  metadata: metadataSchema,
+});
+const resultSchema = displaySchema.extend({
+  output_type: z.literal('execute_result'),
+  execution_count: executionCountSchema,
+});
+const errorSchema = z.strictObject({
+  output_type: z.literal('error'),
+  ename: z.string(),
+  evalue: z.string(),
+  traceback: z.array(z.string()),
+});
 const outputSchema = z.discriminatedUnion('output_type', [
-  z.strictObject({
-    output_type: z.literal('stream'),
-    name: z.enum(['stdout', 'stderr']),
-    text: multilineSchema,
-  }),
-  z.strictObject({
-    output_type: z.literal('display_data'),
-    data: mimeBundleSchema,
-    metadata: metadataSchema,
-  }),
-  z.strictObject({
-    output_type: z.literal('execute_result'),
-    data: mimeBundleSchema,
-    metadata: metadataSchema,
-    execution_count: executionCountSchema,
-  }),
-  z.strictObject({
-    output_type: z.literal('error'),
-    ename: z.string(),
-    evalue: z.string(),
-    traceback: z.array(z.string()),
-  }),
+  streamSchema,
+  displaySchema,
+  resultSchema,
+  errorSchema,
 ]);
 export type CellOutput = z.infer<typeof outputSchema>;
 
 const isUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 const tagsSchema = z.array(z.string().regex(/^[^,]+$/)).refine(isUnique, 'Expected tags to differ.');
-const cellMetadataSchema = z.looseObject({
-  name: z.string().min(1).optional(),
-  tags: tagsSchema.optional(),
-  collapsed: z.boolean().optional(),
-  scrolled: z.union([z.boolean(), z.literal('auto')]).optional(),
-  format: z.string().optional(),
-  jupyter: metadataSchema.optional(),
-  execution: z.record(z.string(), z.string()).optional(),
-});
+const idSchema = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 const cellFields = {
-  id: z
-    .string()
-    .regex(/^[a-zA-Z0-9_-]{1,64}$/)
-    .optional(),
-  metadata: cellMetadataSchema,
+  id: idSchema.optional(),
+  metadata: z.looseObject({ tags: tagsSchema.optional() }),
   source: multilineSchema,
 };
-const textCellFields = { ...cellFields, attachments: z.record(z.string(), mimeBundleSchema).optional() };
-
-const cellSchema = z.discriminatedUnion('cell_type', [
-  z.strictObject({
-    cell_type: z.literal('code'),
-    ...cellFields,
-    execution_count: executionCountSchema,
-    outputs: z.array(outputSchema),
-  }),
-  z.strictObject({ cell_type: z.literal('markdown'), ...textCellFields }),
-  z.strictObject({ cell_type: z.literal('raw'), ...textCellFields }),
-]);
-export type Cell = z.infer<typeof cellSchema>;
-export type CodeCell = Extract<Cell, { cell_type: 'code' }>;
-
-const codemirrorModeSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
-const notebookMetadataSchema = z.looseObject({
-  kernelspec: z.looseObject({ name: z.string(), display_name: z.string() }).optional(),
-  language_info: z
-    .looseObject({
-      name: z.string(),
-      codemirror_mode: codemirrorModeSchema.optional(),
-      file_extension: z.string().optional(),
-      mimetype: z.string().optional(),
-      pygments_lexer: z.string().optional(),
-    })
-    .optional(),
-  title: z.string().optional(),
-  authors: z.array(z.unknown()).optional(),
+const codeCellSchema = z.strictObject({
+  cell_type: z.literal('code'),
+  ...cellFields,
+  execution_count: executionCountSchema,
+  outputs: z.array(outputSchema),
 });
+const textCellSchema = z.strictObject({
+  cell_type: z.enum(['markdown', 'raw']),
+  ...cellFields,
+  attachments: z.record(z.string(), mimeBundleSchema).optional(),
+});
+const cellSchema = z.discriminatedUnion('cell_type', [codeCellSchema, textCellSchema]);
+export type Cell = z.infer<typeof cellSchema>;
+export type CodeCell = z.infer<typeof codeCellSchema>;
 
-/** The rules of the official JSON schema of 4.5, but for cell ids, which older files have not. */
+const kernelspecSchema = z.looseObject({ name: z.string(), display_name: z.string() });
+
+/**
+ * The rules of the official JSON schema of 4.5, but for cell ids, which older files have not, and for metadata that nothing
+ * here reads.
+ */
 const notebookSchema = z.strictObject({
   nbformat: z.literal(4),
   nbformat_minor: z.number().int().nonnegative(),
-  metadata: notebookMetadataSchema,
+  metadata: z.looseObject({ kernelspec: kernelspecSchema.optional() }),
   cells: z.array(cellSchema),
 });
 export type Notebook = z.infer<typeof notebookSchema>;
@@ -111,14 +91,10 @@ const writtenSchema = notebookSchema
   .refine(({ cells }) => isUnique(cells.map(({ id }) => id)), 'Expected cell ids to differ.');
 
 /** A multi-line field as one string. */
-export function textOf(text: string | string[]): string {
-  return Array.isArray(text) ? text.join('') : text;
-}
+export const textOf = (text: string | string[]): string => (Array.isArray(text) ? text.join('') : text);
 
 /** A text as the list of lines that Jupyter writes, so that files compare line by line. */
-export function linesOf(text: string): string[] {
-  return text.split(/(?<=\n)/).filter((line) => line !== '');
-}
+export const linesOf = (text: string): string[] => text.split(/(?<=\n)/).filter((line) => line !== '');
 
 /** Reads and checks a notebook; every cell has an id afterwards (4.5 wants one, older files have none). */
 export function readNotebook(file: string): Notebook {

@@ -1,39 +1,27 @@
-/** Turns a kernel's messages into the outputs of cells, as nbformat wants them. */
+/** What a kernel's messages become: outputs of cells, as nbformat wants them, and text in a terminal as it comes. */
 import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
 import type { Message } from './protocol.js';
 
-export interface OutputCollector {
-  /** Takes in one message that belongs to cell `id`. */
-  add(id: string, message: Message): void;
-  /** What a cell has shown so far. */
-  of(id: string): CellOutput[];
-}
-
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
-/** Collects outputs by cell: streams are joined, an updated display changes where it was first shown. */
-export function collectOutputs(): OutputCollector {
-  const outputs = new Map<string, CellOutput[]>();
-  const displays = new Map<string, Display[]>();
-  const listOf = (id: string): CellOutput[] => {
-    if (!outputs.has(id)) outputs.set(id, []);
-    return outputs.get(id)!;
-  };
-  return {
-    of: (id) => listOf(id),
-    add(id, { header, content }) {
-      if (header.msg_type === 'stream') addStream(listOf(id), content);
-      if (header.msg_type !== 'display_data' && header.msg_type !== 'update_display_data') return;
-      const shown = displayOf(content);
-      const displayId = displayIdOf(content);
-      const known = displays.get(displayId) ?? [];
-      if (header.msg_type === 'update_display_data') {
-        for (const earlier of known) Object.assign(earlier, shown);
-        return;
-      }
-      listOf(id).push(shown);
-      if (displayId) displays.set(displayId, [...known, shown]);
-    },
+/**
+ * A function that adds a message to the outputs of its cell: streams are joined, an updated display changes where it was
+ * first shown, also in an earlier cell.
+ */
+export function outputCollector(): (outputs: CellOutput[], message: Message) => void {
+  const displays = new Map<unknown, Display[]>();
+  return (outputs, { header: { msg_type }, content }) => {
+    if (msg_type === 'stream') addStream(outputs, content);
+    if (msg_type !== 'display_data' && msg_type !== 'update_display_data') return;
+    const shown = displayOf(content);
+    const id = (content.transient as { display_id?: unknown } | undefined)?.display_id;
+    const known = displays.get(id) ?? [];
+    if (msg_type === 'update_display_data') {
+      for (const earlier of known) Object.assign(earlier, shown);
+      return;
+    }
+    outputs.push(shown);
+    if (id !== undefined) displays.set(id, [...known, shown]);
   };
 }
 
@@ -46,16 +34,47 @@ function addStream(outputs: CellOutput[], content: Message['content']): void {
 }
 
 /** JSON stays as it is, texts become lists of lines; nbformat allows nothing else under other MIME types. */
-function displayOf(content: Message['content']): Display {
-  const data = Object.entries((content.data ?? {}) as Record<string, unknown>).map(([mime, value]) => {
+function displayOf({ data = {}, metadata = {} }: Message['content']): Display {
+  const lines = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
     return [mime, linesOf(typeof value === 'string' ? value : JSON.stringify(value))];
   });
-  const metadata = (content.metadata ?? {}) as Record<string, unknown>;
-  return { output_type: 'display_data', data: Object.fromEntries(data) as Record<string, unknown>, metadata };
+  const shown = Object.fromEntries(lines) as Display['data'];
+  return { output_type: 'display_data', data: shown, metadata: metadata as Display['metadata'] };
 }
 
-function displayIdOf(content: Message['content']): string {
-  const id = (content.transient as { display_id?: unknown } | undefined)?.display_id;
-  return typeof id === 'string' ? id : '';
+/** Takes text as it comes; `stream` is where it belongs: progress and cells' errors to stderr, their output to stdout. */
+export type Log = (text: string, stream: 'stdout' | 'stderr') => void;
+
+export interface LiveLog {
+  /** A line of progress; it begins on a line of its own. */
+  progress(line: string): void;
+  /** What a cell printed or shows, as far as a terminal can show it: indented below the progress. */
+  output(message: Message): void;
+}
+
+const INDENT = '        ';
+
+export function createLiveLog(log: Log): LiveLog {
+  let isLineStart = true;
+  return {
+    progress(line) {
+      log(`${isLineStart ? '' : '\n'}${line}\n`, 'stderr');
+      isLineStart = true;
+    },
+    output(message) {
+      const text = textOfMessage(message);
+      if (text === '') return;
+      const indented = text.replace(/\n(?=[^])/g, `\n${INDENT}`);
+      log(`${isLineStart ? INDENT : ''}${indented}`, message.content.name === 'stderr' ? 'stderr' : 'stdout');
+      isLineStart = text.endsWith('\n');
+    },
+  };
+}
+
+/** Streams as they are, displays as their plain text. */
+function textOfMessage({ header, content }: Message): string {
+  if (header.msg_type === 'stream') return String(content.text);
+  const text = (content.data as Display['data'] | undefined)?.['text/plain'];
+  return typeof text === 'string' ? text.replace(/\n?$/, '\n') : '';
 }

@@ -59,38 +59,46 @@ function kindOf(
   return isNegative || ts.isNumericLiteral(value) ? 'number' : 'any';
 }
 
-/** The texts that parameters have when the notebook runs: those of `given`, and defaults written as plain text. */
-export function textParameters(notebook: Notebook, given: Parameters): Map<string, string> {
-  const texts = new Map<string, string>();
-  for (const [name, { text }] of declarations(notebook)) {
-    const value = given[name] ?? text;
-    if (typeof value === 'string') texts.set(name, value);
-  }
-  return texts;
-}
-
 /**
- * Reads `name=value` of a command line as the type that the notebook declares for `name`: text as it is, numbers,
- * `true` or `false`, JSON for lists and objects. Where the type is open, JSON if it is that, else text.
- * @throws Error naming the parameter and its type when the value is of another
+ * A copy of the notebook with a cell of parameters after the one tagged `parameters`; an earlier such cell is replaced.
+ * @param given values by name, or `name=value` of a command line, read as the type that the notebook declares for `name`:
+ *   text as it is, numbers, `true` or `false`, JSON for lists and objects; where the type is open, JSON if it is that, else text
+ * @returns the copy, and what parameters are in it that are texts: values given, and defaults written as plain text
+ * @throws Error for a name that the notebook does not declare, or a value of another type
  */
-export function parseParameters(assignments: readonly string[], notebook: Notebook): Parameters {
+export function withParameters(
+  notebook: Notebook,
+  given: Parameters | readonly string[],
+): { notebook: Notebook; texts: Map<string, string> } {
   const declared = declarations(notebook);
-  return Object.fromEntries(
-    assignments.map((assignment) => {
-      const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
-      if (name === undefined) throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
-      return [name, parseValue(name, text, declared.get(name)?.kind ?? 'any')];
-    }),
+  const isList = (value: typeof given): value is readonly string[] => Array.isArray(value);
+  const values = new Map(
+    isList(given) ? given.map((text) => parseAssignment(text, declared)) : Object.entries(given),
   );
+  const cells = notebook.cells.filter((cell) => !cell.metadata.tags?.includes('injected-parameters'));
+  if (values.size > 0) {
+    const lines = [...values].map(([name, value]) => assignment(name, value, declared));
+    cells.splice(cells.findIndex(isParameterCell) + 1, 0, injectedCell(lines));
+  }
+  const texts = [...declared].flatMap(([name, { text }]): [string, string][] => {
+    const value = values.get(name) ?? text;
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  return { notebook: { ...notebook, cells }, texts: new Map(texts) };
 }
 
-function parseValue(name: string, text: string, kind: ParameterKind): ParameterValue {
-  if (kind === 'string') return text;
+function parseAssignment(
+  assignment: string,
+  declared: ReadonlyMap<string, Declaration>,
+): [name: string, value: ParameterValue] {
+  const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+  if (name === undefined) throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
+  const kind = declared.get(name)?.kind ?? 'any';
+  if (kind === 'string') return [name, text];
   const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(Number(text));
   const value = isNumber ? Number(text) : parseJson(text);
-  if (kind === 'any') return value === undefined ? text : value;
-  if (value !== undefined && isOfKind(value, kind)) return value;
+  if (kind === 'any') return [name, value === undefined ? text : value];
+  if (value !== undefined && isOfKind(value, kind)) return [name, value];
   throw new Error(`Expected ${name} to be ${describeKind(kind)}, but got ${text}.`);
 }
 
@@ -111,21 +119,8 @@ function isOfKind(value: ParameterValue, kind: ParameterKind): boolean {
 const describeKind = (kind: ParameterKind): string =>
   kind === 'json' ? 'a list or an object in JSON, such as [1, 2] or {"a": 1}' : `a ${kind}`;
 
-/**
- * A copy of the notebook with a cell of `parameters` after the one tagged `parameters`; an earlier such cell is
- * replaced. Throws for a name that the notebook does not declare, or a value of another type.
- */
-export function injectParameters(notebook: Notebook, parameters: Parameters): Notebook {
-  const cells = notebook.cells.filter((cell) => !cell.metadata.tags?.includes('injected-parameters'));
-  if (Object.keys(parameters).length === 0) return { ...notebook, cells };
-  const declared = declarations(notebook);
-  const lines = Object.entries(parameters).map(([name, value]) => assignment(name, value, declared));
-  const position = cells.findIndex(isParameterCell) + 1;
-  return { ...notebook, cells: cells.toSpliced(position, 0, injectedCell(lines)) };
-}
-
 /** The line that gives a parameter its value, with the type that its declaration has. */
-function assignment(name: string, value: ParameterValue, declared: Map<string, Declaration>): string {
+function assignment(name: string, value: ParameterValue, declared: ReadonlyMap<string, Declaration>): string {
   const declaration = declared.get(name);
   if (!declaration) {
     const known = [...declared.keys()].join(', ') || 'none';
@@ -140,9 +135,8 @@ function assignment(name: string, value: ParameterValue, declared: Map<string, D
   return `let ${name}${type ? `: ${type}` : ''} = ${JSON.stringify(value)};`;
 }
 
-function isParameterCell(cell: Cell): boolean {
-  return cell.cell_type === 'code' && (cell.metadata.tags?.includes('parameters') ?? false);
-}
+const isParameterCell = (cell: Cell): boolean =>
+  cell.cell_type === 'code' && (cell.metadata.tags?.includes('parameters') ?? false);
 
 function injectedCell(lines: readonly string[]): CodeCell {
   return {

@@ -3,20 +3,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { contentHash, declaredInputs, rememberOutputs, restoreOutputs, type Timing } from './cache.js';
-import {
-  errorOutput,
-  failureOf,
-  hasUnhandled,
-  NotebookError,
-  stderrOf,
-  type NumberedCell,
-} from './failure.js';
-import { startKernel, type Kernel } from './kernel.js';
-import { createLiveLog, type LiveLog, type Log } from './live.js';
-import { codeCells, readNotebook, textOf, writeNotebook, type Notebook } from './nbformat.js';
-import { collectOutputs, type OutputCollector } from './outputs.js';
-import { injectParameters, parseParameters, textParameters, type Parameters } from './parameters.js';
-import { KernelError } from './process.js';
+import { errorOutput, hasUnhandled, NotebookError, stderrOf, type FailureReason } from './failure.js';
+import { KernelError, startKernel } from './kernel.js';
+import { codeCells, readNotebook, textOf, writeNotebook, type CodeCell, type Notebook } from './nbformat.js';
+import { createLiveLog, outputCollector, type LiveLog, type Log } from './outputs.js';
+import { withParameters, type Parameters } from './parameters.js';
+import type { Message } from './protocol.js';
 
 export { NotebookError } from './failure.js';
 
@@ -66,12 +58,16 @@ const toTerminal: Log = (text, stream) => void process[stream].write(text);
  * reply to a failed cell carries no text, which is on standard error, and unhandled rejections are only logged.
  */
 export async function runNotebook(file: string, options: RunOptions = {}): Promise<RunResult> {
+  const { force, output, inputs: given } = options;
   const live = createLiveLog(options.log ?? toTerminal);
-  const { notebook, parameters } = prepared(readNotebook(file), options.parameters ?? {});
+  const { notebook, texts } = withParameters(readNotebook(file), options.parameters ?? {});
+  for (const cell of codeCells(notebook)) Object.assign(cell, { outputs: [], execution_count: null });
   const cwd = path.resolve(options.cwd ?? path.dirname(file));
-  const inputs = inputsOf(notebook, textParameters(notebook, parameters), options.inputs, cwd);
-  const { force, output } = options;
-  const cache = inputs && options.cache;
+  const declared = declaredInputs(notebook, texts);
+  const missing = given?.find((input) => !existsSync(path.resolve(cwd, input)));
+  if (missing !== undefined) throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
+  const cache = declared || given ? options.cache : undefined;
+  const inputs = [...(declared ?? []), ...(given ?? [])];
   const hash = cache ? await contentHash(notebook, { cwd, inputs }) : '';
   const remembered = cache && !force ? await restoreOutputs(cache, hash, notebook) : null;
   if (remembered) live.progress(`${file}: unchanged, outputs of the run ${hash}`);
@@ -83,127 +79,72 @@ export async function runNotebook(file: string, options: RunOptions = {}): Promi
   return { notebook, ...run, cached: remembered !== null };
 }
 
-/** The notebook with its parameters in and all outputs out. */
-function prepared(
-  notebook: Notebook,
-  given: Parameters | readonly string[],
-): { notebook: Notebook; parameters: Parameters } {
-  const isList = (value: Parameters | readonly string[]): value is readonly string[] => Array.isArray(value);
-  const parameters = isList(given) ? parseParameters(given, notebook) : given;
-  const injected = injectParameters(notebook, parameters);
-  for (const cell of codeCells(injected)) Object.assign(cell, { outputs: [], execution_count: null });
-  return { notebook: injected, parameters };
-}
+type Run = Timing & Pick<RunResult, 'failures'>;
 
-/** What a notebook reads, as its metadata and `given` say; null when neither says anything. */
-function inputsOf(
-  notebook: Notebook,
-  texts: ReadonlyMap<string, string>,
-  given: readonly string[] | undefined,
-  cwd: string,
-): string[] | null {
-  const declared = declaredInputs(notebook, texts);
-  const missing = given?.find((input) => !existsSync(path.resolve(cwd, input)));
-  if (missing !== undefined) throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
-  return declared || given ? [...(declared ?? []), ...(given ?? [])] : null;
-}
-
-type Run = Timing & { failures: NotebookError[] };
-
-/** Runs the cells in a kernel of their own. */
+/** Runs the cells in a kernel of their own; without `keepGoing` it throws the first failure. */
 async function execute(
   notebook: Notebook,
   { file, cwd, live, options }: { file: string; cwd: string; live: LiveLog; options: RunOptions },
 ): Promise<Run> {
+  const { cellTimeoutMs: timeoutMs = 600_000, keepGoing = false } = options;
   const started = performance.now();
-  const outputs = collectOutputs();
+  const cells = codeCells(notebook);
+  const collect = outputCollector();
+  const failures = new Map<CodeCell, NotebookError>();
+  const fail = (cell: CodeCell, reason: FailureReason, said: string): void => {
+    const what = { number: cells.indexOf(cell) + 1, id: cell.id!, source: textOf(cell.source) };
+    const failure = new NotebookError(file, what, reason, said);
+    if (!keepGoing) throw failure;
+    failures.set(cell, failure);
+  };
+  /** A cell that left a rejection or an exception to nobody has failed. */
+  const failUnhandled = (cell: CodeCell): void => {
+    if (hasUnhandled(cell.outputs)) fail(cell, 'unhandled', stderrOf(cell.outputs));
+  };
   live.progress(`${file}: starting the TypeScript kernel`);
-  const kernel = await startKernel({
-    cwd,
-    onOutput: (id, message) => {
-      outputs.add(id, message);
+  const kernel = await startKernel(cwd);
+  /** Runs one cell; false when the kernel can run no other. */
+  const runCell = async (cell: CodeCell): Promise<boolean> => {
+    const onOutput = (message: Message): void => {
+      collect(cell.outputs, message);
       live.output(message);
-    },
-  });
+    };
+    try {
+      const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, onOutput });
+      cell.execution_count = count;
+      if (ok) failUnhandled(cell);
+      else fail(cell, 'error', stderrOf(cell.outputs) || 'The kernel gave no reason.');
+      return true;
+    } catch (error) {
+      if (!(error instanceof KernelError) || error.reason === 'start') throw error;
+      const said = [error.message, stderrOf(cell.outputs)].filter(Boolean).join('\n');
+      fail(cell, error.reason === 'died' ? 'died' : 'timeout', said);
+      return error.reason === 'interrupted';
+    }
+  };
   try {
-    const { cellTimeoutMs: timeoutMs = 600_000, keepGoing = false } = options;
-    const run = await runCells(notebook, { file, kernel, outputs, live, timeoutMs, keepGoing });
+    const cellMs: number[] = [];
+    for (const [i, cell] of cells.entries()) {
+      const source = textOf(cell.source);
+      live.progress(`[${i + 1}/${cells.length}] ${source.split('\n')[0]}`);
+      const begun = performance.now();
+      const goesOn = source.trim() === '' || (await runCell(cell));
+      cellMs.push(performance.now() - begun);
+      const failure = failures.get(cell);
+      live.progress(`        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs[i])}`);
+      if (goesOn) continue;
+      live.progress(`${file}: the kernel is gone; ${numCells(cells.length - i - 1)} after it not run`);
+      break;
+    }
+    await sleep(SETTLE_MS);
+    for (const cell of cells) if (!failures.has(cell)) failUnhandled(cell);
+    for (const [cell, failure] of failures) cell.outputs.push(errorOutput(failure));
     const elapsedMs = performance.now() - started;
-    live.progress(`${file}: ${numCells(run.cellMs.length)} in ${seconds(elapsedMs)}`);
-    return { ...run, elapsedMs };
+    live.progress(`${file}: ${numCells(cellMs.length)} in ${seconds(elapsedMs)}`);
+    return { elapsedMs, cellMs, failures: cells.flatMap((cell) => failures.get(cell) ?? []) };
   } finally {
     await kernel.shutdown();
   }
-}
-
-interface RunContext {
-  file: string;
-  kernel: Kernel;
-  outputs: OutputCollector;
-  live: LiveLog;
-  timeoutMs: number;
-  keepGoing: boolean;
-}
-
-/** Runs cell after cell; without `keepGoing` it throws the first failure. */
-async function runCells(notebook: Notebook, context: RunContext): Promise<Omit<Run, 'elapsedMs'>> {
-  const { file, outputs, live, keepGoing } = context;
-  const cells = codeCells(notebook).map((cell, i) => ({ cell, number: i + 1 }));
-  const failures = new Map<number, NotebookError>();
-  const note = (number: number, failure: NotebookError | undefined): void => {
-    if (failure && !keepGoing) throw failure;
-    if (failure) failures.set(number, failure);
-  };
-  const cellMs: number[] = [];
-  for (const numbered of cells) {
-    const source = textOf(numbered.cell.source);
-    live.progress(`[${numbered.number}/${cells.length}] ${source.split('\n')[0]}`);
-    const started = performance.now();
-    const { failure, isKernelLost } = source.trim() === '' ? {} : await runCell(numbered, context);
-    note(numbered.number, failure);
-    cellMs.push(performance.now() - started);
-    live.progress(`        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs.at(-1)!)}`);
-    if (isKernelLost) {
-      const left = numCells(cells.length - numbered.number);
-      live.progress(`${file}: the kernel is gone; ${left} after it not run`);
-      break;
-    }
-  }
-  await sleep(SETTLE_MS);
-  for (const numbered of cells) {
-    const { cell, number } = numbered;
-    if (!failures.has(number)) note(number, unhandledIn(numbered, context));
-    const failure = failures.get(number);
-    cell.outputs = [...outputs.of(cell.id!), ...(failure ? [errorOutput(failure)] : [])];
-  }
-  return { cellMs, failures: [...failures.values()].sort((a, b) => a.cell.number - b.cell.number) };
-}
-
-/** Runs one cell; `isKernelLost`: the kernel can run no other. */
-async function runCell(
-  numbered: NumberedCell,
-  context: RunContext,
-): Promise<{ failure?: NotebookError; isKernelLost?: boolean }> {
-  const { cell } = numbered;
-  const { kernel, outputs, file, timeoutMs } = context;
-  const said = (): string => stderrOf(outputs.of(cell.id!));
-  try {
-    const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, id: cell.id! });
-    cell.execution_count = count;
-    if (ok) return { failure: unhandledIn(numbered, context) };
-    return { failure: failureOf(file, numbered, 'error', said() || 'The kernel gave no reason.') };
-  } catch (error) {
-    if (!(error instanceof KernelError) || error.reason === 'start') throw error;
-    const text = [error.message, said()].filter(Boolean).join('\n');
-    const reason = error.reason === 'died' ? 'died' : 'timeout';
-    return { failure: failureOf(file, numbered, reason, text), isKernelLost: error.reason !== 'interrupted' };
-  }
-}
-
-/** The failure of a cell that left a rejection or an exception to nobody, if it did. */
-function unhandledIn(numbered: NumberedCell, { outputs, file }: RunContext): NotebookError | undefined {
-  const shown = outputs.of(numbered.cell.id!);
-  return hasUnhandled(shown) ? failureOf(file, numbered, 'unhandled', stderrOf(shown)) : undefined;
 }
 
 const numCells = (count: number): string => `${count} ${count === 1 ? 'cell' : 'cells'}`;

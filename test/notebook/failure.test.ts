@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { errorOutput, failureOf, hasUnhandled, type FailureReason } from '../../lib/notebook/failure.js';
-import type { CellOutput, CodeCell } from '../../lib/notebook/nbformat.js';
-import { code } from './notebooks.js';
+import { errorOutput, hasUnhandled, NotebookError } from '../../lib/notebook/failure.js';
 
-const cell = { ...code('f();'), id: 'one' } as CodeCell;
-const failure = (reason: FailureReason, text: string) =>
-  failureOf('a.ipynb', { cell, number: 3 }, reason, text);
+const failure = (...how: [reason: NotebookError['reason'], text: string]): NotebookError =>
+  new NotebookError('a.ipynb', { number: 3, id: 'one', source: 'f();' }, ...how);
 const THROWN = `evalmachine.<anonymous>:2
 f();
 ^
@@ -15,12 +12,10 @@ RangeError: too far
     at Script.runInThisContext (node:vm:135:14)
     at Object.execute (/a/node_modules/tslab/dist/executor.js:160:38)`;
 
-describe('failureOf', () => {
-  it('names file, cell and source, and leaves the kernel out of the stack', () => {
-    const { message, errorText } = failure('error', THROWN);
-    expect(message).toMatch(/^a\.ipynb, code cell 3 \(one\) failed:\n\n {4}f\(\);\n\nevalmachine/);
-    expect(errorText.split('\n').at(-1)).toBe('    at f (evalmachine.<anonymous>:2:7)');
-  });
+it('a failure names file, cell and source, and leaves the kernel out of the stack', () => {
+  const { message, errorText } = failure('error', THROWN);
+  expect(message).toMatch(/^a\.ipynb, code cell 3 \(one\) failed:\n\n {4}f\(\);\n\nevalmachine/);
+  expect(errorText.split('\n').at(-1)).toBe('    at f (evalmachine.<anonymous>:2:7)');
 });
 
 describe('errorOutput', () => {
@@ -37,13 +32,13 @@ describe('errorOutput', () => {
   });
 });
 
-describe('hasUnhandled', () => {
-  it('reads standard error only, and only where a line begins so', () => {
-    const stream = (name: 'stdout' | 'stderr', text: string): CellOutput[] => [
-      { output_type: 'stream', name, text },
-    ];
-    expect(hasUnhandled(stream('stderr', 'a\nUnhandledPromiseRejection: b'))).toBe(true);
-    expect(hasUnhandled(stream('stdout', 'UnhandledPromiseRejection: b'))).toBe(false);
-    expect(hasUnhandled(stream('stderr', 'no UnhandledPromiseRejection: b'))).toBe(false);
-  });
-});
+it.each([
+  ['stderr', 'a\nUnhandledPromiseRejection: b', true],
+  ['stdout', 'UnhandledPromiseRejection: b', false],
+  ['stderr', 'no UnhandledPromiseRejection: b', false],
+] as const)(
+  'a rejection that nobody handled begins a line of standard error: %s, %j',
+  (name, text, holds) => {
+    expect(hasUnhandled([{ output_type: 'stream', name, text }])).toBe(holds);
+  },
+);

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { chooseConnection } from '../../lib/notebook/process.js';
+import { chooseConnection } from '../../lib/notebook/kernel.js';
 
 /** Milliseconds; a free machine needs a few seconds. */
 const START_MS = 180_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { textOf } from '../../lib/notebook/nbformat.js';
-import { injectParameters, parseParameters, textParameters } from '../../lib/notebook/parameters.js';
+import { withParameters } from '../../lib/notebook/parameters.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
 const DEFAULTS = `let folder = '../runs'; // where
@@ -14,64 +14,61 @@ let page = 'https://example.org'; // not a comment within
 const budget = 1_000;`;
 const notebook = notebookOf(markdown('# Title'), code(DEFAULTS, 'parameters'), code('seed'));
 
+type Given = Parameters<typeof withParameters>[1];
+const injected = (given: Given): string => textOf(withParameters(notebook, given).notebook.cells[2].source);
+
 describe('parameters', () => {
-  it('are read from a command line by the type of their defaults', () => {
-    const parsed = parseParameters(['folder=12', 'seed=12', 'quick=true', 'budget=.5'], notebook);
-    expect(parsed).toEqual({ folder: '12', seed: 12, quick: true, budget: 0.5 });
-    for (const text of ['quick=1', 'budget=', 'budget=true'])
-      expect(() => parseParameters([text], notebook)).toThrow(
-        /^Expected \w+ to be a (boolean|number), but got/,
-      );
-    expect(() => parseParameters(['seed=many'], notebook)).toThrow(
-      'Expected seed to be a number, but got many.',
-    );
-    expect(() => parseParameters(['seed'], notebook)).toThrow('name=value');
-    expect(parseParameters(['sizes=[1, 2]', 'page=a=b'], notebook)).toEqual({ sizes: [1, 2], page: 'a=b' });
-    for (const text of ['1, 2', '3', 'null'])
-      expect(() => parseParameters([`sizes=${text}`], notebook)).toThrow(
-        `Expected sizes to be a list or an object in JSON, such as [1, 2] or {"a": 1}, but got ${text}.`,
-      );
+  it.each([
+    ['folder=12', 'let folder: string = "12";'],
+    ['page=a=b', 'let page: string = "a=b";'],
+    ['seed=12', 'let seed: number = 12;'],
+    ['budget=.5', 'let budget: number = 0.5;'],
+    ['quick=true', 'let quick: boolean = true;'],
+    ['sizes=[1, 2]', 'let sizes: number[] = [1,2];'],
+    // JSON or else text where the declaration leaves the type open
+    ['limit=5', 'let limit: number | null = 5;'],
+    ['limit=null', 'let limit: number | null = null;'],
+    ['limit=five', 'let limit: number | null = "five";'],
+    ['limit=', 'let limit: number | null = "";'],
+  ])('are read from a command line by the type of their defaults: %s', (text, line) => {
+    expect(injected([text])).toBe(line);
   });
 
-  it('are JSON or else text where the declaration leaves their type open', () => {
-    const values = ['5', 'null', 'five', ''].map(
-      (text) => parseParameters([`limit=${text}`], notebook).limit,
-    );
-    expect(values).toEqual([5, null, 'five', '']);
+  it.each([
+    ['quick=1', 'Expected quick to be a boolean, but got 1.'],
+    ['budget=', 'Expected budget to be a number, but got .'],
+    ['budget=true', 'Expected budget to be a number, but got true.'],
+    ['seed=many', 'Expected seed to be a number, but got many.'],
+    ['seed', 'Expected a parameter as name=value, but got seed.'],
+    ...['1, 2', '3', 'null'].map((text) => [
+      `sizes=${text}`,
+      `Expected sizes to be a list or an object in JSON, such as [1, 2] or {"a": 1}, but got ${text}.`,
+    ]),
+  ])('of another type are refused: %s', (text, message) => {
+    expect(() => injected([text])).toThrow(message);
   });
 
   it('are injected as one typed cell after the tagged one, replacing an earlier one', () => {
-    const once = injectParameters(notebook, { seed: 1 });
-    const twice = injectParameters(once, { folder: 'a"b', quick: true });
-    expect(twice.cells).toHaveLength(4);
-    expect(textOf(twice.cells[2].source)).toBe('let folder: string = "a\\"b";\nlet quick: boolean = true;');
-    expect(twice.cells[2].metadata.tags).toEqual(['injected-parameters']);
-    expect(notebook.cells).toHaveLength(3);
-  });
-
-  it('keep the declared type, and are as they were read', () => {
-    const values = { limit: 5, sizes: [1, 2], page: 'x' };
-    const lines = textOf(injectParameters(notebook, values).cells[2].source).split('\n');
-    expect(lines).toEqual([
+    const once = withParameters(notebook, { seed: 1 }).notebook;
+    const { cells } = withParameters(once, { folder: 'a"b', quick: true, limit: 5 }).notebook;
+    expect(cells).toHaveLength(4);
+    expect(textOf(cells[2].source).split('\n')).toEqual([
+      'let folder: string = "a\\"b";',
+      'let quick: boolean = true;',
       'let limit: number | null = 5;',
-      'let sizes: number[] = [1,2];',
-      'let page: string = "x";',
     ]);
+    expect(cells[2].metadata.tags).toEqual(['injected-parameters']);
+    expect(notebook.cells).toHaveLength(3);
+    expect(withParameters(once, {}).notebook.cells).toEqual(notebook.cells);
   });
 
   it('that are texts have the given value or the default', () => {
-    expect([...textParameters(notebook, { page: 'x' })]).toEqual([
-      ['folder', '../runs'],
-      ['page', 'x'],
-    ]);
+    const { texts } = withParameters(notebook, { page: 'x' });
+    expect(Object.fromEntries(texts)).toEqual({ folder: '../runs', page: 'x' });
   });
 
   it('must be declared, and of the declared type', () => {
-    expect(() => injectParameters(notebook, { sed: 1 })).toThrow(
-      'which declares folder, seed, quick, sizes, limit, page, budget',
-    );
-    expect(() => injectParameters(notebook, { seed: 'one' })).toThrow(
-      'Expected seed to be a number, but got "one".',
-    );
+    expect(() => injected({ sed: 1 })).toThrow('declares folder, seed, quick, sizes, limit, page, budget');
+    expect(() => injected({ seed: 'one' })).toThrow('Expected seed to be a number, but got "one".');
   });
 });

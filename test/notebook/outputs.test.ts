@@ -1,11 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { createLiveLog } from '../../lib/notebook/live.js';
+import type { CellOutput } from '../../lib/notebook/nbformat.js';
+import { createLiveLog, outputCollector } from '../../lib/notebook/outputs.js';
 import type { Message } from '../../lib/notebook/protocol.js';
 
 const message = (msg_type: string, content: Record<string, unknown>): Message => ({
   header: { msg_id: 'a', msg_type, session: 's' },
   parent: {},
   content,
+});
+
+it('an updated display changes in the cell that has shown it, and no other display does', () => {
+  const collect = outputCollector();
+  const [first, second]: CellOutput[][] = [[], []];
+  const display = (text: string, id?: string) => ({
+    ...{ data: { 'text/plain': text, 'application/a+json': { a: 1 } }, metadata: {} },
+    transient: id ? { display_id: id } : {},
+  });
+  collect(first, message('display_data', display('old', 'x')));
+  collect(first, message('display_data', display('other')));
+  collect(second, message('update_display_data', display('new\nlines', 'x')));
+  expect(second).toEqual([]);
+  expect(first.map((output) => 'data' in output && output.data)).toEqual([
+    { 'text/plain': ['new\n', 'lines'], 'application/a+json': { a: 1 } },
+    { 'text/plain': ['other'], 'application/a+json': { a: 1 } },
+  ]);
 });
 
 describe('live log', () => {
