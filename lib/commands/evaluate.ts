@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { group, mean, sort } from 'd3-array';
 import { Command, Option } from 'commander';
 import { loadDataSet } from '../data/flashrag.js';
-import { evaluatePolicy } from '../evaluation/evaluate.js';
+import { evaluatePolicy, type EvaluateOptions } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { INITIAL_MODELS, isInitialModel, loadPolicy, modelPath, weightFolders } from '../experiments/runs.js';
+import { isInitialModel, loadPolicy, modelPath, weightFolders } from '../experiments/runs.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -19,17 +20,17 @@ import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { BackendName } from '../tensor/backend.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
+import { interruptible, parseCount } from './frame.js';
 import {
   announceBackend,
   backendOption,
+  DATA_HELP,
+  DEFAULT_METHOD,
+  DEFAULT_MODEL,
   ENCODER_HELP,
-  interruptSignal,
-  parseCount,
+  MODEL_HELP,
   retrieverHelp,
 } from './options.js';
-
-const DEFAULT_METHOD = 'parallelsearch';
-const DEFAULT_MODEL = 'instruct';
 
 interface EvaluateSettings {
   method?: string;
@@ -111,62 +112,60 @@ async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
   };
 }
 
-/** Answers questions with a policy; results go to `--out` or, as a summary, to stdout. */
-export async function runEvaluate(settings: EvaluateSettings): Promise<void> {
+/** A line of JSON each. */
+const linesOf = (items: readonly object[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+/** Answers questions with a policy; results go to `--out`, a summary to stdout. The exit code is 130 after Ctrl-C. */
+export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   await announceBackend(settings.backend);
   const data = await loadDataSet(settings.data);
   const questions = data.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
   if (questions.length === 0)
     throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
   const { policy, run, rollout, trained } = await loadSubject(settings);
+  const { topK = rollout.topK, batchSize, trajectories, out } = settings;
   const retriever = await createRetriever(
     settings.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
     data.passages,
     { titleWeight: trained?.titleWeight, encoder: settings.encoder ?? trained?.encoder },
   );
-  const signal = interruptSignal('Stopping.');
-  const progress = startProgress('Evaluating', questions.length);
-  const { trajectories } = settings;
   if (trajectories) await rm(trajectories, { force: true });
-  let written = Promise.resolve();
-  const measurements = await evaluatePolicy(policy, retriever, questions, {
-    rollout: { ...rollout, ...(settings.topK ? { topK: settings.topK } : {}) },
-    batchSize: settings.batchSize,
-    signal,
-    onBatch: (done, batch) => {
+  const work = async (signal: AbortSignal): Promise<void> => {
+    const progress = startProgress('Evaluating', questions.length);
+    let written = Promise.resolve();
+    const onBatch: EvaluateOptions['onBatch'] = (done, batch) => {
       progress.update(done);
-      const lines = batch.map((trajectory) => `${JSON.stringify({ ...run, ...trajectory })}\n`).join('');
+      const lines = linesOf(batch.map((trajectory) => ({ ...run, ...trajectory })));
       if (trajectories) written = written.then(() => appendFile(trajectories, lines));
-    },
-  });
-  await written;
-  progress.stop();
-  policy.dispose?.();
-  const results = measurements.map((measurement) => ({ ...run, ...measurement }));
-  if (settings.out)
-    await writeFileSafely(settings.out, results.map((r) => `${JSON.stringify(r)}\n`).join(''));
-  process.stdout.write(summaryOf(results));
+    };
+    const options = { rollout: { ...rollout, topK }, batchSize, signal, onBatch };
+    const measurements = await evaluatePolicy(policy, retriever, questions, options);
+    await written;
+    progress.stop();
+    policy.dispose?.();
+    const results = measurements.map((measurement) => ({ ...run, ...measurement }));
+    if (out) await writeFileSafely(out, linesOf(results));
+    process.stdout.write(summaryOf(results));
+  };
+  return interruptible('Stopping.', work, 'Stopped.');
 }
 
-/** Means by subset, a line each. */
+/** Means of all and by subset, a line each. */
 function summaryOf(results: readonly Measurement[]): string {
-  const line = (name: string, some: readonly Measurement[]): string => {
-    const metrics = Object.entries(meanMetrics(some)).map(
-      ([metric, value]) => `${metric} ${value.toFixed(3)}`,
-    );
-    const valid = some.filter(({ formatOk }) => formatOk).length / some.length;
-    return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('  ')}  valid ${valid.toFixed(3)}\n`;
-  };
-  const subsets = [...new Set(results.map(({ subset }) => subset))].sort();
-  return [
-    line('all', results),
-    ...subsets.map((s) =>
-      line(
-        s,
-        results.filter(({ subset }) => subset === s),
-      ),
-    ),
-  ].join('');
+  const subsets = sort(
+    group(results, ({ subset }) => subset),
+    ([subset]) => subset,
+  );
+  return [['all', results] as const, ...subsets]
+    .map(([name, some]) => {
+      const metrics = Object.entries(meanMetrics(some)).map(
+        ([metric, value]) => `${metric} ${value.toFixed(3)}  `,
+      );
+      const valid = mean(some, ({ formatOk }) => Number(formatOk))!.toFixed(3);
+      return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;
+    })
+    .join('');
 }
 
 /** The `evaluate` command. */
@@ -179,10 +178,7 @@ export function evaluateCommand(): Command {
         `who answers, and under which prompt; an adapter’s own by default, else ${DEFAULT_METHOD}`,
       ).choices(METHODS.names()),
     )
-    .option(
-      '--model <name>',
-      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format; an adapter’s own by default, else ${DEFAULT_MODEL}`,
-    )
+    .option('--model <name>', `${MODEL_HELP}; an adapter’s own by default, else ${DEFAULT_MODEL}`)
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
@@ -195,12 +191,11 @@ export function evaluateCommand(): Command {
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages per query', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
-    .option(
-      '--data <folder>',
-      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
-    )
+    .option('--data <folder>', DATA_HELP)
     .option('--out <file>', 'one line a question (JSONL)')
     .option('--trajectories <file>', 'every trajectory (JSONL)')
     .addOption(backendOption())
-    .action(runEvaluate);
+    .action(async (settings: EvaluateSettings) => {
+      process.exitCode = await runEvaluate(settings);
+    });
 }

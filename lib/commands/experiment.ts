@@ -6,18 +6,18 @@ import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
 import { startProgress, type Progress } from '../io/progress.js';
-import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
-import { backendOption, interruptSignal, say } from './options.js';
+import { useBackend, type BackendName } from '../tensor/backend.js';
+import { interruptible, say } from './frame.js';
+import { backendOption } from './options.js';
 
-export interface ExperimentSettings {
+interface ExperimentSettings {
   force?: boolean;
   out: string;
   backend: BackendName | 'auto';
 }
 
-interface RunOptions extends Pick<ExperimentSettings, 'force' | 'out'>, Pick<RunJobsOptions, 'start'> {
-  backend: BackendReport;
-  signal: AbortSignal;
+interface RunOptions
+  extends Omit<ExperimentSettings, 'backend'>, Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
   /** Lines for people; default stderr. */
   log?: (line: string) => void;
   startProgress?: (title: string, total: number) => Progress;
@@ -63,12 +63,9 @@ async function planOf(experiment: Experiment, { out, force }: RunOptions): Promi
 
 /**
  * Runs experiments and says beforehand what is there already and how long the rest takes.
- * @returns the exit code: 130 when it was stopped; the same command then goes on
+ * @throws the signal's reason when it was stopped; the same call then goes on
  */
-export async function runExperiments(
-  experiments: readonly Experiment[],
-  options: RunOptions,
-): Promise<number> {
+export async function runExperiments(experiments: readonly Experiment[], options: RunOptions): Promise<void> {
   const { signal, backend, log = say, startProgress: start = startProgress, out: folder, force } = options;
   const plan: Planned[] = [];
   for (const experiment of experiments) plan.push(await planOf(experiment, options));
@@ -91,14 +88,9 @@ export async function runExperiments(
       await runJobs(experiment, { backend, folder, force, signal, onProgress, start: options.start });
       before += seconds;
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    log('Stopped. The same command goes on from here.');
-    return 130;
   } finally {
     progress?.stop();
   }
-  return 0;
 }
 
 /** The `experiment` command. */
@@ -116,9 +108,11 @@ export function experimentCommand(): Command {
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)
     .action(async (name: string, { backend: requested, ...settings }: ExperimentSettings) => {
-      const signal = interruptSignal('Stopping; what is finished stays. Ctrl-C again stops at once.');
       const backend = await useBackend(requested);
       const wanted = COMPUTED.filter((experiment) => name === 'all' || experiment.name === name);
-      process.exitCode = await runExperiments(wanted, { ...settings, backend, signal });
+      process.exitCode = await interruptible(
+        'Stopping; what is finished stays. Ctrl-C again stops at once.',
+        (signal) => runExperiments(wanted, { ...settings, backend, signal }),
+      );
     });
 }

@@ -9,6 +9,7 @@ import {
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
+import { say } from './frame.js';
 
 export interface ExportSettings {
   /** The folder that gets a folder for each report. */
@@ -59,7 +60,7 @@ function onePage(report: string, folder: string): Page {
 
 /** Exports the charts and tables of pages, `all` for all of the folder. Returns the files' names. */
 export async function runExport(reports: readonly string[], settings: ExportSettings): Promise<string[]> {
-  const { out, format, reports: folder, log = (line) => void process.stderr.write(`${line}\n`) } = settings;
+  const { out, format, reports: folder, log = say } = settings;
   const pages = reports.flatMap((report) =>
     report === 'all' ? allPages(folder) : [onePage(report, folder)],
   );

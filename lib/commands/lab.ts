@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
 import { packagePath } from '../io/paths.js';
-import { parsePort, say } from './options.js';
+import { parsePort, say } from './frame.js';
 
 export interface LabSettings {
   /** Checks and registers only. */

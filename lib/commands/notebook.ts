@@ -1,8 +1,9 @@
 /** `parallelsearch notebook run FILE...`: executes notebooks without Jupyter or Python. */
 import path from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/outputs.js';
+import { collect, parseSeconds } from './frame.js';
 
 /** Where outputs are remembered, below the working folder. */
 const CACHE = path.join('runs', 'notebooks');
@@ -95,15 +96,6 @@ async function attempt(
     return { cached: false, failures: [new Error(`${file} did not run: ${message}`, { cause: error })] };
   }
 }
-
-function parseSeconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && value <= 2_000_000))
-    throw new InvalidArgumentError(`Expected seconds above 0 and up to 2000000, but got ${text}.`);
-  return value;
-}
-
-const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
 
 function runCommand(): Command {
   return new Command('run')

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { exportPlayground } from '../pages/playground/html.js';
 import { packagePath } from '../io/paths.js';
+import { say } from './frame.js';
 
 /** The `playground` command. */
 export function playgroundCommand(): Command {
@@ -9,8 +10,7 @@ export function playgroundCommand(): Command {
     .description('write the trained policies and the mini-wiki into one HTML file that answers questions')
     .option('--out-dir <folder>', 'gets playground.html', packagePath('reports'))
     .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
-    .action(async (settings: { outDir: string; checkpoints?: string }) => {
-      const log = (line: string): void => void process.stderr.write(`${line}\n`);
-      log(await exportPlayground({ ...settings, log }));
-    });
+    .action(async (settings: { outDir: string; checkpoints?: string }) =>
+      say(await exportPlayground({ ...settings, log: say })),
+    );
 }

@@ -15,7 +15,8 @@ import { exportPlayground } from '../pages/playground/html.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, describeDuration, runExperiments } from './experiment.js';
-import { announceBackend, backendOption, interruptSignal, parseCount, say } from './options.js';
+import { interruptible, parseCount, say } from './frame.js';
+import { announceBackend, backendOption } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
 const BUDGET_SECONDS = 90;
@@ -47,7 +48,11 @@ const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
 /** Trains everything again, having said how long that takes. */
-async function retrain(backend: BackendReport, signal: AbortSignal, maxSteps?: number): Promise<void> {
+async function trainEverything(
+  backend: BackendReport,
+  signal: AbortSignal,
+  maxSteps?: number,
+): Promise<void> {
   const seconds = await estimateRetraining();
   say(
     seconds > 0
@@ -110,33 +115,26 @@ async function exportReports(signal: AbortSignal): Promise<void> {
     say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
   });
   signal.throwIfAborted();
-  if (await hasResults('trajectories')) {
-    say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
-  }
+  if (await hasResults('trajectories')) say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
   await writeIndex(REPORTS);
   say(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 
 /** Evaluates, executes the notebooks and exports the reports. */
-export async function runReproduce(settings: ReproduceSettings): Promise<number> {
+async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
-  const signal = interruptSignal('Stopping; the same command goes on from here.');
-  const isFull = Boolean(settings.full || settings.retrain || settings.record);
-  if (settings.fresh) await rm(RESULTS, { recursive: true, force: true });
-  try {
-    if (settings.retrain) await retrain(backend, signal, settings.maxSteps);
-    if (isFull) await runExperiments(COMPUTED, { out: RESULTS, backend, signal });
+  const { retrain, maxSteps, full, fresh, record } = settings;
+  if (fresh) await rm(RESULTS, { recursive: true, force: true });
+  return interruptible('Stopping. Ctrl-C again stops at once.', async (signal) => {
+    if (retrain) await trainEverything(backend, signal, maxSteps);
+    if (full || retrain || record) await runExperiments(COMPUTED, { out: RESULTS, backend, signal });
     else await answerForAWhile(backend, signal);
     signal.throwIfAborted();
-    if (settings.record) for (const experiment of COMPUTED) await recordResults(experiment);
+    if (record) for (const experiment of COMPUTED) await recordResults(experiment);
     await exportReports(signal);
-    if (settings.retrain) await finishRetraining(retrainingFolder(settings.maxSteps));
-    return 0;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return 130;
-  }
+    if (retrain) await finishRetraining(retrainingFolder(maxSteps));
+  });
 }
 
 /** The `reproduce` command: what `npm start` runs. */

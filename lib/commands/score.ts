@@ -1,11 +1,12 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
 import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { group, mean } from 'd3-array';
 import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTranscript } from '../rollout/recorded.js';
-import { formatScoreTable } from './score-table.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
@@ -21,33 +22,19 @@ export interface ScoreStreams {
   stderr: Writable;
 }
 
-/** Writes text and waits where the stream is full; resolves to false once the reader has gone (EPIPE). */
-type Write = (text: string) => Promise<boolean>;
+const READER_GONE = new Set<string | undefined>(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
-const READER_GONE = new Set(['EPIPE', 'ERR_STREAM_DESTROYED']);
-
-function createWriter(stream: Writable): Write {
-  let failure: NodeJS.ErrnoException | undefined;
-  stream.on('error', (error: NodeJS.ErrnoException) => (failure ??= error));
-  return (text) =>
-    new Promise((resolve, reject) => {
-      const settle = (error?: NodeJS.ErrnoException | null): void => {
-        if (!error) resolve(true);
-        else if (READER_GONE.has(error.code ?? '')) resolve(false);
-        else reject(error);
-      };
-      if (failure) settle(failure);
-      else stream.write(text, (error) => settle(failure ?? error));
-    });
+/** Writes text and waits where the stream is full; rejects with what is wrong with the stream. */
+function writerTo(stream: Writable): (text: string) => Promise<void> {
+  // Without a listener the error would end the process; the call that wrote gets it, too.
+  stream.on('error', () => undefined);
+  return promisify<string, void>((text, done) => void stream.write(text, (error) => done(error ?? null)));
 }
-
-/** A line of JSON, the components of the reward beside the rest. */
-const printScore = ({ rewards, ...score }: TranscriptScore): string =>
-  `${JSON.stringify({ ...score, ...rewards })}\n`;
 
 /**
  * Scores every line of every file (`-` is standard input). Lines that can't be scored are named on stderr,
- * the others are scored all the same. Returns the exit code: 0, or 1 where a line or a file was bad.
+ * the others are scored all the same; it ends quietly where nobody reads on. Returns the exit code: 0, or 1 where a line
+ * or a file was bad.
  */
 export async function runScore(
   files: readonly string[],
@@ -56,20 +43,70 @@ export async function runScore(
 ): Promise<number> {
   const options = rewardOptions(settings.preset);
   const score = (value: unknown): TranscriptScore => scoreTranscript(parseTranscript(value), options);
-  const [print, complain] = [createWriter(streams.stdout), createWriter(streams.stderr)];
+  const [print, complain] = [writerTo(streams.stdout), writerTo(streams.stderr)];
   const scores: TranscriptScore[] = [];
   let exitCode = 0;
-  for (const file of files) {
-    for await (const outcome of streamJsonLines(file, score, streams.stdin)) {
-      if ('complaint' in outcome) {
-        exitCode = 1;
-        await complain(`${outcome.complaint}\n`);
-      } else if (!settings.json) scores.push(outcome.value);
-      else if (!(await print(printScore(outcome.value)))) return exitCode;
+  try {
+    for (const file of files) {
+      for await (const outcome of streamJsonLines(file, score, streams.stdin)) {
+        if ('complaint' in outcome) {
+          exitCode = 1;
+          await complain(`${outcome.complaint}\n`);
+        } else if (settings.json) {
+          const { rewards, ...others } = outcome.value;
+          await print(`${JSON.stringify({ ...others, ...rewards })}\n`);
+        } else scores.push(outcome.value);
+      }
     }
+    if (!settings.json) await print(`${scoreTable(scores)}\n`);
+  } catch (error) {
+    if (!READER_GONE.has((error as NodeJS.ErrnoException).code)) throw error;
   }
-  if (!settings.json) await print(`${formatScoreTable(scores)}\n`);
   return exitCode;
+}
+
+const fixed = (value: number): string => value.toFixed(3);
+const component = (name: string) => (score: TranscriptScore) => score.rewards[name];
+
+/** Columns of numbers: title, value, and how one is printed; means always have three decimals. */
+const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => string][] = [
+  ['EM', ({ exactMatch }) => exactMatch, String],
+  ['F1', ({ f1 }) => f1, fixed],
+  ['format', ({ formatOk }) => Number(formatOk), (ok) => (ok ? 'ok' : 'bad')],
+  ['turns', ({ turns }) => turns, String],
+  ['decomposed', ({ decomposed }) => Number(decomposed), (yes) => (yes ? 'yes' : 'no')],
+  ['outcome', component('outcome'), fixed],
+  ['decomp.', component('decomposition'), fixed],
+  ['searches', component('search_count'), fixed],
+  ['format r.', component('format'), fixed],
+  ['total', component('total'), fixed],
+];
+const WIDEST_ID = 28;
+
+/** Shortens a long id from the front, which keeps what tells ids apart. */
+const shortened = (id: string): string => (id.length > WIDEST_ID ? `…${id.slice(1 - WIDEST_ID)}` : id);
+
+/** An aligned table: a line each transcript, then the means of each shape that occurs and of all. */
+function scoreTable(scores: readonly TranscriptScore[]): string {
+  if (scores.length === 0) return 'No transcripts.';
+  const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
+  const body = scores.map((score) => [
+    shortened(score.id),
+    score.shape ?? 'unknown',
+    ...COLUMNS.map(([, value, print]) => print(value(score))),
+  ]);
+  const byShape = [...group(scores, ({ shape }) => shape ?? 'unknown')];
+  const means = [...(byShape.length > 1 ? byShape : []), ['mean', scores] as const].map(([label, some]) => [
+    label,
+    `n = ${some.length}`,
+    ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
+  ]);
+  const widths = head.map((_, i) => Math.max(...[head, ...body, ...means].map((row) => row[i].length)));
+  const isWords = (column: number): boolean => column < 2;
+  const print = (row: readonly string[]): string =>
+    row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
+  const rule = '-'.repeat(print(head).length);
+  return [print(head), rule, ...body.map(print), rule, ...means.map(print)].join('\n');
 }
 
 /** The `score` command. */

@@ -2,13 +2,13 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { DATA_SET_FILES, loadDataSet } from '../data/flashrag.js';
-import { INITIAL_MODELS, modelPath } from '../experiments/runs.js';
+import { modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { MINI_WIKI } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
-import { commitOf } from '../io/provenance.js';
-import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
+import { provenanceHere } from '../io/provenance.js';
+import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
 import type { RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
@@ -19,17 +19,26 @@ import { disposeWeights } from '../policy/weights.js';
 import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
-import { describeHardware, type BackendName, type BackendReport } from '../tensor/backend.js';
+import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { runTraining } from '../training/run.js';
 import {
-  announceBackend,
-  backendOption,
-  ENCODER_HELP,
-  interruptSignal,
+  CHECKPOINT_NOTICE,
+  collect,
+  interruptible,
   parseCount,
   parsePort,
   parseWeight,
+  say,
+} from './frame.js';
+import {
+  announceBackend,
+  backendOption,
+  DATA_HELP,
+  DEFAULT_METHOD,
+  DEFAULT_MODEL,
+  ENCODER_HELP,
+  MODEL_HELP,
   retrieverHelp,
 } from './options.js';
 
@@ -57,29 +66,22 @@ interface TrainSettings {
 /** Numbers out of `3,6,10`. */
 const parseSteps = (text: string): number[] => text.split(',').map((part) => parseCount(part.trim()));
 
-/** The lambdas that were given; the preset has the others. */
-const lambdasOf = ({ lambdaD, lambdaS }: TrainSettings): Partial<Lambdas> => ({
-  ...(lambdaD === undefined ? {} : { lambdaD }),
-  ...(lambdaS === undefined ? {} : { lambdaS }),
-});
-
-const DEFAULT_METHOD = 'parallelsearch';
-const DEFAULT_MODEL = 'instruct';
+/** Without what was not given. */
+const given = (settings: object): object =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 
 /** A configuration's file or a method's preset, with what the command line says in its place. */
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
-  const { config: file, method = DEFAULT_METHOD, model, seed, steps, retriever, encoder } = settings;
+  const { config: file, method = DEFAULT_METHOD, model, seed, retriever, encoder } = settings;
+  const { lambdaD, lambdaS, steps } = settings;
   const config = file
     ? parseTrainConfig(await readJson(file))
     : trainingPreset(method, model ?? DEFAULT_MODEL, seed ?? 1);
-  const given = Object.entries({ model, seed, retriever, encoder }).filter(
-    ([, value]) => value !== undefined,
-  );
   return parseTrainConfig({
     ...config,
-    ...Object.fromEntries(given),
-    rewards: { ...config.rewards, ...lambdasOf(settings) },
-    grpo: { ...config.grpo, ...(steps ? { steps } : {}) },
+    ...given({ model, seed, retriever, encoder }),
+    rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
+    grpo: { ...config.grpo, ...given({ steps }) },
   });
 }
 
@@ -95,15 +97,9 @@ async function withOwnRewards(
 }
 
 function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
-  const provenance = {
-    seed: config.seed,
-    commit: commitOf(),
-    configHash: configHash(config),
-    backend: backend.detail,
-    hardware: describeHardware(),
-    node: process.version,
-  };
-  return { config, provenance };
+  const { commit, ...machine } = provenanceHere();
+  const made = { seed: config.seed, commit, configHash: configHash(config), backend: backend.detail };
+  return { config, provenance: { ...made, ...machine } };
 }
 
 /** Serves the page of a run; what it returns ends that, once open pages have seen the last step. */
@@ -111,14 +107,12 @@ async function watchRun(folder: string, run: RunDescription, port?: number): Pro
   const server = startWatching();
   try {
     const url = await (await server.send({ ...run, folder, port })).reply;
-    process.stderr.write(`Watch it at ${url}\n`);
+    say(`Watch it at ${url}`);
   } catch (error) {
     server.stop();
     throw new Error(
       `Expected to serve the page on ${port ? `port ${port}` : 'a free port'}. Choose another with --port.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
   return async () => {
@@ -139,14 +133,13 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const retriever = await createRetriever(config.retriever, passages, config);
   const model = await loadModel(modelFolder);
   const data = DATA_SET_FILES.map((name) => join(settings.data ?? MINI_WIKI, name));
-  const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
-  process.stderr.write(
-    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}\n`,
+  say(
+    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}`,
   );
   const run = describeRun(config, backend);
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   let progress: Progress | undefined;
-  try {
+  return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     await runTraining({
       config,
       model,
@@ -163,19 +156,14 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         progress ??= startProgress('Training', config.grpo.steps, step);
         progress.update(step + 1, [note, ...alarms].join('; '));
       },
+    }).finally(async () => {
+      progress?.stop();
+      disposeWeights(model.weights);
+      await stopWatching?.();
     });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    process.stderr.write(`Stopped. The same command goes on from here.\n`);
-    return 130;
-  } finally {
-    progress?.stop();
-    disposeWeights(model.weights);
-    await stopWatching?.();
-  }
-  const report = await writeRunReport(folder, run);
-  process.stderr.write(`The adapter is in ${join(folder, 'adapter')}, the report in ${report}.\n`);
-  return 0;
+    const report = await writeRunReport(folder, run);
+    say(`The adapter is in ${join(folder, 'adapter')}, the report in ${report}.`);
+  });
 }
 
 /** The `train` command. */
@@ -191,10 +179,7 @@ export function trainCommand(): Command {
         .choices(trainedMethods())
         .conflicts('config'),
     )
-    .option(
-      '--model <name>',
-      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format (default: ${DEFAULT_MODEL})`,
-    )
+    .option('--model <name>', `${MODEL_HELP} (default: ${DEFAULT_MODEL})`)
     .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
     .option('--retriever <name>', `${retrieverHelp()} (default: ${DEFAULT_RETRIEVER})`)
     .option('--encoder <folder>', ENCODER_HELP)
@@ -203,7 +188,7 @@ export function trainCommand(): Command {
     .option(
       '--reward <file>',
       'a reward of your own, the default export of a .ts, .mjs or .js file; again for more',
-      (file, files: string[] = []) => [...files, file],
+      collect,
     )
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option(
@@ -211,10 +196,7 @@ export function trainCommand(): Command {
       'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
       parseSteps,
     )
-    .option(
-      '--data <folder>',
-      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
-    )
+    .option('--data <folder>', DATA_HELP)
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
     .option('--watch', 'serve curves, guards and the newest rollouts in the browser, on this machine only')
     .option('--port <n>', 'port of that page; a free one by default', parsePort)

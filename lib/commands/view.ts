@@ -1,10 +1,11 @@
 /** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file to look through. */
 import { existsSync } from 'node:fs';
-import path from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { packagePath } from '../io/paths.js';
+import { MINI_WIKI } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readViewerLines, viewerDataOf, writeViewer, type ViewSource } from '../pages/viewer/files.js';
+import { say } from './frame.js';
 
 export interface ViewSettings {
   out: string;
@@ -23,8 +24,8 @@ export function parseSource(text: string): ViewSource {
   const [, method, file] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (file && !existsSync(text)) return { file, method };
   if (text === '-') return { file: text, method: 'standard input' };
-  const name = path.basename(text).replace(/\.jsonl$/, '');
-  const folder = path.basename(path.dirname(path.resolve(text)));
+  const name = basename(text).replace(/\.jsonl$/, '');
+  const folder = basename(dirname(resolve(text)));
   return { file: text, method: name === 'trajectories' ? folder : name };
 }
 
@@ -34,14 +35,13 @@ export function parseSource(text: string): ViewSource {
  * @throws Error when there is no trajectory at all
  */
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
-  const { log = (line) => void process.stderr.write(`${line}\n`) } = settings;
+  const { out, title, log = say } = settings;
   let exitCode = 0;
   const lines = await readViewerLines(sources.map(parseSource), (complaint) => {
     exitCode = 1;
     log(complaint);
   });
   if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
-  const { out, title } = settings;
   log(await writeViewer(out, { title, data: await viewerDataOf(lines, settings) }));
   return exitCode;
 }
@@ -57,7 +57,7 @@ export function viewCommand(): Command {
     .option('--out <file>', 'the page', 'trajectories.html')
     .option('--title <text>', 'its title', 'Trajectories')
     .option('--questions <files...>', 'questions with types and dependency graphs (FlashRAG layout)', [
-      packagePath('data', 'mini-wiki', 'questions.jsonl'),
+      join(MINI_WIKI, 'questions.jsonl'),
     ])
     .addOption(
       new Option('--preset <name>', 'rewards of lines that record none')

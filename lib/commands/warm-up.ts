@@ -6,7 +6,8 @@ import { loadWorld } from '../experiments/world.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
-import { announceBackend, backendOption, interruptSignal, parseCount } from './options.js';
+import { CHECKPOINT_NOTICE, interruptible, parseCount, say } from './frame.js';
+import { announceBackend, backendOption } from './options.js';
 
 interface WarmUpSettings {
   seed: number;
@@ -16,11 +17,10 @@ interface WarmUpSettings {
 }
 
 /** Trains a model; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
-export async function runWarmUpCommand(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
+async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
-  const signal = interruptSignal('Finishing this step and writing a checkpoint; Ctrl-C again stops at once.');
   let progress: Progress | undefined;
-  try {
+  return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     await trainInitialModel(name, await loadWorld(), {
       seed: settings.seed,
       folder: settings.out ?? join('runs', `warm-up-${name}-seed${settings.seed}`),
@@ -31,16 +31,9 @@ export async function runWarmUpCommand(name: WarmUpName, settings: WarmUpSetting
         progress ??= startProgress(`Warming up ${name}`, total, step);
         progress.update(step + 1, `loss ${loss.toFixed(3)}`);
       },
-    });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    process.stderr.write('Stopped. The same command goes on from here.\n');
-    return 130;
-  } finally {
-    progress?.stop();
-  }
-  process.stderr.write(`The model is in ${join(settings.checkpoints, name)}.\n`);
-  return 0;
+    }).finally(() => progress?.stop());
+    say(`The model is in ${join(settings.checkpoints, name)}.`);
+  });
 }
 
 /** The `warm-up` command. */
@@ -53,6 +46,6 @@ export function warmUpCommand(): Command {
     .option('--checkpoints <folder>', 'where the finished model goes', CHECKPOINTS)
     .addOption(backendOption())
     .action(async (name: WarmUpName, settings: WarmUpSettings) => {
-      process.exitCode = await runWarmUpCommand(name, settings);
+      process.exitCode = await runWarmUp(name, settings);
     });
 }

@@ -1,41 +1,60 @@
-/** What the doctor looked at and found. */
+/** What the doctor looks at and finds, and how that is printed. */
 export interface Check {
   /** A stable name for programs, such as `backend-wasm`. */
   id: string;
   title: string;
-  /** `warning`: there, but less than what is good. */
-  status: 'ok' | 'warning' | 'missing';
   /** Whether the project cannot do without. */
   required: boolean;
+  /** `warning`: there, but less than what is good. */
+  status: 'ok' | 'warning' | 'missing';
   /** What was found, with versions, or why it is missing. */
   detail: string;
   /** What to do about it; absent where all is well. */
   remedy?: string;
 }
 
-export interface Diagnosis {
-  /** Whether nothing that is required is missing. */
-  ok: boolean;
-  checks: Check[];
+/** What is there, with versions; or what is wrong, with a remedy where the part's own does not fit. */
+export type Finding = string | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
+
+/** Something to look at. A look that throws finds it missing. */
+export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {
+  look: () => Finding | Promise<Finding>;
 }
 
-export function diagnose(checks: Check[]): Diagnosis {
-  return { ok: checks.every(({ status, required }) => status !== 'missing' || !required), checks };
+export const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0];
+
+/** Looks at one thing after the other, so that what is measured is not disturbed. */
+export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const { look, remedy, ...part } of parts) {
+    const found = await Promise.resolve()
+      .then(look)
+      .catch((error: unknown) => ({ status: 'missing' as const, detail: firstLine(error) }));
+    checks.push(
+      typeof found === 'string' ? { ...part, status: 'ok', detail: found } : { ...part, remedy, ...found },
+    );
+  }
+  return checks;
 }
 
-const markOf = ({ status, required }: Check): string =>
-  status === 'missing' ? (required ? 'MISSING' : 'absent') : status;
+const isLacking = ({ status, required }: Check): boolean => status === 'missing' && required;
+
+/** Whether nothing that is required is missing. */
+export const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
 
 /** The diagnosis for people: a line a check, the remedy below. */
-export function formatDiagnosis({ ok, checks }: Diagnosis): string {
+export function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
-  const lines = checks.flatMap((check) => [
-    `${markOf(check).padEnd(8)} ${check.title.padEnd(width)}  ${check.detail}`,
-    ...(check.remedy ? [`${' '.repeat(width + 9)}  -> ${check.remedy}`] : []),
-  ]);
-  const missing = checks.filter(({ status, required }) => status === 'missing' && required);
-  const verdict = ok
-    ? 'Everything required is there.'
-    : `Required, but missing: ${missing.map(({ title }) => title).join(', ')}.`;
+  const lines = checks.flatMap((check) => {
+    const mark = isLacking(check) ? 'MISSING' : check.status === 'missing' ? 'absent' : check.status;
+    return [
+      `${mark.padEnd(8)} ${check.title.padEnd(width)}  ${check.detail}`,
+      ...(check.remedy ? [`${' '.repeat(width + 9)}  -> ${check.remedy}`] : []),
+    ];
+  });
+  const lacking = checks.filter(isLacking).map(({ title }) => title);
+  const verdict =
+    lacking.length === 0 ? 'Everything required is there.' : `Required, but missing: ${lacking.join(', ')}.`;
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }

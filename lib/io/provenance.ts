@@ -17,7 +17,7 @@ export function commitOf(): string {
   }
 }
 
-/** Where something is computed that is computed now. */
+/** Where something is computed that is computed now; never a host's name. */
 export const provenanceHere = (): Provenance => ({
   commit: commitOf(),
   hardware: `${process.arch}, ${availableParallelism()} cores, ${process.platform}`,

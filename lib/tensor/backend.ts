@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 // The union package registers every operation's gradient with tfjs-core.
@@ -120,9 +119,4 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
 export function describeBackend(report: BackendReport): string {
   const why = report.skipped.map((s) => `${s.name} ${s.reason}`).join('; ');
   return `backend: ${report.name} (${report.detail})${why ? `; not ${why}` : ''}`;
-}
-
-/** Hardware as a result's provenance names it: architecture, cores and system, never a host's name. */
-export function describeHardware(): string {
-  return `${process.arch}, ${availableParallelism()} cores, ${process.platform}`;
 }

@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { labArguments, labCommand, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { labArguments, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { refusalOf } from './refusal.js';
+import { temporaryFolder } from '../folder.js';
 import { writeFakePython } from '../notebook/fake-python.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'lab-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 afterEach(() => vi.restoreAllMocks());
 
 /** Runs the command with a start that only records. */
@@ -60,8 +57,4 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
 it('labArguments leaves port and browser to JupyterLab unless they are given', () => {
   const args = ['-m', 'jupyterlab', 'a', '--ServerApp.ip=127.0.0.1'];
   expect(labArguments('a', { browser: true }, [])).toEqual(args);
-});
-
-it('labCommand refuses a port that is none', async () => {
-  expect(await refusalOf(labCommand(), '--port', '0')).toContain('but got 0.');
 });

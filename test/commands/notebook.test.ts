@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { notebookCommand, runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
+import { runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
-import { refusalOf } from './refusal.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
@@ -81,9 +80,4 @@ describe('notebook run', () => {
     );
     expect(existsSync(inFolder('one.ipynb'))).toBe(false);
   });
-});
-
-it('the command line refuses a call without notebooks and a timeout that is none', async () => {
-  expect(await refusalOf(notebookCommand(), 'run')).toContain("missing required argument 'files'");
-  expect(await refusalOf(notebookCommand(), 'run', 'a.ipynb', '--timeout', '0')).toContain('but got 0.');
 });

@@ -1,33 +1,59 @@
-import { describe, expect, it } from 'vitest';
-import { diagnose, formatDiagnosis, type Check } from '../../lib/doctor/check.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { runDoctor } from '../../lib/commands/doctor.js';
+import type { Finding, Part } from '../../lib/doctor/check.js';
 
-const check = (status: Check['status'], required: boolean, remedy?: string): Check => ({
-  id: 'part',
-  title: 'Part',
-  status,
-  required,
-  detail: 'what was found',
-  remedy,
+const part = (title: string, required: boolean, look: () => Finding): Part => ({
+  ...{ id: title.toLowerCase(), title, required, look },
+  remedy: 'Do this.',
+});
+const good = part('Good', true, () => '1.0');
+const slow = part('Slow', true, () => ({ status: 'warning', detail: 'little', remedy: 'Do that.' }));
+const optional = part('Optional', false, () => ({ status: 'missing', detail: 'nothing' }));
+const broken = part('Broken', true, () => {
+  throw new Error('Cannot find it\nat line 3');
 });
 
-describe('diagnose', () => {
-  it('fails on what is missing and required, on nothing else', () => {
-    expect(diagnose([check('ok', true), check('missing', false), check('warning', true)]).ok).toBe(true);
-    expect(diagnose([check('ok', false), check('missing', true)]).ok).toBe(false);
-  });
-});
+/** Runs the command; JSON comes back parsed. */
+async function doctor(parts: Part[], json = false) {
+  let text = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((some) => (text += String(some)) !== '');
+  const exitCode = await runDoctor({ json }, parts);
+  return { exitCode, lines: text.split('\n'), found: json ? (JSON.parse(text) as unknown) : null };
+}
+afterEach(() => vi.restoreAllMocks());
 
-describe('formatDiagnosis', () => {
-  it('gives each check a line, its remedy below, and a verdict', () => {
-    const text = formatDiagnosis(diagnose([check('ok', true), check('missing', true, 'Do this.')]));
-    expect(text.split('\n')).toEqual([
-      'ok       Part  what was found',
-      'MISSING  Part  what was found',
-      '               -> Do this.',
+describe('doctor', () => {
+  it('gives each part a line, its remedy below where it needs one, and a verdict', async () => {
+    const { exitCode, lines } = await doctor([good, slow, optional]);
+    expect(exitCode).toBe(0);
+    expect(lines).toEqual([
+      'ok       Good      1.0',
+      'warning  Slow      little',
+      '                   -> Do that.',
+      'absent   Optional  nothing',
+      '                   -> Do this.',
       '',
-      'Required, but missing: Part.',
+      'Everything required is there.',
       '',
     ]);
-    expect(formatDiagnosis(diagnose([check('missing', false)]))).toContain('absent   Part');
+  });
+
+  it('returns 1 where something required is missing, such as what cannot be loaded', async () => {
+    const { exitCode, lines } = await doctor([broken, good]);
+    expect(exitCode).toBe(1);
+    expect(lines[0]).toBe('MISSING  Broken  Cannot find it');
+    expect(lines.at(-2)).toBe('Required, but missing: Broken.');
+  });
+
+  it('prints the diagnosis as JSON', async () => {
+    const { found } = await doctor([good, optional], true);
+    const checks = [
+      { id: 'good', title: 'Good', required: true, status: 'ok', detail: '1.0' },
+      {
+        ...{ id: 'optional', title: 'Optional', required: false, status: 'missing' },
+        ...{ detail: 'nothing', remedy: 'Do this.' },
+      },
+    ];
+    expect(found).toEqual({ ok: true, checks });
   });
 });

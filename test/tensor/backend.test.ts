@@ -1,12 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  BACKEND_NAMES,
-  describeBackend,
-  describeHardware,
-  useBackend,
-  type BackendName,
-} from '../../lib/tensor/backend.js';
+import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
 
 // Where libtensorflow is installed, too, this file sees a machine without it.
 for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
@@ -70,11 +64,5 @@ describe('describeBackend', () => {
 
   it('stays one line for what this machine reports', async () => {
     expect(describeBackend(await useBackend('auto'))).not.toContain('\n');
-  });
-});
-
-describe('describeHardware', () => {
-  it('names architecture, cores and system', () => {
-    expect(describeHardware()).toMatch(/^\w+, \d+ cores, \w+$/);
   });
 });

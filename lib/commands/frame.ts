@@ -1,0 +1,58 @@
+/** How every command reads numbers, speaks and is stopped. Loads nothing heavy. */
+import { InvalidArgumentError } from 'commander';
+
+const numberParser =
+  (expected: string, fits: (value: number) => boolean) =>
+  (text: string): number => {
+    const value = text.trim() === '' ? NaN : Number(text);
+    if (fits(value)) return value;
+    throw new InvalidArgumentError(`Expected ${expected}, but got ${text}.`);
+  };
+export const parseCount = numberParser('an integer >= 1', (n) => Number.isInteger(n) && n >= 1);
+export const parseWeight = numberParser('a number >= 0', (n) => n >= 0);
+export const parsePort = numberParser(
+  'a port from 1 to 65535',
+  (n) => Number.isInteger(n) && n >= 1 && n <= 65_535,
+);
+/** Longer ones overflow Node's timers. */
+export const parseSeconds = numberParser('seconds above 0 and up to 2000000', (n) => n > 0 && n <= 2_000_000);
+
+/** The values of an option that is given several times. */
+export const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
+
+/** A line for people. */
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Said when a training is interrupted. */
+export const CHECKPOINT_NOTICE = 'Finishing this step and writing a checkpoint; Ctrl-C again stops at once.';
+
+/**
+ * Work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
+ * @param stopping what is said when that happens
+ * @param stopped what is said once the work has ended
+ * @returns the exit code: 130 when it was stopped
+ */
+export async function interruptible(
+  stopping: string,
+  work: (signal: AbortSignal) => Promise<void>,
+  stopped = 'Stopped. The same command goes on from here.',
+): Promise<number> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const abort = (): void => {
+    if (signal.aborted) process.exit(130);
+    say(`\n${stopping}`);
+    controller.abort(new DOMException('Interrupted.', 'AbortError'));
+  };
+  process.on('SIGINT', abort).on('SIGTERM', abort);
+  try {
+    await work(signal);
+    return 0;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    say(stopped);
+    return 130;
+  } finally {
+    process.off('SIGINT', abort).off('SIGTERM', abort);
+  }
+}

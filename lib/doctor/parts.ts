@@ -1,0 +1,127 @@
+/** What the doctor looks at. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { totalmem } from 'node:os';
+import { promisify } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
+import { packagePath } from '../io/paths.js';
+import { findChromium } from '../report/browser.js';
+import {
+  findJupyterLab,
+  INSTALL_JUPYTERLAB,
+  isOurs,
+  KERNEL_NAME,
+  readKernelspecs,
+  type LabSearch,
+} from '../notebook/jupyter.js';
+import { BACKEND_NAMES } from '../tensor/backend.js';
+import { BACKEND_REMEDIES, lookAtBackend, REINSTALL } from './backends.js';
+import type { Finding, Part } from './check.js';
+
+/** Resident memory of training at the embedded scale, with its helper process. */
+const GOOD_BYTES = 4 * 2 ** 30;
+const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+
+/** Everything, in the order in which it is reported; takes some seconds. */
+export function allParts(): Part[] {
+  let search: Promise<LabSearch> | undefined;
+  const searchOnce = (): Promise<LabSearch> => (search ??= findJupyterLab());
+  return [
+    {
+      ...{ id: 'node', title: 'Node', required: true, look: () => lookAtNode(process.versions.node) },
+      remedy: 'Install a current release from https://nodejs.org.',
+    },
+    { id: 'tslab', title: 'tslab', required: true, look: lookAtTslab, remedy: REINSTALL },
+    {
+      ...{ id: 'jupyterlab', title: 'JupyterLab', required: false, remedy: INSTALL_JUPYTERLAB },
+      look: async () => lookAtLab(await searchOnce()),
+    },
+    {
+      ...{ id: 'kernel', title: 'Jupyter kernel', required: false },
+      look: async () => lookAtKernel(await searchOnce()),
+      remedy: 'Register it: `npx parallelsearch lab --check`.',
+    },
+    ...BACKEND_NAMES.map((name) => ({
+      ...{ id: `backend-${name}`, title: `tfjs ${name}`, required: name === 'wasm' || name === 'cpu' },
+      look: () => lookAtBackend(name),
+      remedy: BACKEND_REMEDIES[name],
+    })),
+    {
+      ...{ id: 'memory', title: 'Memory', required: false },
+      look: () => lookAtMemory(process.availableMemory(), totalmem()),
+      remedy: `Training takes up to ${gib(GOOD_BYTES)}: close other programs, or lower grpo.maxTokensPerPass.`,
+    },
+    {
+      ...{ id: 'hnswlib-node', title: 'hnswlib-node', required: false, look: lookAtHnsw },
+      remedy:
+        'Install a C++ compiler, make and Python, then run `npm ci`. Without it there is no HNSW index; BM25 and exact search work.',
+    },
+    {
+      ...{ id: 'chromium', title: 'Chromium', required: false },
+      look: () => lookAtChromium(process.env.CHROMIUM ?? findChromium()),
+      remedy:
+        'Install it from the system (Debian: `apt-get install chromium`), or name it in CHROMIUM. Only browser tests and pictures (PDF, PNG) need it.',
+    },
+  ];
+}
+
+const missing = (detail: string): Finding => ({ status: 'missing', detail });
+const versionOf = (name: string): string =>
+  (createRequire(import.meta.url)(`${name}/package.json`) as { version: string }).version;
+
+export function lookAtNode(version: string): Finding {
+  const { engines } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  const minimum = engines.node.replace(/^>=\s*/, '');
+  const detail = `${version} (needs ${minimum} or later)`;
+  return version.localeCompare(minimum, 'en', { numeric: true }) >= 0 ? detail : missing(detail);
+}
+
+/** tslab and the sockets through which it is spoken to. */
+async function lookAtTslab(): Promise<Finding> {
+  const version = versionOf('tslab');
+  return `${version}, ZeroMQ ${(await import('zeromq')).version}`;
+}
+
+export function lookAtLab({ found, tried }: LabSearch): Finding {
+  return found
+    ? `${found.jupyterlab} in ${found.executable} (Python ${found.python})`
+    : missing(`not found in ${tried.join(', ') || 'any Python: there is none on the PATH'}`);
+}
+
+/** The kernel under our name, among those that JupyterLab knows. */
+export async function lookAtKernel({ found }: LabSearch, specsOf = readKernelspecs): Promise<Finding> {
+  if (!found) return { status: 'missing', detail: 'needs JupyterLab', remedy: 'Install JupyterLab first.' };
+  const specs = await specsOf(found.executable);
+  const names = `(kernels: ${Object.keys(specs).sort().join(', ') || 'none'})`;
+  if (isOurs(specs)) return `${KERNEL_NAME} starts this package's tslab ${names}`;
+  const other = specs[KERNEL_NAME]?.resource_dir;
+  return other === undefined
+    ? missing(`${KERNEL_NAME} is not registered ${names}`)
+    : { status: 'warning', detail: `${KERNEL_NAME} in ${other} starts another tslab or Node` };
+}
+
+/** @param available bytes that processes can still have, limits of a container included */
+export function lookAtMemory(available: number, total: number): Finding {
+  const heap = gib(getHeapStatistics().heap_size_limit);
+  const detail = `${gib(available)} available of ${gib(total)}; Node's heap may grow to ${heap}`;
+  return available >= GOOD_BYTES ? detail : { status: 'warning', detail };
+}
+
+async function lookAtHnsw(): Promise<Finding> {
+  const version = versionOf('hnswlib-node');
+  await import('hnswlib-node');
+  return `${version} (HNSW index)`;
+}
+
+/** The browser in which reports are tested and pictures of them made. */
+export async function lookAtChromium(file: string | undefined): Promise<Finding> {
+  if (!file) return missing('neither Chromium nor Chrome is on the PATH');
+  if (!existsSync(file)) return missing(`${file} does not exist`);
+  return promisify(execFile)(file, ['--version'], { timeout: 30_000 }).then(
+    ({ stdout }) => `${stdout.trim().split('\n')[0]} (${file})`,
+    () => missing(`${file} does not answer to --version`),
+  );
+}
