@@ -1,4 +1,4 @@
-/** The notebooks in the repository: valid, formatted, without outputs that could be stale, without functions. */
+/** The notebooks in the repository: valid, formatted, without outputs that could be stale, in short cells. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,15 +7,15 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { codeCells, linesOf, readNotebook, textOf, type Notebook } from '../../lib/notebook/nbformat.js';
 
-const MAX_LINES = 10;
+const MAX_LINES = 20;
 const folder = fileURLToPath(new URL('../../notebooks/', import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith('.ipynb'));
 
-/** Functions and classes that a cell gives a name; a short arrow function may be handed to a call. */
+/** Functions of statements and classes that a cell gives a name: those belong in the library. A predicate, or a step of a query, may stay. */
 function definitionsIn(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    const isInline = ts.isArrowFunction(node) && !ts.isBlock(node.body) && ts.isCallExpression(node.parent);
+    const isInline = ts.isArrowFunction(node) && (!ts.isBlock(node.body) || ts.isCallExpression(node.parent));
     if ((ts.isFunctionLike(node) || ts.isClassLike(node)) && !isInline) found.push(node.getText());
     ts.forEachChild(node, visit);
   };
@@ -24,11 +24,16 @@ function definitionsIn(source: string): string[] {
 }
 
 describe('definitionsIn', () => {
-  it('finds named functions of every kind, but not what is handed to a call', () => {
-    for (const source of ['function f() {}', 'const f = () => 1;', 'class A {}', 'const o = { m() {} };'])
-      expect(definitionsIn(source)).not.toEqual([]);
-    expect(definitionsIn('xs.map((x) => { return x; });')).not.toEqual([]);
-    expect(definitionsIn('for (const x of xs.filter((y) => y > 0)) await ps.display(x);')).toEqual([]);
+  it('finds named functions of every kind, but neither predicates nor what is handed to a call', () => {
+    const named = [
+      'function f() {}',
+      'const f = () => { return 1; };',
+      'class A {}',
+      'const o = { m() {} };',
+    ];
+    for (const source of named) expect(definitionsIn(source), source).not.toEqual([]);
+    for (const source of ['xs.map((x) => { return x; });', 'const isShort = (x: string) => x.length < 9;'])
+      expect(definitionsIn(source), source).toEqual([]);
   });
 });
 
@@ -59,7 +64,7 @@ describe.each(files)('%s', (name) => {
     for (const cell of codeCells(notebook)) expect([cell.outputs, cell.execution_count]).toEqual([[], null]);
   });
 
-  it(`has cells of at most ${MAX_LINES} lines that define no function`, () => {
+  it(`has cells of at most ${MAX_LINES} lines that define no function of statements`, () => {
     for (const source of sources) {
       expect(definitionsIn(source)).toEqual([]);
       expect(source.split('\n').length).toBeLessThanOrEqual(MAX_LINES);
