@@ -1,4 +1,5 @@
 /** Which of the graph's independent sub-questions were asked: a sub-query asks for an entity when its words hold the name. */
+import { mean } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { normalizeAnswer } from '../text/normalize.js';
 
@@ -45,29 +46,17 @@ export function countOmissions(question: Question, searches: Searches): Omission
 
 /** The share of the graph's independent sub-questions that some search asked; 0 where there are none. */
 export function coverage(question: Question, searches: Searches): number {
-  const entities = askedEntities(question, searches);
-  const covered = entities.filter(({ asked }) => asked);
-  return entities.length === 0 ? 0 : covered.length / entities.length;
-}
-
-/** Sub-queries against independent sub-questions, one to one. */
-export interface SubQuestionMatch {
-  /** Sub-queries asked, in all turns. */
-  asked: number;
-  /** Independent sub-questions of the graph. */
-  independent: number;
-  /** Pairs of a sub-query and a sub-question that it asks. */
-  matched: number;
-  /** The most such pairs within one turn. */
-  atOnce: number;
+  return mean(askedEntities(question, searches), ({ asked }) => Number(asked)) ?? 0;
 }
 
 /**
  * Pairs sub-queries with the independent sub-questions, each at most once and as many as possible: a repeated sub-query
  * is one too many, and a sub-query that names two entities asks one sub-question, where {@link coverage} would count both.
+ * @returns numbers of sub-queries `asked` in all turns, of `independent` sub-questions of the graph, of pairs `matched`, and
+ * the most such pairs within one turn, `atOnce`
  */
-export function matchSubQuestions(question: Question, searches: Searches): SubQuestionMatch {
-  const entities = independentEntities(question);
+export function matchSubQuestions({ metadata }: Question, searches: Searches) {
+  const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) => wordsOf(entity));
   const turns = searches.map((turn) => turn.map(wordsOf));
   return {
     asked: turns.flat().length,
@@ -103,9 +92,6 @@ export function againstGraph<T>(
 }
 
 const wordsOf = (text: string): string => ` ${normalizeAnswer(text)} `;
-
-const independentEntities = ({ metadata }: Question): string[] =>
-  independentSubQuestions(metadata.graph ?? []).map(({ entity }) => wordsOf(entity));
 
 /** Size of the largest matching of queries with entities that they name, by augmenting paths. */
 function mostPairs(queries: readonly string[], entities: readonly string[]): number {
