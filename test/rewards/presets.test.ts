@@ -65,11 +65,11 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     const weight = fc.double({ min: 0.01, max: 2, noNaN: true });
     fc.assert(
       fc.property(rolloutArbitrary, weight, weight, (rollout, lambdaD, alpha) => {
-        const { score } = decomposition({ ...rewardOptions('paper'), lambdaD, alpha });
-        const reward = score(rollout, []);
+        const eq4 = decomposition({ ...rewardOptions('paper'), lambdaD, alpha });
+        const reward = eq4.score(rollout, []);
         expect([0, lambdaD, alpha * lambdaD]).toContain(reward);
         const other = isDecomposed(rollout.searchTurns) ? [['a']] : [['a', 'b']];
-        expect(score({ ...rollout, searchTurns: other }, []) === 0).toBe(reward !== 0);
+        expect(eq4.score({ ...rollout, searchTurns: other }, []) === 0).toBe(reward !== 0);
       }),
     );
   });

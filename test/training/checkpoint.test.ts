@@ -19,7 +19,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       return (original[name] as (...args: unknown[]) => unknown)(...args);
     },
   ]);
-  return { ...original, realRm: original.rm, ...Object.fromEntries(guarded) };
+  return { ...original, realRm: original.rm, ...(Object.fromEntries(guarded) as Record<string, unknown>) };
 });
 const { realRm } = fs as unknown as { realRm: typeof fs.rm };
 
