@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { loadPaperTables, type PaperTables } from './paper.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/anchor.js';
+import { cellAnchor } from '../report/markdown.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
