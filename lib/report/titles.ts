@@ -1,5 +1,5 @@
 /** What the fields of a tidy table and their values are called, and in which order they stand. */
-import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
+import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { METHODS } from '../methods/index.js';
 import type { Row } from './frame.js';
 import { metricInfo } from './metrics.js';
