@@ -82,33 +82,24 @@ async function baseOf(adapter: string, trained: TrainConfig | null, checkpoints:
  */
 async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
   const { method, model, seed, checkpoints, adapter } = settings;
-  if (!adapter && (model === undefined || isInitialModel(model))) {
-    const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed } as const;
-    const [, trainedAdapter] = weightFolders(run, checkpoints);
-    return {
-      run,
-      policy: await loadPolicy(run, checkpoints),
-      rollout: rolloutConfigOf(run.method),
-      trained: trainedAdapter === undefined ? null : await trainConfigOf(trainedAdapter),
-    };
+  const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
+  const rollout = rolloutConfigOf(run.method);
+  if (!adapter && isInitialModel(run.model)) {
+    const weights = { ...run, model: run.model };
+    const [, trainedAdapter] = weightFolders(weights, checkpoints);
+    const trained = trainedAdapter === undefined ? null : await trainConfigOf(trainedAdapter);
+    return { run, policy: await loadPolicy(weights, checkpoints), rollout, trained };
   }
-  if (model !== undefined && isPolicyAddress(model)) {
-    const run = { method: method ?? DEFAULT_METHOD, model, seed };
-    const rollout = rolloutConfigOf(run.method);
-    return { run, policy: await openPolicy(model, { adapter }), rollout, trained: null };
-  }
+  if (isPolicyAddress(run.model))
+    return { run, policy: await openPolicy(run.model, { adapter }), rollout, trained: null };
   const trained = adapter ? await trainConfigOf(adapter) : null;
   const base =
     model === undefined ? await baseOf(adapter!, trained, checkpoints) : modelPath(model, checkpoints);
+  const policy = await openPolicy(base, { adapter });
+  const asTrained = method === undefined && trained ? trained : { method: run.method, rollout };
   return {
-    run: {
-      method: method ?? trained?.method ?? DEFAULT_METHOD,
-      model: basename(base),
-      seed: trained?.seed ?? seed,
-    },
-    policy: await openPolicy(base, { adapter }),
-    rollout: trained && !method ? trained.rollout : rolloutConfigOf(method ?? DEFAULT_METHOD),
-    trained,
+    run: { method: asTrained.method, model: basename(base), seed: trained?.seed ?? seed },
+    ...{ policy, rollout: asTrained.rollout, trained },
   };
 }
 

@@ -34,31 +34,29 @@ export function describeDuration(seconds: number): string {
 
 interface Planned {
   experiment: Experiment;
-  /** About how long what is to be prepared, and the jobs, take. */
-  preparing: number;
+  /** About how long it takes; 0 where all is there. */
   seconds: number;
+  isPrepared: boolean;
   line: string;
 }
 
 /** What is to be done for an experiment, and about how long that takes. */
 async function planOf(experiment: Experiment, { out, force }: RunOptions): Promise<Planned> {
-  const { name, title, computation } = experiment;
-  const preparation = (await computation!.prepare?.plan()) ?? null;
+  const planned = (isPrepared: boolean, seconds: number, ...words: string[]): Planned => {
+    if (seconds > 0) words.push(`about ${describeDuration(seconds)}`);
+    const line = `${experiment.name}: ${experiment.title}: ${words.join(', ')}`;
+    return { experiment, isPrepared, seconds, line };
+  };
+  const { prepare, processes = 2 } = experiment.computation!;
+  const preparation = await prepare?.plan();
   // Jobs are not known before what they need is there.
-  const results = preparation ? [] : await resultsOf(experiment, out);
+  if (preparation) return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
+  const results = await resultsOf(experiment, out);
   const open = results.filter(({ done }) => force || !done?.isOwn);
-  const jobs = sum(open, ({ job }) => job.seconds) / (computation!.processes ?? 2);
-  const preparing = preparation ? Math.max(1, preparation.seconds) : 0;
-  if (preparing + open.length === 0)
-    return { experiment, preparing, seconds: 0, line: `${name}: ${title}: is there` };
-  const isRecorded = open.length > 0 && open.every(({ done }) => done !== null);
-  const work = [
-    preparation
-      ? `${preparation.work}, then its jobs`
-      : `${open.length} of ${results.length} jobs${isRecorded ? ' in place of recorded results' : ''}`,
-    `about ${describeDuration(preparing + jobs)}`,
-  ];
-  return { experiment, preparing, seconds: preparing + jobs, line: `${name}: ${title}: ${work.join(', ')}` };
+  if (open.length === 0) return planned(true, 0, 'is there');
+  const instead = open.every(({ done }) => done !== null) ? ' in place of recorded results' : '';
+  const work = `${open.length} of ${results.length} jobs${instead}`;
+  return planned(true, sum(open, ({ job }) => job.seconds) / processes, work);
 }
 
 /**
@@ -71,25 +69,23 @@ export async function runExperiments(experiments: readonly Experiment[], options
   for (const experiment of experiments) plan.push(await planOf(experiment, options));
   plan.forEach(({ line }) => log(line));
   const wanted = plan.filter(({ seconds }) => seconds > 0);
-  const progress =
-    wanted.length > 0 ? start('Experiments', Math.max(1, Math.ceil(sum(wanted, (p) => p.seconds)))) : null;
+  if (wanted.length === 0) return;
+  const progress = start('Experiments', Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds))));
   let before = 0;
   try {
-    for (const { experiment, preparing, seconds } of wanted) {
-      const { name, computation } = experiment;
-      const report = (done: number, note: string): void =>
-        progress?.update(Math.floor(before + done), `${name}: ${note}`);
-      if (preparing > 0) {
-        const onProgress = (fraction: number): void => report(fraction * preparing, 'training');
-        await computation!.prepare!.run({ backend: backend.name, signal, onProgress });
+    for (const { experiment, isPrepared, seconds } of wanted) {
+      const report = (fraction: number, note: string): void =>
+        progress.update(Math.floor(before + fraction * seconds), `${experiment.name}: ${note}`);
+      if (!isPrepared) {
+        const onProgress = (fraction: number): void => report(fraction, 'training');
+        await experiment.computation!.prepare!.run({ backend: backend.name, signal, onProgress });
       }
-      const onProgress = (fraction: number, note: string): void =>
-        report(preparing + fraction * (seconds - preparing), note);
+      const onProgress = (fraction: number, note: string): void => report(isPrepared ? fraction : 1, note);
       await runJobs(experiment, { backend, folder, force, signal, onProgress, start: options.start });
       before += seconds;
     }
   } finally {
-    progress?.stop();
+    progress.stop();
   }
 }
 

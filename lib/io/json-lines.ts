@@ -5,23 +5,18 @@ import type { Readable } from 'node:stream';
 /** What reading one line gave: a value, or a complaint that names file and line. */
 export type LineOutcome<T> = { value: T } | { complaint: string };
 
-/** A line and its number in the file, from 1. */
-type SourceLine = { number: number; text: string };
-
-const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The lines of a stream, cut at line feeds only (JSON text may hold U+2028), without a byte order mark. */
-async function* readLines(stream: Readable): AsyncGenerator<SourceLine> {
+/** The lines of a stream, cut at line feeds only: JSON text may hold U+2028. */
+async function* readLines(stream: Readable): AsyncGenerator<string> {
   stream.setEncoding('utf8');
   let rest = '';
-  let number = 0;
   for await (const chunk of stream as AsyncIterable<string>) {
-    const parts = (rest + chunk).split('\n');
-    rest = parts.pop() ?? '';
-    for (const text of parts) yield { number: ++number, text: number === 1 ? withoutMark(text) : text };
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop()!;
+    yield* lines;
   }
-  if (rest !== '') yield { number: ++number, text: number === 1 ? withoutMark(rest) : rest };
+  yield rest;
 }
 
 /**
@@ -34,9 +29,13 @@ export async function* streamJsonLines<T>(
   stdin: Readable = process.stdin,
 ): AsyncGenerator<LineOutcome<T>> {
   const name = file === '-' ? '<stdin>' : file;
+  let number = 0;
   try {
-    for await (const { number, text } of readLines(file === '-' ? stdin : createReadStream(file))) {
-      if (text.trim() === '') continue;
+    for await (const line of readLines(file === '-' ? stdin : createReadStream(file))) {
+      number++;
+      // This drops a byte order mark, too.
+      const text = line.trim();
+      if (text === '') continue;
       try {
         yield { value: parse(JSON.parse(text)) };
       } catch (error) {

@@ -54,12 +54,9 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
 ]);
 
-/** The question with a question mark at its end, as the authors' data script writes it. */
-export function askedQuestion(question: string): string {
-  const trimmed = question.trim();
-  return trimmed.endsWith('?') ? trimmed : `${trimmed}?`;
-}
-
-/** The prompt for a question; ends with a line break. @throws RangeError for an unknown name */
+/**
+ * The prompt for a question, which gets a question mark where it has none, as the authors' data script writes it; ends with a
+ * line break. @throws RangeError for an unknown name
+ */
 export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
-  `${PROMPTS.get(name)[form]}Question: ${askedQuestion(question)}\n`;
+  `${PROMPTS.get(name)[form]}Question: ${question.trim().replace(/\??$/, '?')}\n`;

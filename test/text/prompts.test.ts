@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
-import { askedQuestion, buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
+import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {
@@ -36,28 +36,21 @@ describe('buildPrompt', () => {
   });
 
   it('differs between Search-R1 and ParallelSearch by the sentence about decomposing alone', () => {
-    const parallel = buildPrompt('parallel', 'q', { form: 'full' });
-    const searchR1 = buildPrompt('search-r1', 'q', { form: 'full' });
-    const sentence = /If the original query is complex.*?<\/search>\. /;
+    const [parallel, searchR1] = ['parallel', 'search-r1'].map((name) =>
+      buildPrompt(name, 'q', { form: 'full' }),
+    );
+    const sentence = /If the original query is complex.*?##.*?<\/search>\. /;
     expect(parallel).toMatch(sentence);
-    expect(parallel.match(sentence)?.[0]).toContain('##');
     expect(parallel.replace(sentence, '')).toBe(searchR1);
   });
 
   it('speaks of no search to a model without search', () => {
-    const prompt = buildPrompt('r1', 'q', { form: 'full' });
-    expect(prompt).not.toContain('search');
-    expect(prompt).toContain('<answer>');
+    expect(buildPrompt('r1', 'q', { form: 'full' })).toMatch(/^(?!.*search).*<answer>/s);
   });
 
-  it('refuses an unknown name', () => {
+  it('adds a question mark where there is none, and refuses an unknown name', () => {
+    for (const question of [' who is he ', 'who is he?'])
+      expect(buildPrompt('drill', question, { form: 'short' })).toBe('Practice. Question: who is he?\n');
     expect(() => buildPrompt('other', 'q', { form: 'short' })).toThrow('but got other');
-  });
-});
-
-describe('askedQuestion', () => {
-  it('adds a question mark where there is none', () => {
-    expect(askedQuestion(' who is he ')).toBe('who is he?');
-    expect(askedQuestion('who is he?')).toBe('who is he?');
   });
 });
