@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openPage, startChromium } from '../test/browser/chromium.js';
+import { closeChromium, openPage } from '../test/browser/chromium.js';
 
 const REPEATS = 7;
 
@@ -33,12 +33,11 @@ const pages = [oneWord, ...files.map((file) => path.resolve(file))];
 const times = new Map<string, number[]>(pages.map((file) => [file, []]));
 try {
   for (let i = 0; i < REPEATS; i++) {
-    const browser = await startChromium();
     for (const file of pages) {
-      const { page } = await openPage(browser, file);
+      const { page } = await openPage(file);
       times.get(file)!.push(await page.evaluate<number>(FIRST_PAINT));
     }
-    await browser.close();
+    await closeChromium();
   }
 } finally {
   rmSync(folder, { recursive: true });

@@ -3,7 +3,7 @@
  * while the list scrolls from end to end, and a filter and a search. Takes a page that `parallelsearch view` wrote; prints
  * one JSON object. Times are in milliseconds and of this machine.
  */
-import { openPage, startChromium } from '../test/browser/chromium.js';
+import { closeChromium, openPage } from '../test/browser/chromium.js';
 
 const [file = 'trajectories.html'] = process.argv.slice(2);
 
@@ -41,8 +41,7 @@ const change = (name: string, value: string): string => `new Promise((resolve) =
 const quantile = (values: readonly number[], q: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(q * values.length))];
 
-const browser = await startChromium();
-const { page, complaints, requests } = await openPage(browser, file);
+const { page, complaints, requests } = await openPage(file);
 const readyMs = await page.evaluate<number>(READY);
 const firstPaintMs = await page.evaluate<number>(
   `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null`,
@@ -52,7 +51,7 @@ const frames = await page.evaluate<number[]>(SCROLL);
 const filterMs = await page.evaluate<number>(change('right', 'right'));
 const firstSearchMs = await page.evaluate<number>(change('search', 'the'));
 const searchMs = await page.evaluate<number>(change('search', 'country of'));
-await browser.close();
+await closeChromium();
 console.log(
   JSON.stringify({
     count,

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { MINI_WIKI } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
-import { readViewerLines, viewerDataOf, writeViewer, type ViewSource } from '../pages/viewer/files.js';
+import { readRuns, viewerDataOf, writeViewer, type ViewSource } from '../pages/viewer/files.js';
 import { say } from './frame.js';
 
 export interface ViewSettings {
@@ -37,12 +37,12 @@ export function parseSource(text: string): ViewSource {
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
   const { out, title, log = say } = settings;
   let exitCode = 0;
-  const lines = await readViewerLines(sources.map(parseSource), (complaint) => {
+  const runs = await readRuns(sources.map(parseSource), (complaint) => {
     exitCode = 1;
     log(complaint);
   });
-  if (lines.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
-  log(await writeViewer(out, { title, data: await viewerDataOf(lines, settings) }));
+  if (runs.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
+  log(await writeViewer(out, { title, data: await viewerDataOf(runs, settings) }));
   return exitCode;
 }
 

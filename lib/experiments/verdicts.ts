@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
+import { loadPaperTables, type PaperTables } from './paper.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/markdown.js';
+import { cellAnchor } from '../report/anchor.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
@@ -29,7 +30,7 @@ export interface Evidence {
   /** What must hold, in words. */
   rule: string;
   /** None where the report does not hold the figures. */
-  parts: (numbers: Numbers) => Part[];
+  parts: (numbers: Numbers, paper: PaperTables) => Part[];
 }
 
 /** Something that the paper says of its method. */
@@ -39,7 +40,7 @@ export interface PaperClaim {
   /** The figure as the paper states it. */
   paper: string;
   /** The same from the paper's own tables, recomputed. */
-  tables: () => string;
+  tables: (paper: PaperTables) => string;
   /** Or the reason why this project cannot tell. */
   evidence: Evidence | { untestable: string };
 }
@@ -48,8 +49,12 @@ export type Verdict =
   'shown' | 'not shown' | 'contradicted' | 'not testable at this scale' | 'not computed yet';
 
 /** A claim with everything that the claims page says of it. */
-export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
+export interface JudgedClaim {
+  id: string;
+  claim: string;
+  paper: string;
   tables: string;
+  rule: string;
   found: string;
   parts: Part[];
   verdict: Verdict;
@@ -73,29 +78,33 @@ export function verdictOn(parts: readonly Part[]): Verdict {
 }
 
 /** Judges the claims of each report by its JSON file in `folder`. */
-export const judgeClaims = (
+export function judgeClaims(
   reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
   folder: string,
-): JudgedClaim[] =>
-  reports.flatMap(({ name, claims = [] }) => {
+  paper: PaperTables = loadPaperTables(),
+): JudgedClaim[] {
+  return reports.flatMap(({ name, claims = [] }) => {
     const numbers = claims.length > 0 ? readNumbers(path.join(folder, `${name}.json`)) : null;
-    return claims.map((claim) => judge(claim, name, numbers));
+    return claims.map((claim) => judge(claim, name, paper, numbers));
   });
+}
 
 function judge(
-  { id, claim, paper, tables, evidence }: PaperClaim,
+  { id, claim, paper: figure, tables, evidence }: PaperClaim,
   report: string,
+  paper: PaperTables,
   numbers: Numbers | null,
 ): JudgedClaim {
-  const said = { id, claim, paper, tables: tables() };
+  const said = { id, claim, paper: figure, tables: tables(paper) };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
     return { ...said, rule, found: '–', parts: [], verdict: 'not testable at this scale', link: null };
   }
-  const parts = numbers ? evidence.parts(numbers) : [];
+  const { cell, rule } = evidence;
+  const parts = numbers ? evidence.parts(numbers, paper) : [];
   const found = parts.map(partText).join('; ') || '–';
-  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  return { ...said, rule: evidence.rule, found, parts, verdict: verdictOn(parts), link };
+  const link = numbers ? `${report}.html#${cellAnchor(cell)}` : null;
+  return { ...said, rule, found, parts, verdict: verdictOn(parts), link };
 }
 
 function partText({ of, found, unit }: Part): string {

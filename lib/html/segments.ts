@@ -1,7 +1,7 @@
 /** The segments of a trajectory, coloured by what they are. */
 import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
 import type { TextSegment } from '../text/response.js';
-import { markup, markupHtml, type Markup } from './markup.js';
+import { markup, type Markup } from './markup.js';
 import { shownResults, type ShownPassage, type ShownResult, type ShownTurn } from './passages.js';
 
 /** A titled part of the transcript; the title says in words what the colour says. */
@@ -65,9 +65,3 @@ export function segmentsMarkup(
   });
   return markup('ol.segments', items);
 }
-
-/** The same as HTML. */
-export const segmentsHtml = (
-  segments: readonly TextSegment[],
-  turns: readonly (ShownTurn | undefined)[],
-): string => markupHtml(segmentsMarkup(segments, turns));

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { findChromium } from '../../lib/report/browser.js';
 
-export type { Browser, Page } from 'playwright-core';
+export type { Page } from 'playwright-core';
 
 /** Where Chromium is, or undefined; `CHROMIUM` in the environment names another place. */
 export const chromiumPath = findChromium();
@@ -15,9 +15,13 @@ if (!chromiumPath) {
   );
 }
 
-/** Starts Chromium with an empty profile. The caller closes it; skip such tests by `chromiumPath`. */
-export const startChromium = (): Promise<Browser> =>
-  chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
+let browser: Promise<Browser> | undefined;
+
+/** Closes all pages. Who opens some does so in the end. */
+export async function closeChromium(): Promise<void> {
+  await (await browser)?.close();
+  browser = undefined;
+}
 
 /** A page and what it did that a test may want to know. */
 export interface OpenPage {
@@ -33,14 +37,17 @@ export interface OpenOptions {
   withScripts?: boolean;
 }
 
-/** Opens a file, or an address, in a window of its own and waits for its load event. */
+/**
+ * Opens a file, or an address, in a window of its own and waits for its load event. The browser has an empty profile;
+ * tests that need it are skipped by `chromiumPath`.
+ */
 export async function openPage(
-  browser: Browser,
   place: string | URL,
   { withScripts = true }: OpenOptions = {},
 ): Promise<OpenPage> {
+  browser ??= chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
   const size = { width: 1400, height: 900 };
-  const page = await browser.newPage({ viewport: size, colorScheme: null });
+  const page = await (await browser).newPage({ viewport: size, colorScheme: null });
   const { href } = place instanceof URL ? place : pathToFileURL(path.resolve(place));
   const [complaints, requests]: [string[], string[]] = [[], []];
   page.on('pageerror', (error) => complaints.push(String(error)));

@@ -1,9 +1,9 @@
 /** The checks themselves: they find what is wrong with a bad page, and nothing in a good one. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, openPage, startChromium, type Browser } from './chromium.js';
+import { afterAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../folder.js';
+import { chromiumPath, closeChromium, openPage } from './chromium.js';
 import { accessibilityComplaints } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
@@ -20,19 +20,11 @@ const GOOD = `<!doctype html><html lang="en"><head><title>T</title></head><body 
 </main></body></html>`;
 
 describe.skipIf(!chromiumPath)('accessibilityComplaints', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'checks-'));
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startChromium();
-  });
-  afterAll(async () => {
-    await browser.close();
-    rmSync(folder, { recursive: true });
-  });
+  const file = path.join(temporaryFolder(), 'page.html');
+  afterAll(closeChromium);
   const complaintsOf = async (html: string): Promise<string[]> => {
-    const file = path.join(folder, 'page.html');
     writeFileSync(file, html);
-    const { page } = await openPage(browser, file);
+    const { page } = await openPage(file);
     return [...new Set(await accessibilityComplaints(page))];
   };
 

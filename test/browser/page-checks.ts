@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Axe from 'axe-core';
-import { openPage, startChromium, type Browser, type Page } from './chromium.js';
+import { closeChromium, openPage, type Page } from './chromium.js';
 
 const AXE_SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -176,24 +176,14 @@ export async function chartsDrawn(page: Page): Promise<void> {
 }
 
 /** All that is wrong with a report's file, with scripts and without: also what it asks for, and what it complains of. */
-export async function reportComplaints(browser: Browser, file: string): Promise<string[]> {
+export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];
   for (const withScripts of [true, false]) {
-    const { page, ...told } = await openPage(browser, file, { withScripts });
+    const { page, ...told } = await openPage(file, { withScripts });
     if (withScripts) await chartsDrawn(page);
     const found = [...told.complaints, ...told.requests, ...(await accessibilityComplaints(page))];
     complaints.push(...found.map((line) => `${withScripts ? 'with' : 'without'} scripts: ${line}`));
-    await page.close();
   }
+  await closeChromium();
   return complaints;
-}
-
-/** The same in a browser of its own. */
-export async function complaintsAboutReport(file: string): Promise<string[]> {
-  const browser = await startChromium();
-  try {
-    return await reportComplaints(browser, file);
-  } finally {
-    await browser.close();
-  }
 }

@@ -61,8 +61,10 @@ describe.skipIf(!isBuilt)('startWorker (skipped without dist/: npm run build)', 
   });
 });
 
-it('serve does nothing in a process that was not started for the module', () => {
-  const listeners = process.listenerCount('message');
-  serve(import.meta.url, async () => null);
-  expect(process.listenerCount('message')).toBe(listeners);
+describe('serve', () => {
+  it('does nothing in a process that was not started for the module', () => {
+    const listeners = process.listenerCount('message');
+    serve(import.meta.url, async () => null);
+    expect(process.listenerCount('message')).toBe(listeners);
+  });
 });

@@ -4,14 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
-import {
-  chromiumPath,
-  openPage,
-  startChromium,
-  type Browser,
-  type OpenPage,
-  type Page,
-} from '../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
@@ -62,7 +55,6 @@ console.log('kernel', process.pid, process.ppid);`,
 
 describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: PATIENCE_MS }, () => {
   let lab: LabServer;
-  let browser: Browser;
   let opened: OpenPage;
   let page: Page;
   let kernelPid = 0;
@@ -77,9 +69,9 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
   beforeAll(async () => {
     if (!existsSync(packagePath('dist', 'index.js')))
       throw new Error('Notebooks import dist/. Run "npm run build" first.');
-    [lab, browser] = await Promise.all([startLab(found!.executable), startChromium()]);
+    lab = await startLab(found!.executable);
     writeCells(path.join(lab.notebooks, 'small.ipynb'), ...CELLS);
-    opened = await openPage(browser, lab.url('/lab/tree/small.ipynb'));
+    opened = await openPage(lab.url('/lab/tree/small.ipynb'));
     page = opened.page;
     page.setDefaultTimeout(PATIENCE_MS);
     await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
@@ -87,7 +79,7 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
     await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
   }, 2 * PATIENCE_MS);
   afterAll(async () => {
-    await browser?.close();
+    await closeChromium();
     await lab?.close();
     if (kernelPid > 0) expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');
   }, PATIENCE_MS);

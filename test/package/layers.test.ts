@@ -1,14 +1,15 @@
 /** The rule that says which folder of lib/ may import which: that it covers all of them, and that it bites. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
-import { temporaryFolder } from '../folder.js';
 
 const CONFIG = packagePath('.dependency-cruiser.mjs');
 const TOOL = packagePath('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
-const folder = temporaryFolder();
+const folder = mkdtempSync(path.join(tmpdir(), 'layers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** What the rule says of a lib/ of these files, each given as what it imports. */
 async function violationsOf(files: Record<string, readonly string[]>): Promise<string[]> {

@@ -6,8 +6,7 @@ import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { rollOut } from '../../rollout/rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from '../../rollout/trajectory.js';
-import { delayRetriever, pause } from './retriever.js';
-import { createTextStream } from './stream.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 
 /** What happens on the way to an answer; `elapsedMs` is counted from the question. */
 export type AnswerEvent = { elapsedMs: number } & (
@@ -26,6 +25,31 @@ export interface AskOptions {
   signal?: AbortSignal;
 }
 
+/** Waits. Rejects with the signal's reason when it is aborted. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/**
+ * A retriever whose every request takes `delayMs` longer, as one behind a network does. The sub-queries of a turn travel in
+ * one request, so that they wait together.
+ */
+export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
+  name: retriever.name,
+  retrieve: async (queries, options) => {
+    await pause(delayMs, options.signal);
+    return retriever.retrieve(queries, options);
+  },
+});
+
 /** Lets tokens pass at a steady pace, those of a turn that is stopped at once. */
 function createPace(tokensPerSecond: number, signal?: AbortSignal): () => Promise<void> {
   let next = 0;
@@ -38,16 +62,29 @@ function createPace(tokensPerSecond: number, signal?: AbortSignal): () => Promis
 }
 
 /**
+ * Text of tokens that come one by one. A character of several tokens comes with its last one; the others give an empty text.
+ */
+export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
+  let pending: number[] = [];
+  return (tokenId) => {
+    pending.push(tokenId);
+    const text = tokenizer.decode(pending);
+    if (text.endsWith('\uFFFD')) return ''; // a part of a character
+    pending = [];
+    return text;
+  };
+}
+
+/**
  * Answers a question greedily, as the evaluation does, and emits everything as it happens.
  * @throws the signal's reason when it is aborted, after the turn that is under way
  */
 export async function answerQuestion(
   question: string,
   { policy, retriever }: { policy: Policy; retriever: Retriever },
-  options: AskOptions,
+  { rollout, delayMs, tokensPerSecond, signal }: AskOptions,
   emit: (event: AnswerEvent) => void,
-): Promise<Trajectory> {
-  const { rollout, delayMs, tokensPerSecond, signal } = options;
+): Promise<void> {
   const asked: Question = { id: 'playground', question, goldenAnswers: [], metadata: {} };
   const start = performance.now();
   const elapsed = (): number => performance.now() - start;
@@ -69,5 +106,4 @@ export async function answerQuestion(
     },
   });
   emit({ kind: 'end', trajectory: trajectories[0], elapsedMs: elapsed() });
-  return trajectories[0];
 }

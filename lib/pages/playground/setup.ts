@@ -19,7 +19,7 @@ export interface PlaygroundCheckpoint {
 
 export interface PlaygroundSetup {
   methods: PlaygroundMethod[];
-  /** Start by model, each in the order of its training. */
+  /** Model by model, each in the order of its training. */
   checkpoints: PlaygroundCheckpoint[];
   /** The id of the one that the page begins with. */
   firstCheckpoint: string;

@@ -1,4 +1,6 @@
 /** The page of a training run: its curves, its guards, its newest rollouts. Live, or as the run's report. */
+import path from 'node:path';
+import { group, mean } from 'd3-array';
 import type { TrainConfig } from '../../methods/config.js';
 import type { Provenance } from '../../evaluation/table.js';
 import { escapeHtml, type TableCells } from '../../html/cells.js';
@@ -13,9 +15,11 @@ import { runCharts, type StepMetrics } from './charts.js';
 import { figureText } from '../../report/text.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
 import { GUARDS, isAlarming, type Guard } from '../../training/guards.js';
-import { segmentsHtml } from '../../html/segments.js';
-import type { RunState } from './run-folder.js';
-import { RUN_STYLE } from './styles.js';
+import { writeFileSafely } from '../../io/files.js';
+import { markup, markupHtml, type Markup } from '../../html/markup.js';
+import { segmentsMarkup } from '../../html/segments.js';
+import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
+import { readRun, type RunState } from './run-folder.js';
 
 /** What is known of a run before it begins. */
 export interface RunDescription {
@@ -24,11 +28,19 @@ export interface RunDescription {
   provenance: Provenance;
 }
 
+const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
+.live { font-size: .9rem; color: var(--soft); }
+.alarm { color: var(--bad); font-weight: 600; }
+.calm { color: var(--good); }
+.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 0 1.5rem; }
+.curves figure { min-width: 0; }
+.gold { color: var(--soft); margin: 0 0 .4rem; }
+details.rollout { margin: .3rem 0; }
+details.rollout > summary { font-size: .9rem; width: auto; }
+`;
+
 /** Groups of rollouts that are shown. */
 const MOST_GROUPS = 8;
-
-export const runTitle = ({ method, model, seed }: TrainConfig): string =>
-  `Training: ${method} from ${model}, seed ${seed}`;
 
 const SECTIONS = [
   { id: 'guards', text: 'Guards' },
@@ -42,7 +54,8 @@ export async function runPageHtml(
   state: RunState,
   { isLive = false }: { isLive?: boolean } = {},
 ): Promise<string> {
-  const title = runTitle(run.config);
+  const { method, model, seed } = run.config;
+  const title = `Training: ${method} from ${model}, seed ${seed}`;
   const cite = { id: 'cite', text: 'To cite' };
   const headings = [...SECTIONS, PROVENANCE, cite].map((heading) => ({ ...heading, level: 2 }));
   const script = isLive
@@ -58,7 +71,7 @@ export async function runPageHtml(
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
   return pageHtml({
-    ...{ title, body, styles: RUN_STYLE },
+    ...{ title, body, styles: STYLES },
     description: 'The curves, the guards and the newest rollouts of a training run.',
     scripts: [await script],
     // The live page may ask the server that it comes from, and nobody else.
@@ -87,21 +100,21 @@ const NO_STEP = '<p>No step is done yet.</p>';
 /** `Step 12 of 30 is done; 14 s a step.` */
 function progressText({ grpo }: TrainConfig, steps: readonly StepMetrics[]): string {
   if (steps.length === 0) return `The first of ${grpo.steps} steps is under way.`;
-  const seconds = steps.map(({ metrics }) => (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0));
-  const mean = seconds.reduce((a, b) => a + b, 0) / steps.length;
-  return `${steps.length} of ${grpo.steps} steps are done; a step takes ${mean.toFixed(1)} seconds.`;
+  const seconds = mean(
+    steps,
+    ({ metrics }) => (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0),
+  )!;
+  return `${steps.length} of ${grpo.steps} steps are done; a step takes ${seconds.toFixed(1)} seconds.`;
 }
 
 /** Every guard with the newest value, and how often its limit was passed. */
 function guardsHtml(steps: readonly StepMetrics[]): string {
   const newest = steps.at(-1);
   if (!newest) return NO_STEP;
-  const alarms = (guard: Guard): number[] =>
-    steps.flatMap(({ step, metrics }) =>
-      guard.metric in metrics && isAlarming(guard, metrics[guard.metric]) ? [step] : [],
-    );
+  const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
+    guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
   const guards = GUARDS.filter(({ metric }) => metric in newest.metrics);
-  const ringing = guards.filter((guard) => alarms(guard).at(-1) === newest.step);
+  const ringing = guards.filter((guard) => rings(guard, newest));
   const cells: TableCells = {
     caption: `Signs of a run that goes wrong, at step ${newest.step}.`,
     columns: ['Metric', 'Now', 'Value', 'Alarming', 'Steps with an alarm', 'What it would mean'],
@@ -110,7 +123,7 @@ function guardsHtml(steps: readonly StepMetrics[]): string {
       ringing.includes(guard) ? 'ALARM' : 'ok',
       figureText(newest.metrics[guard.metric]),
       `${guard.bad} ${guard.limit}`,
-      String(alarms(guard).length),
+      String(steps.filter((step) => rings(guard, step)).length),
       guard.meaning,
     ]),
   };
@@ -132,21 +145,20 @@ async function curvesHtml(steps: readonly StepMetrics[]): Promise<string> {
 /** Rollouts by question, each folded behind a line that says how it went. */
 function rolloutsHtml(rollouts: readonly RecordedRun[]): string {
   if (rollouts.length === 0) return NO_STEP;
-  const groups = new Map<string, RecordedRun[]>();
-  for (const rollout of rollouts) groups.set(rollout.id, [...(groups.get(rollout.id) ?? []), rollout]);
+  const groups = group(rollouts, ({ id }) => id);
   const shown = [...groups.values()].slice(0, MOST_GROUPS);
   const some = shown.length < groups.size ? `, the first ${shown.length} of them shown` : '';
   const intro = `<p>Step ${rollouts[0].step}: ${rollouts.length} rollouts of ${groups.size} questions${some}. Within a group, training makes those with a positive advantage more likely.</p>`;
-  return intro + shown.map(groupHtml).join('\n');
+  return [intro, ...shown.flatMap(groupMarkup).map(markupHtml)].join('\n');
 }
 
-function groupHtml(group: readonly RecordedRun[]): string {
-  const [{ question, id, goldenAnswers }] = group;
-  const gold = `<p class="gold">Right would be: ${escapeHtml(goldenAnswers.join(' / '))}</p>`;
-  return `<h3>${escapeHtml(question ?? id)}</h3>${gold}${group.map(rolloutHtml).join('\n')}`;
-}
+const groupMarkup = (rollouts: readonly RecordedRun[]): Markup[] => [
+  markup('h3', rollouts[0].question ?? rollouts[0].id),
+  markup('p.gold', `Right would be: ${rollouts[0].goldenAnswers.join(' / ')}`),
+  ...rollouts.map(rolloutMarkup),
+];
 
-function rolloutHtml({ segments, searchTurns, rewards, advantage }: RecordedRun, i: number): string {
+function rolloutMarkup({ segments, searchTurns, rewards, advantage }: RecordedRun, i: number): Markup {
   const turns = searchTurns ?? [];
   const facts = [
     `Rollout ${i + 1}`,
@@ -155,6 +167,12 @@ function rolloutHtml({ segments, searchTurns, rewards, advantage }: RecordedRun,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),
   ];
-  const summary = `<summary>${escapeHtml(facts.join(' · '))}</summary>`;
-  return `<details class="rollout">${summary}${segmentsHtml(segments, turns)}</details>`;
+  return markup('details.rollout', markup('summary', facts.join(' · ')), segmentsMarkup(segments, turns));
+}
+
+/** Writes the page of a run into its folder as `report.html`, one file that works offline. Returns its path. */
+export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
+  const file = path.join(folder, 'report.html');
+  await writeFileSafely(file, await runPageHtml(run, await readRun(folder)));
+  return file;
 }

@@ -1,6 +1,6 @@
 /** What a run's folder tells while the run writes to it. */
 import { existsSync } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { StepMetrics } from './charts.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
@@ -14,17 +14,18 @@ export interface RunState {
   rollouts: RecordedRun[];
 }
 
-/** Bytes read from the end of the trajectories: far more than the rollouts of one step take. */
+/** Bytes read from the end of a file: far more than the metrics of all steps or the rollouts of one take. */
 const TAIL_BYTES = 16e6;
 
 const sizeOf = async (file: string): Promise<number> => (existsSync(file) ? (await stat(file)).size : 0);
 
-/** The last bytes of a file as text, from the beginning of a line on. */
-async function readTail(file: string, maxBytes: number): Promise<string> {
+/** The last bytes of a file, if there is one, as text, from the beginning of a line on. */
+async function readTail(file: string): Promise<string> {
+  if (!existsSync(file)) return '';
   const handle = await open(file);
   try {
     const { size } = await handle.stat();
-    const start = Math.max(0, size - maxBytes);
+    const start = Math.max(0, size - TAIL_BYTES);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
     const text = buffer.toString('utf8', 0, bytesRead);
     return start === 0 ? text : text.slice(text.indexOf('\n') + 1);
@@ -48,21 +49,19 @@ function stepMetrics(line: unknown): StepMetrics {
   return { step, metrics };
 }
 
+const filesOf = (folder: string): string[] =>
+  ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
+
 /** A text that changes with every step; cheap to ask for. */
 export async function runVersion(folder: string): Promise<string> {
-  const sizes = ['metrics.jsonl', 'trajectories.jsonl'].map((name) => sizeOf(path.join(folder, name)));
-  return (await Promise.all(sizes)).join('-');
+  return (await Promise.all(filesOf(folder).map(sizeOf))).join('-');
 }
 
 /** Reads metrics and the newest rollouts; a run that has not begun has none. */
 export async function readRun(folder: string): Promise<RunState> {
   const version = await runVersion(folder);
-  const [metricsFile, trajectoriesFile] = ['metrics.jsonl', 'trajectories.jsonl'].map((name) =>
-    path.join(folder, name),
-  );
-  const metrics = existsSync(metricsFile) ? await readFile(metricsFile, 'utf8') : '';
-  const tail = existsSync(trajectoriesFile) ? await readTail(trajectoriesFile, TAIL_BYTES) : '';
-  const lines = wholeLines(tail) as { step?: number }[];
+  const [metrics, trajectories] = await Promise.all(filesOf(folder).map(readTail));
+  const lines = wholeLines(trajectories) as { step?: number }[];
   const newest = lines.at(-1)?.step;
   return {
     version,

@@ -1,6 +1,7 @@
 /** Serves the page of a run while it goes on: to this machine only, and nothing but that page. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { closeServer, listenLocally } from '../../io/local-server.js';
+import { serve, startWorker, type Worker } from '../../io/worker.js';
 import { runContentHtml, runPageHtml, type RunDescription } from './html.js';
 import { readRun, runVersion } from './run-folder.js';
 
@@ -9,12 +10,6 @@ export interface WatchOptions extends RunDescription {
   folder: string;
   /** 0 (default) takes a free port. */
   port?: number;
-}
-
-export interface WatchServer {
-  /** Where the page is, such as `http://127.0.0.1:8000/`. */
-  readonly url: string;
-  close(): Promise<void>;
 }
 
 interface Answer {
@@ -32,26 +27,19 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Starts to listen on 127.0.0.1. Rejects where the port is taken. */
-export async function startWatchServer(options: WatchOptions): Promise<WatchServer> {
-  const server = createServer((request, response) => void respond(options, request, response));
+/** Starts to listen on 127.0.0.1; `url` is where the page is, such as `http://127.0.0.1:8000/`. Rejects where the port is taken. */
+export async function startWatchServer(options: WatchOptions) {
+  const server = createServer((request, response) => {
+    const failed = ({ message }: Error): Answer => ({ status: 500, body: message });
+    void answer(options, request)
+      .catch(failed)
+      .then((answered) => send(response, answered));
+  });
   const port = await listenLocally(server, options.port ?? 0);
   return { url: `http://127.0.0.1:${port}/`, close: () => closeServer(server) };
 }
 
-/** Never rejects. */
-async function respond(
-  options: WatchOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const {
-    status,
-    body,
-    type = 'text/plain',
-  } = await answer(options, request).catch((error): Answer => {
-    return { status: 500, body: error instanceof Error ? error.message : String(error) };
-  });
+function send(response: ServerResponse, { status, body, type = 'text/plain' }: Answer): void {
   const allow = status === 405 ? { allow: 'GET' } : {};
   response.writeHead(status, { ...HEADERS, ...allow, 'content-type': `${type}; charset=utf-8` });
   response.end(body);
@@ -77,3 +65,8 @@ async function answer(options: WatchOptions, request: IncomingMessage): Promise<
   if (new URLSearchParams(query).get('version') === (await runVersion(folder))) return { status: 204 };
   return { status: 200, type: 'text/html', body: await runContentHtml(options, await readRun(folder)) };
 }
+
+/** A process that serves a run's page, and replies where it is: a step of training keeps its own process busy for seconds. */
+export const startWatching = (): Worker<WatchOptions, string> => startWorker(import.meta.url);
+
+serve<WatchOptions, string>(import.meta.url, async (options) => (await startWatchServer(options)).url);

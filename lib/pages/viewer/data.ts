@@ -11,9 +11,8 @@ import {
 } from '../../data/question.js';
 import type { ShownTurn } from '../../html/passages.js';
 import { coverage } from '../../rewards/coverage.js';
-import type { RewardOptions } from '../../rewards/options.js';
-import type { RewardComponents } from '../../rewards/reward.js';
-import { scoreTranscript } from '../../rewards/score.js';
+import { rewardOptions } from '../../rewards/presets.js';
+import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
 import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
 import type { SegmentKind } from '../../rollout/trajectory.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
@@ -23,10 +22,7 @@ import { failureSigns, type FailureSign } from './signs.js';
 /** A node of a dependency graph as it is drawn. */
 export type ViewerNode = Pick<SubQuestion, 'id' | 'entity' | 'attribute' | 'dependsOn' | 'answers'>;
 
-export interface ViewerQuestion {
-  id: string;
-  question: string;
-  goldenAnswers: string[];
+export interface ViewerQuestion extends Pick<Question, 'id' | 'question' | 'goldenAnswers'> {
   benchmark: string;
   /** The benchmark's own type. */
   type: string;
@@ -36,7 +32,10 @@ export interface ViewerQuestion {
   operation: Operation | null;
 }
 
-export interface ViewerTrajectory {
+export interface ViewerTrajectory extends Pick<
+  TranscriptScore,
+  'answer' | 'exactMatch' | 'f1' | 'formatReason' | 'rewards'
+> {
   /** Index into `questions`. */
   question: number;
   method: string;
@@ -47,13 +46,8 @@ export interface ViewerTrajectory {
   turns: number[];
   /** Search turns that count: those with a query of the policy's. */
   numTurns: number;
-  answer: string | null;
-  exactMatch: 0 | 1;
-  f1: number;
-  formatReason: string | null;
   finish: string | null;
   coverage: number | null;
-  rewards: RewardComponents;
   /** Whether `rewards` were recorded, not computed for the page. */
   recorded: boolean;
   advantage: number | null;
@@ -69,18 +63,11 @@ export interface ViewerData {
   trajectories: ViewerTrajectory[];
 }
 
-/** A recorded line and the method it is shown under where it names none. */
-export interface ViewerLine {
-  run: RecordedRun;
-  method: string;
-}
-
 export interface ViewerOptions {
-  /** Name and values of the reward options for lines without recorded rewards. */
+  /** Name of the reward options for lines without recorded rewards. */
   preset: string;
-  rewards: RewardOptions;
   /** Questions with their types and graphs, found by id and text. */
-  questions?: readonly Question[];
+  questions: readonly Question[];
 }
 
 /** A list without repetitions. */
@@ -104,20 +91,20 @@ function knownQuestion(run: RecordedRun, known: ReadonlyMap<string, Question>): 
 }
 
 function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQuestion {
-  const { benchmark, type, operation, ...metadata } = known?.metadata ?? {};
-  const nodes = run.graph ?? metadata.graph;
-  const graph = nodes?.map(({ id, entity, attribute, dependsOn, answers }) => {
+  const { benchmark, operation, ...metadata } = known?.metadata ?? {};
+  const nodes = run.graph ?? metadata.graph ?? [];
+  const graph = nodes.map(({ id, entity, attribute, dependsOn, answers }) => {
     return { id, entity, attribute, dependsOn, answers };
   });
-  const named = run.type ?? type;
+  const type = run.type ?? metadata.type;
   return {
     id: run.id,
     question: run.question ?? known?.question ?? run.id,
     goldenAnswers: run.goldenAnswers,
     benchmark: run.benchmark ?? benchmark ?? 'unknown',
-    type: named ?? 'unknown',
-    shape: run.shape ?? (nodes?.length ? questionShape(nodes) : shapeOfType(named ?? '')) ?? null,
-    graph: graph?.length ? graph : null,
+    type: type ?? 'unknown',
+    shape: run.shape ?? (graph.length > 0 ? questionShape(nodes) : shapeOfType(type ?? '')) ?? null,
+    graph: graph.length > 0 ? graph : null,
     operation: operation ?? null,
   };
 }
@@ -141,36 +128,37 @@ function coverageOf(run: RecordedRun, known: Question | undefined): number | nul
 }
 
 /** Prepares recorded lines for the page, in their order. Token ids and log-probabilities are left out. */
-export function viewerData(lines: readonly ViewerLine[], options: ViewerOptions): ViewerData {
-  const { preset, questions: known = [] } = options;
+export function viewerData(
+  runs: readonly RecordedRun[],
+  { preset, questions: known }: ViewerOptions,
+): ViewerData {
   const byIdOrText = new Map([
     ...known.map((q) => [q.question, q] as const),
     ...known.map((q) => [q.id, q] as const),
   ]);
-  const [questions, texts, turns] = [
-    new Table<ViewerQuestion>(),
-    new Table<string>(),
-    new Table<ShownTurn>(),
-  ];
-  const trajectories = lines.map(({ run, method }): ViewerTrajectory => {
+  const options = rewardOptions(preset);
+  const questions = new Table<ViewerQuestion>();
+  const texts = new Table<string>();
+  const turns = new Table<ShownTurn>();
+  const trajectories = runs.map((run): ViewerTrajectory => {
     const about = knownQuestion(run, byIdOrText);
     const question = viewerQuestion(run, about);
-    const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options.rewards);
+    const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options);
     const { answer, exactMatch, f1, formatReason } = score;
     const searched: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
-    const shown = { shape: question.shape, finish: run.finish ?? null, coverage: coverageOf(run, about) };
+    const ending = { finish: run.finish ?? null, coverage: coverageOf(run, about) };
     return {
       question: questions.index(question),
-      method: run.method ?? method,
+      method: run.method ?? 'unknown',
       step: run.step ?? null,
       segments: run.segments.map(({ kind, text }) => [kind, texts.index(text)]),
       turns: searched.map((turn) => turns.index(turn)),
       numTurns: score.turns,
-      ...{ answer, exactMatch, f1, formatReason, finish: shown.finish, coverage: shown.coverage },
+      ...{ answer, exactMatch, f1, formatReason, ...ending },
       rewards: run.rewards ?? score.rewards,
       recorded: Boolean(run.rewards),
       advantage: run.advantage ?? null,
-      signs: failureSigns({ ...score, ...shown, turns: searched }),
+      signs: failureSigns({ ...score, ...ending, shape: question.shape, turns: searched }),
     };
   });
   return { preset, questions: questions.values, texts: texts.values, turns: turns.values, trajectories };

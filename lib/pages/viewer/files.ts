@@ -2,9 +2,8 @@
 import { readQuestions } from '../../data/flashrag.js';
 import { streamJsonLines } from '../../io/json-lines.js';
 import { writeFileSafely } from '../../io/files.js';
-import { rewardOptions } from '../../rewards/presets.js';
-import { parseTranscript } from '../../rollout/recorded.js';
-import { viewerData, type ViewerData, type ViewerLine } from './data.js';
+import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
+import { viewerData, type ViewerData } from './data.js';
 import { viewerHtml, type ViewerPage } from './html.js';
 
 /** A file to read and the method that its lines are shown under where they name none. */
@@ -14,18 +13,18 @@ export interface ViewSource {
 }
 
 /** The lines of all sources in order; those that can't be read are left out and told to `onComplaint`. */
-export async function readViewerLines(
+export async function readRuns(
   sources: readonly ViewSource[],
   onComplaint: (complaint: string) => void,
-): Promise<ViewerLine[]> {
-  const lines: ViewerLine[] = [];
+): Promise<RecordedRun[]> {
+  const runs: RecordedRun[] = [];
   for (const { file, method } of sources) {
     for await (const outcome of streamJsonLines(file, parseTranscript)) {
-      if ('value' in outcome) lines.push({ run: outcome.value, method });
+      if ('value' in outcome) runs.push({ ...outcome.value, method: outcome.value.method ?? method });
       else onComplaint(outcome.complaint);
     }
   }
-  return lines;
+  return runs;
 }
 
 /**
@@ -33,11 +32,10 @@ export async function readViewerLines(
  * @param options the reward preset of lines that record no rewards; files of questions with types and dependency graphs
  */
 export async function viewerDataOf(
-  lines: readonly ViewerLine[],
+  runs: readonly RecordedRun[],
   { preset, questions }: { preset: string; questions: readonly string[] },
 ): Promise<ViewerData> {
-  const known = (await Promise.all(questions.map(readQuestions))).flat();
-  return viewerData(lines, { preset, rewards: rewardOptions(preset), questions: known });
+  return viewerData(runs, { preset, questions: (await Promise.all(questions.map(readQuestions))).flat() });
 }
 
 /** Writes the page and returns a line that says what it holds. */

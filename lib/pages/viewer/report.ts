@@ -14,17 +14,15 @@ import { viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
 import { provenanceHtml } from '../../html/provenance.js';
+import { listed } from '../../report/text.js';
 
 const TITLE = 'Trajectories of test questions';
-
-/** `A, B and C`. */
-const LISTED = new Intl.ListFormat('en-GB');
 
 function descriptionOf(data: ViewerData): string {
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
     items.length.toLocaleString('en'),
   );
-  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${LISTED.format(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
+  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
 }
 
 /** What is on the page, and where it comes from. */
@@ -55,8 +53,7 @@ export interface ExportTrajectoriesOptions {
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
   const { questions = [join(MINI_WIKI, 'questions.jsonl')], log } = options;
   const { lines, provenance } = await loadTrajectories(options.folder);
-  const runs = lines.map((line) => ({ run: parseTranscript(line), method: 'unknown' }));
-  const data = await viewerDataOf(runs, { preset: TRAJECTORY_REWARDS, questions });
+  const data = await viewerDataOf(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
   const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, provenance) };
   const file = join(options.outDir, 'trajectories.html');
   const written = await writeViewer(file, { ...page, data });

@@ -61,10 +61,7 @@ describe('recordTrajectories', () => {
       printTrajectory({ ...lines[0], segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }] }),
     ).toContain('"logProbs":[-0.3333]');
     const runs = lines.map((line) => parseTranscript(JSON.parse(printTrajectory(line))));
-    const { trajectories } = syntheticData(
-      runs.map((run) => ({ run, method: 'file' })),
-      2,
-    );
+    const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
       ...{ method: 'ParallelSearch (instruct)', recorded: true, advantage: null, step: null },
       ...{ rewards: lines[1].rewards, answer: 'Town0', signs: [] },

@@ -1,20 +1,13 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import type { Question, SubQuestion } from '../../../lib/data/question.js';
+import type { Question } from '../../../lib/data/question.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
 import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';
-import { groupByKind, kindOf } from '../../../lib/pages/playground/page/kinds.js';
+import { groupByKind, kindOf } from '../../../lib/pages/playground/page/form.js';
 import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
-
-const node = (id: string, dependsOn: string[] = []): SubQuestion => ({
-  ...{ id, question: 'q', entity: 'e', attribute: 'a', query: 'e', dependsOn, answers: ['x'], evidence: [] },
-});
-const question = (...graph: SubQuestion[]): Question => ({
-  ...{ id: 'q', question: 'q?', goldenAnswers: ['x'], metadata: { graph } },
-});
 
 describe('the lane of a method', () => {
   const token = (elapsedMs: number): AnswerEvent => ({
@@ -32,19 +25,16 @@ describe('the lane of a method', () => {
     token(1300),
     segment('policy', '<answer> X </answer>', 1310),
   ];
-  const lane = told.reduce<Span[]>(
-    (spans, event) => addToLane(spans, event, { rollout: rolloutConfigOf('parallelsearch') }),
-    [],
-  );
+  const method = { rollout: rolloutConfigOf('parallelsearch') };
 
   it('lets model and retriever take turns without gaps', () => {
+    const lane = told.reduce<Span[]>((spans, event) => addToLane(spans, event, method), []);
     expect(lane).toEqual([
       { kind: 'model', fromMs: 0, toMs: 210, count: 2 },
       { kind: 'search', fromMs: 210, toMs: 1210, count: 2 },
       { kind: 'model', fromMs: 1210, toMs: 1310, count: 1 },
     ]);
-    expect(timeOf(lane, 'search')).toBe(1000);
-    expect(timeOf(lane, 'model')).toBe(310);
+    expect([timeOf(lane, 'search'), timeOf(lane, 'model')]).toEqual([1000, 310]);
   });
 
   it('has at most seven ticks at round times', () => {
@@ -54,38 +44,38 @@ describe('the lane of a method', () => {
 });
 
 describe('percentText', () => {
-  it('never rounds to certainty', () => {
-    expect([1, 0.9999, 0.973, 0.0004].map(percentText)).toEqual([
-      '> 99.9 %',
-      '> 99.9 %',
-      '97.3 %',
-      '< 0.1 %',
-    ]);
+  it.each([
+    [1, '> 99.9 %'],
+    [0.9999, '> 99.9 %'],
+    [0.973, '97.3 %'],
+    [0.0004, '< 0.1 %'],
+  ])('of %d is %s, never rounded to certainty', (probability, text) => {
+    expect(percentText(probability)).toBe(text);
   });
 });
 
 describe('kinds of questions', () => {
-  it('follow from the dependency graph', () => {
-    const questions = [
-      question(node('a')),
-      question(node('a'), node('b'), node('c')),
-      question(node('a'), node('b', ['a'])),
-      question(node('a'), node('b', ['a']), node('c'), node('d', ['c'])),
-    ];
-    expect(questions.map(kindOf)).toEqual([
-      'one fact',
-      '3 things compared',
-      'a chain of 2 steps',
-      'two chains side by side',
-    ]);
-    expect(
-      [...groupByKind([...questions, questions[0]])].map(([kind, { length }]) => [kind, length]),
-    ).toEqual([
-      ['3 things compared', 1],
-      ['a chain of 2 steps', 1],
-      ['one fact', 2],
-      ['two chains side by side', 1],
-    ]);
+  /** A question that depends on its parts by their ids. */
+  const question = (...dependsOn: string[][]): Question => {
+    const text = { question: 'q', entity: 'e', attribute: 'a', query: 'e', answers: ['x'], evidence: [] };
+    const graph = dependsOn.map((needed, i) => ({ ...text, id: 'abcd'[i], dependsOn: needed }));
+    return { id: 'q', question: 'q?', goldenAnswers: ['x'], metadata: { graph } };
+  };
+  const kinds = {
+    '3 things compared': question([], [], []),
+    'a chain of 2 steps': question([], ['a']),
+    'one fact': question([]),
+    'two chains side by side': question([], ['a'], [], ['c']),
+  };
+
+  it.each(Object.entries(kinds))('follow from the dependency graph: %s', (kind, asked) => {
+    expect(kindOf(asked)).toBe(kind);
+  });
+
+  it('are in the order of their names', () => {
+    const groups = groupByKind([kinds['one fact'], ...Object.values(kinds)]);
+    expect([...groups.keys()]).toEqual(Object.keys(kinds));
+    expect([...groups.values()].map(({ length }) => length)).toEqual([1, 1, 2, 1]);
   });
 });
 
@@ -104,24 +94,19 @@ describe('the comparison', () => {
     },
   });
 
-  it('counts, and judges the answer where the gold answer is known', () => {
-    expect(comparisonRow(outcome('A', 2000), ['x'])).toEqual([
-      '✓ The X',
-      '2',
-      '1',
-      '2',
-      '2',
-      '1.0 s',
-      '2.0 s',
-    ]);
-    expect(comparisonRow(outcome('A', 2000), ['y'])[0]).toBe('✗ The X');
-    expect(comparisonRow(outcome('A', 2000), [])[0]).toBe('The X');
+  it.each([
+    { gold: ['x'], answer: '✓ The X' },
+    { gold: ['y'], answer: '✗ The X' },
+    { gold: [], answer: 'The X' },
+  ])('counts, and judges the answer where the gold answer is known: $answer', ({ gold, answer }) => {
+    const row = [answer, '2', '1', '2', '2', '1.0 s', '2.0 s'];
+    expect(comparisonRow(outcome('A', 2000), gold)).toEqual(row);
   });
 
-  it('says who was quicker', () => {
-    expect(speedSentence([outcome('A', 4000), outcome('B', 2000)])).toBe(
-      'B answered in 2.0 s; A took 2.0 times as long.',
-    );
-    expect(speedSentence([outcome('A', 2000), outcome('B', 2010)])).toBe('Both took the same time.');
+  it.each([
+    [4000, 2000, 'B answered in 2.0 s; A took 2.0 times as long.'],
+    [2000, 2010, 'Both took the same time.'],
+  ])('says who was quicker: %d or %d ms', (a, b, sentence) => {
+    expect(speedSentence([outcome('A', a), outcome('B', b)])).toBe(sentence);
   });
 });

@@ -1,6 +1,5 @@
 /** The page in a real browser: it answers as Node does, and asks nobody. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadLocalPolicy } from '../../../lib/policy/policies.js';
@@ -13,15 +12,9 @@ import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { finalAnswer } from '../../../lib/text/response.js';
-import {
-  chromiumPath,
-  openPage,
-  startChromium,
-  type Browser,
-  type OpenPage,
-  type Page,
-} from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
+import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 type Method = (typeof METHODS)[number];
@@ -34,25 +27,21 @@ const writtenIds = ({ segments }: Trajectory): number[] =>
   segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
 describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATIENCE_MS }, () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'playground-'));
+  const folder = temporaryFolder();
   let file: string;
-  let browser: Browser;
   let opened: OpenPage;
   let page: Page;
   let world: World;
 
   beforeAll(async () => {
     file = await exportPlayground({ outDir: folder });
-    [browser, world] = await Promise.all([startChromium(), loadWorld()]);
+    world = await loadWorld();
     await useBackend('wasm');
-    opened = await openPage(browser, file);
+    opened = await openPage(file);
     page = opened.page;
     page.setDefaultTimeout(PATIENCE_MS);
   }, 2 * PATIENCE_MS);
-  afterAll(async () => {
-    await browser?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(closeChromium);
 
   const ready = (checkpoint: string): Promise<void> =>
     page.locator(`#playground[data-ready=${checkpoint}]`).waitFor();

@@ -1,16 +1,15 @@
 /** The page of a run: what it says, that it is one file, and that it works for every reader. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPageHtml } from '../../../lib/pages/run/html.js';
-import { writeRunReport } from '../../../lib/pages/run/report.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runPageHtml, writeRunReport } from '../../../lib/pages/run/html.js';
 import { readRun } from '../../../lib/pages/run/run-folder.js';
-import { chromiumPath, startChromium } from '../../browser/chromium.js';
-import { reportComplaints } from '../../browser/page-checks.js';
+import { chromiumPath } from '../../browser/chromium.js';
+import { complaintsAboutReport } from '../../browser/page-checks.js';
+import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'run-page-'));
+const folder = temporaryFolder();
 let file: string;
 let html: string;
 beforeAll(async () => {
@@ -18,7 +17,6 @@ beforeAll(async () => {
   file = await writeRunReport(folder, RUN);
   html = readFileSync(file, 'utf8');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the report of a run', () => {
   it('is one file below 3 MB that loads nothing and asks nobody', () => {
@@ -73,11 +71,7 @@ describe('the report of a run', () => {
 
   it.skipIf(!chromiumPath)(
     'works for every reader',
-    async () => {
-      const browser = await startChromium();
-      expect(await reportComplaints(browser, file)).toEqual([]);
-      await browser.close();
-    },
+    async () => expect(await complaintsAboutReport(file)).toEqual([]),
     300_000,
   );
 });

@@ -1,12 +1,11 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRun, runVersion } from '../../../lib/pages/run/run-folder.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeStep } from './run.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'run-folder-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder();
 
 describe('readRun', () => {
   it('has nothing of a run that has not begun', async () => {

@@ -1,24 +1,19 @@
 /** The live page: who gets it, who does not, and that it shows a step that comes later. */
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWatchServer, type WatchServer } from '../../../lib/pages/run/server.js';
-import { chromiumPath, openPage, startChromium } from '../../browser/chromium.js';
+import { startWatchServer } from '../../../lib/pages/run/server.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
+import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'watch-'));
-let server: WatchServer;
+const folder = temporaryFolder();
+let server: Awaited<ReturnType<typeof startWatchServer>>;
 beforeAll(async () => {
   writeStep(folder, 0);
   server = await startWatchServer({ ...RUN, folder });
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 interface Reply {
   status: number;
@@ -40,11 +35,8 @@ function ask(target: string, options: { method?: string; headers?: Record<string
 }
 
 describe('the server of the live page', () => {
-  it('listens on this machine only', () => {
+  it('listens on this machine only, and gives the page, which may ask its own server and nobody else', async () => {
     expect(new URL(server.url).hostname).toBe('127.0.0.1');
-  });
-
-  it('gives the page, which may ask its own server and nobody else', async () => {
     const { status, headers, body } = await ask('/');
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -98,9 +90,8 @@ describe('the server of the live page', () => {
   it.skipIf(!chromiumPath)(
     'shows a step that comes later, and leaves unfolded what was',
     async () => {
-      const browser = await startChromium();
       const live = await startWatchServer({ ...RUN, folder });
-      const { page, ...told } = await openPage(browser, new URL(live.url));
+      const { page, ...told } = await openPage(new URL(live.url));
       const drawn = page.locator('.vega-embed svg');
       await expect.poll(() => drawn.count(), { timeout: 30_000 }).toBe(9);
       await page.locator('details.rollout > summary').first().click();
@@ -115,7 +106,7 @@ describe('the server of the live page', () => {
       expect(await accessibilityComplaints(page)).toEqual([]);
       await live.close();
       await page.getByText('Nobody answers').waitFor();
-      await browser.close();
+      await closeChromium();
     },
     300_000,
   );

@@ -1,21 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { rewardOptions } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { turnsOfSegments, viewerData, type ViewerTrajectory } from '../../../lib/pages/viewer/data.js';
 import { failureSigns, type SignInput } from '../../../lib/pages/viewer/signs.js';
 import { splitTranscript } from '../../../lib/text/response.js';
 import {
+  recordedLine,
   syntheticData,
   syntheticLines,
   syntheticQuestion,
-  trajectoryLine,
   type TurnSpec,
 } from './synthetic.js';
 
-function prepared(i: number, turns: TurnSpec[], answer: string | null, extra = {}): ViewerTrajectory {
-  const line = trajectoryLine(syntheticQuestion(i), turns, answer, extra);
-  return syntheticData([{ run: parseTranscript(line), method: 'm' }], i + 1).trajectories[0];
-}
+const prepared = (i: number, turns: TurnSpec[], answer: string | null, extra = {}): ViewerTrajectory =>
+  syntheticData([recordedLine(syntheticQuestion(i), turns, answer, extra)], i + 1).trajectories[0];
 
 describe('viewerData', () => {
   it('keeps repeated texts and turns once, and no token ids', () => {
@@ -30,39 +27,25 @@ describe('viewerData', () => {
   it('takes rewards, advantage and step as recorded, and computes rewards where there are none', () => {
     const rewards = { outcome: 1, decomposition: 9, search_count: 0, format: 0, brief: -1, total: 9 };
     const turns = [{ queries: ['Town0', 'River0'] }];
-    expect(prepared(0, turns, 'Town0', { rewards, advantage: 1.5, step: 7 })).toMatchObject({
-      rewards,
-      recorded: true,
-      advantage: 1.5,
-      step: 7,
-    });
+    const told = { rewards, advantage: 1.5, step: 7 };
+    expect(prepared(0, turns, 'Town0', told)).toMatchObject({ ...told, recorded: true });
     const computed = prepared(0, turns, 'Town0');
-    expect(computed).toMatchObject({
-      recorded: false,
-      advantage: null,
-      step: null,
-      exactMatch: 1,
-      coverage: 1,
-    });
+    const unknown = { recorded: false, advantage: null, step: null };
+    expect(computed).toMatchObject({ ...unknown, method: 'm', exactMatch: 1, coverage: 1 });
     expect(computed.rewards.total).toBeCloseTo(1.45, 12);
   });
 
   it('finds type, shape and graph of a known question, by id or by text, but not where the text differs', () => {
     const question = syntheticQuestion(0);
-    const options = { preset: 'paper', rewards: rewardOptions('paper'), questions: [question] };
+    const options = { preset: 'paper', questions: [question] };
     const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
     const questionOf = (extra: object) =>
-      viewerData([{ run: parseTranscript({ ...transcript, ...extra }), method: 'm' }], options).questions[0];
+      viewerData([parseTranscript({ ...transcript, ...extra })], options).questions[0];
     for (const extra of [{}, { question: question.question }, { id: 'other', question: question.question }]) {
       expect(questionOf(extra)).toMatchObject({ type: 'comparison', shape: 'parallelizable' });
       expect(questionOf(extra).graph).toHaveLength(2);
     }
     expect(questionOf({ question: 'Another?' })).toMatchObject({ type: 'unknown', shape: null, graph: null });
-  });
-
-  it('shows the method that a line names', () => {
-    const run = parseTranscript({ ...trajectoryLine(syntheticQuestion(0), [], 'x'), method: 'r1' });
-    expect(syntheticData([{ run, method: 'file' }]).trajectories[0].method).toBe('r1');
   });
 
   it('reads the turns of a plain transcript, one an information block', () => {
@@ -106,11 +89,7 @@ describe('failureSigns', () => {
   it('are found in whole trajectories', () => {
     expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual(['halfDecomposition']);
     expect(prepared(1, [{ queries: ['Town1', 'River1'], failed: true }], null).signs).toEqual([
-      'badFormat',
-      'noAnswer',
-      'budgetReached',
-      'failedRetrieval',
-      'decomposedSequential',
+      ...['badFormat', 'noAnswer', 'budgetReached', 'failedRetrieval', 'decomposedSequential'],
     ]);
   });
 });

@@ -1,32 +1,27 @@
 /** The report to look through: what is in the file, and several methods side by side in a real browser. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { policyTitle } from '../../../lib/experiments/trajectories/answers.js';
 import { trajectories, TRAJECTORY_RUNS } from '../../../lib/experiments/trajectories/experiment.js';
 import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
-import { chromiumPath, openPage, startChromium, type Browser } from '../../browser/chromium.js';
-import { reportComplaints } from '../../browser/page-checks.js';
+import { chromiumPath, openPage } from '../../browser/chromium.js';
+import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { writeRecords } from '../../experiments/synthetic.js';
+import { temporaryFolder } from '../../folder.js';
 import { syntheticQuestion, trajectoryLine } from './synthetic.js';
 
 const METHODS = TRAJECTORY_RUNS.map(policyTitle);
 const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
-const NUM_QUESTIONS = 4;
-const questions = Array.from({ length: NUM_QUESTIONS }, (_, i) => syntheticQuestion(i));
+const questions = [0, 1, 2, 3].map(syntheticQuestion);
 
-const root = mkdtempSync(path.join(tmpdir(), 'trajectories-'));
-const folder = path.join(root, 'experiment');
-afterAll(() => rmSync(root, { recursive: true }));
-
-const exported = (file: string): Promise<string> =>
-  exportTrajectories({ folder, outDir: root, questions: [file] });
+const root = temporaryFolder();
 
 describe('exportTrajectories', () => {
-  let questionFile: string;
+  let file: string;
   beforeAll(async () => {
+    const folder = path.join(root, 'experiment');
     await writeRecords(folder, trajectories, (run: PolicyRun) => ({
       lines: questions.map((question) =>
         trajectoryLine(question, [{ queries: ['Town0'] }], 'x', {
@@ -36,12 +31,13 @@ describe('exportTrajectories', () => {
       ),
     }));
     const known = questions.map((question) => ({ ...question, golden_answers: question.goldenAnswers }));
-    questionFile = path.join(root, 'questions.jsonl');
+    const questionFile = path.join(root, 'questions.jsonl');
     writeFileSync(questionFile, known.map((line) => JSON.stringify(line)).join('\n'));
+    file = await exportTrajectories({ folder, outDir: root, questions: [questionFile] });
   });
 
-  it('counts questions, trajectories and methods, and tells where they come from', async () => {
-    const html = readFileSync(await exported(questionFile), 'utf8');
+  it('counts questions, trajectories and methods, and tells where they come from', () => {
+    const html = readFileSync(file, 'utf8');
     expect(html).toContain('<title>Trajectories of test questions</title>');
     expect(html).toContain(
       `<meta name="description" content="20 trajectories in full: 4 test questions, each answered by ${METHODS.slice(0, -1).join(', ')} and ${METHODS.at(-1)}.`,
@@ -52,14 +48,8 @@ describe('exportTrajectories', () => {
   });
 
   describe.skipIf(!chromiumPath)('in Chromium', () => {
-    let browser: Browser;
-    beforeAll(async () => {
-      browser = await startChromium();
-    });
-    afterAll(() => browser?.close());
-
     it('puts any two methods side by side, with rewards and without an empty field for the advantage', async () => {
-      const { page, ...told } = await openPage(browser, path.join(root, 'trajectories.html'));
+      const { page, ...told } = await openPage(file);
       for (const method of METHODS.slice(1)) {
         await page.locator('[name=partner]').selectOption(method);
         const names = await page.locator('.facts dd:first-of-type').allTextContents();
@@ -72,7 +62,7 @@ describe('exportTrajectories', () => {
       );
       const figures = rows.map(([, figure]) => Number(figure.replace('−', '-')));
       expect(rows.map(([name]) => name)).toEqual([
-        ...['Outcome', 'Decomposition', 'Search count', 'Format', 'Brief', 'Total'],
+        ...['Outcome', 'Decomposition', 'Search count', 'Format', 'Total'],
       ]);
       expect(figures.slice(0, -1).reduce((a, b) => a + b)).toBeCloseTo(figures.at(-1)!, 9);
       expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);
@@ -82,7 +72,7 @@ describe('exportTrajectories', () => {
     });
 
     it('is accessible, with scripts and without', async () => {
-      expect(await reportComplaints(browser, path.join(root, 'trajectories.html'))).toEqual([]);
+      expect(await complaintsAboutReport(file)).toEqual([]);
     }, 300_000);
   });
 });

@@ -1,21 +1,14 @@
 /** Made-up trajectories on made-up questions in this project's layout. */
 import type { Question, SubQuestion } from '../../../lib/data/question.js';
-import { parseTranscript } from '../../../lib/rollout/recorded.js';
-import { rewardOptions } from '../../../lib/rewards/presets.js';
-import { viewerData, type ViewerData, type ViewerLine } from '../../../lib/pages/viewer/data.js';
+import { parseTranscript, type RecordedRun } from '../../../lib/rollout/recorded.js';
+import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
 
 /** What a hostile trajectory says. */
 export const INJECTION = '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
 
 const node = (id: string, entity: string, dependsOn: string[] = []): SubQuestion => ({
-  id,
-  question: `When was ${entity} founded?`,
-  entity,
-  attribute: 'year',
-  query: entity,
-  dependsOn,
-  answers: ['1900'],
-  evidence: [],
+  ...{ id, question: `When was ${entity} founded?`, entity, attribute: 'year', query: entity, dependsOn },
+  ...{ answers: ['1900'], evidence: [] },
 });
 
 /** A comparison of two towns (even) or a chain (odd). */
@@ -47,29 +40,27 @@ export function trajectoryLine(
   answer: string | null,
   extra: object = {},
 ): object {
-  const segments = [
-    { kind: 'prompt', tokenIds: [1], text: `Answer with search. Question: ${question.question}\n` },
-  ];
-  const policy = (text: string) => segments.push({ kind: 'policy', tokenIds: [2, 3], text });
-  for (const { queries, failed } of turns) {
-    policy(
-      `<think> ${question.id} needs ${queries.length} </think><search> ${queries.join(' ## ')} </search>`,
-    );
+  const policy = (text: string) => ({ kind: 'policy', tokenIds: [2, 3], text });
+  const searched = turns.flatMap(({ queries, failed }) => {
     const lines = queries.map((q) =>
       failed ? 'Retrieval failed: timeout' : `Doc 1(Title: ${q}) ${q} is old.`,
     );
-    segments.push({
-      kind: 'information',
-      tokenIds: [4],
-      text: `<information>${lines.join('\n')}</information>`,
-    });
-  }
-  if (answer !== null) policy(`<think> done </think><answer> ${answer} </answer>`);
+    const text = `<information>${lines.join('\n')}</information>`;
+    const thought = `<think> ${question.id} needs ${queries.length} </think>`;
+    return [
+      policy(`${thought}<search> ${queries.join(' ## ')} </search>`),
+      { kind: 'information', tokenIds: [4], text },
+    ];
+  });
   return {
     questionId: question.id,
     question: question.question,
     goldenAnswers: question.goldenAnswers,
-    segments,
+    segments: [
+      { kind: 'prompt', tokenIds: [1], text: `Answer with search. Question: ${question.question}\n` },
+      ...searched,
+      ...(answer === null ? [] : [policy(`<think> done </think><answer> ${answer} </answer>`)]),
+    ],
     searchTurns: turns.map(({ queries, failed }) => ({
       queries,
       results: queries.map((q) =>
@@ -84,24 +75,28 @@ export function trajectoryLine(
   };
 }
 
+/** A recorded line of its own, of the method `m`. */
+export const recordedLine = (...line: Parameters<typeof trajectoryLine>): RecordedRun =>
+  parseTranscript({ method: 'm', ...trajectoryLine(...line) });
+
 /** `count` lines of two methods on the same questions, in groups of five a step: 60 % right, each tenth half a decomposition. */
-export function syntheticLines(count: number): ViewerLine[] {
+export function syntheticLines(count: number): RecordedRun[] {
   return Array.from({ length: count }, (_, i) => {
     const isParallel = i % 2 === 0;
     const place = Math.floor(i / 10);
-    const question = syntheticQuestion(place);
     const [a, b] = [`Town${place}`, `River${place}`];
     const both = i % 10 === 8 ? [a, 'Elsewhere'] : [a, b];
     const turns = isParallel ? [{ queries: both }] : [{ queries: [a] }, { queries: [b] }];
     const right = i % 10 < 6;
-    const extra = { step: place % 50, advantage: right ? 0.5 : -0.75 };
-    const line = trajectoryLine(question, turns, right ? a : 'Nowhere', extra);
-    return { run: parseTranscript(line), method: isParallel ? 'parallelsearch' : 'search-r1' };
+    return recordedLine(syntheticQuestion(place), turns, right ? a : 'Nowhere', {
+      ...{ step: place % 50, advantage: right ? 0.5 : -0.75 },
+      method: isParallel ? 'parallelsearch' : 'search-r1',
+    });
   });
 }
 
 /** The same, prepared, with the questions known. */
-export function syntheticData(lines: readonly ViewerLine[], numQuestions = 0): ViewerData {
+export function syntheticData(runs: readonly RecordedRun[], numQuestions = 0): ViewerData {
   const questions = Array.from({ length: numQuestions }, (_, i) => syntheticQuestion(i));
-  return viewerData(lines, { preset: 'paper', rewards: rewardOptions('paper'), questions });
+  return viewerData(runs, { preset: 'paper', questions });
 }

@@ -1,42 +1,30 @@
 /** The viewer's page: what is in the file, and 10,000 trajectories in a real browser. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/html.js';
-import { parseTranscript } from '../../../lib/rollout/recorded.js';
-import {
-  chromiumPath,
-  openPage,
-  startChromium,
-  type Browser,
-  type OpenPage,
-  type Page,
-} from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
-import { INJECTION, syntheticData, syntheticLines, syntheticQuestion, trajectoryLine } from './synthetic.js';
+import { temporaryFolder } from '../../folder.js';
+import { INJECTION, recordedLine, syntheticData, syntheticLines, syntheticQuestion } from './synthetic.js';
 
 const COUNT = 10_000;
-const folder = mkdtempSync(path.join(tmpdir(), 'viewer-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** A trajectory whose every text tries to become markup. */
 function hostileData(): ViewerData {
   const question = { ...syntheticQuestion(0), question: `Who? ${INJECTION}`, goldenAnswers: [INJECTION] };
-  const turns = [{ queries: [INJECTION, 'Town0'] }];
   const rest = { method: INJECTION, benchmark: INJECTION, type: INJECTION };
-  const line = trajectoryLine(question, turns, INJECTION, rest);
-  return syntheticData([{ run: parseTranscript(line), method: 'm' }]);
+  return syntheticData([recordedLine(question, [{ queries: [INJECTION, 'Town0'] }], INJECTION, rest)]);
 }
 
 describe('viewerHtml', () => {
   it('escapes all text outside of the packed data', async () => {
     const html = await viewerHtml({ title: 'A <title>', data: hostileData() });
     expect(html).toContain('<title>A &lt;title&gt;</title>');
-    expect(html).not.toContain('<script>window');
-    expect(html).not.toContain('<img');
+    expect(html).not.toMatch(/<script>window|<img/);
     expect(html.match(/<script/g)).toHaveLength(2);
     const [, packed] = /<script type="application\/gzip" id="data">([^<]+)</.exec(html)!;
     expect(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString())).toEqual(hostileData());
@@ -52,7 +40,6 @@ describe('viewerHtml', () => {
 });
 
 describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
-  let browser: Browser;
   let opened: OpenPage;
   let page: Page;
   const file = path.join(folder, 'many.html');
@@ -60,7 +47,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
   async function openViewer(name: string, data: ViewerData): Promise<OpenPage> {
     const place = path.join(folder, name);
     writeFileSync(place, await viewerHtml({ title: name, data }));
-    const viewer = await openPage(browser, place);
+    const viewer = await openPage(place);
     await viewer.page.locator('#viewer[data-ready]').waitFor();
     return viewer;
   }
@@ -68,19 +55,20 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
   const counts = (text: string): Promise<void> => page.locator('.count', { hasText: text }).waitFor();
   const choose = (name: string, value: string): Promise<unknown> =>
     page.locator(`[name=${name}]`).selectOption(value);
-  const selected = async (): Promise<(string | null)[]> => {
-    const row = page.locator(`#${await page.getByRole('listbox').getAttribute('aria-activedescendant')}`);
-    return Promise.all(
-      ['aria-posinset', 'aria-setsize', 'aria-selected'].map((name) => row.getAttribute(name)),
-    );
+  /** The place of the one selected row, which is the active one, among all rows. */
+  const selected = async (): Promise<number[]> => {
+    const id = await page.getByRole('listbox').getAttribute('aria-activedescendant');
+    const row = page.locator('.row[aria-selected=true]');
+    expect(await row.getAttribute('id')).toBe(id);
+    const place = ['aria-posinset', 'aria-setsize'].map((name) => row.getAttribute(name));
+    return (await Promise.all(place)).map(Number);
   };
 
+  afterAll(closeChromium);
   beforeAll(async () => {
-    browser = await startChromium();
     opened = await openViewer('many.html', syntheticData(syntheticLines(COUNT), COUNT / 10));
     page = opened.page;
   });
-  afterAll(() => browser?.close());
 
   it('keeps only the rows in sight of 10,000 trajectories', async () => {
     await counts('10,000 of 10,000 trajectories');
@@ -92,18 +80,19 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
   });
 
   it('is worked by keys', async () => {
-    await page.keyboard.press('ArrowDown');
-    expect(await selected()).toEqual(['2', '10000', 'true']);
-    await page.keyboard.press('End');
-    expect(await selected()).toEqual(['10000', '10000', 'true']);
-    const { question } = syntheticQuestion(COUNT / 10 - 1);
-    expect(await page.locator('.detail h2').textContent()).toBe(question);
-    await page.keyboard.press('Home');
-    expect(await selected()).toEqual(['1', '10000', 'true']);
+    for (const [key, place] of [
+      ['ArrowDown', 2],
+      ['End', COUNT],
+      ['Home', 1],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await selected()).toEqual([place, COUNT]);
+      const { question } = syntheticQuestion(key === 'End' ? COUNT / 10 - 1 : 0);
+      expect(await page.locator('.detail h2').textContent()).toBe(question);
+    }
     await page.keyboard.press('PageDown');
     await page.keyboard.press('ArrowUp');
-    expect(Number((await selected())[0])).toBeGreaterThan(5);
-    expect(await page.locator('.row[aria-selected=true]').count()).toBe(1);
+    expect((await selected())[0]).toBeGreaterThan(5);
     expect(await numRows()).toBeLessThan(60);
     await page.keyboard.press('/');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('search');
@@ -141,45 +130,36 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     expect(await texts('.group tbody tr')).toHaveLength(5);
     expect(await page.locator('article:last-of-type .tag', { hasText: 'search' }).count()).toBe(2);
     await page.locator('article:first-of-type .group button').nth(1).click();
-    expect(await selected()).toEqual(['3', '10000', 'true']);
+    expect(await selected()).toEqual([3, COUNT]);
   });
 
-  it('is accessible, with two trajectories side by side', async () => {
+  it('is accessible, with two trajectories side by side; asks nobody, complains of nothing', async () => {
     expect(await accessibilityComplaints(page)).toEqual([]);
-  }, 300_000);
-
-  it('asks nothing of a network and leaves nothing on the console', () => {
     expect([...opened.requests, ...opened.complaints]).toEqual([]);
-  });
+  }, 300_000);
 
   it('shows markup in trajectories as text', async () => {
     const hostile = await openViewer('hostile.html', hostileData());
     expect(await hostile.page.evaluate(() => 'injected' in window)).toBe(false);
     expect(await hostile.page.locator('#viewer :is(script, img)').count()).toBe(0);
-    expect(await hostile.page.locator('.segment.answer .text').textContent()).toBe(INJECTION);
-    expect(await hostile.page.locator('.queries li').first().textContent()).toBe(INJECTION);
+    for (const place of ['.segment.answer .text', '.queries li'])
+      expect(await hostile.page.locator(place).first().textContent()).toBe(INJECTION);
     expect(hostile.complaints).toEqual([]);
   });
 
   it('sums every component of a recorded reward, also one of the reader’s own', async () => {
     const rewards = { outcome: 1, decomposition: 0, search_count: -0.1, format: 0, own: 0.25, total: 1.15 };
-    const line = trajectoryLine(syntheticQuestion(0), [], 'Town0', { rewards });
-    const own = await openViewer('own.html', syntheticData([{ run: parseTranscript(line), method: 'm' }]));
+    const line = recordedLine(syntheticQuestion(0), [], 'Town0', { rewards });
+    const own = await openViewer('own.html', syntheticData([line]));
     const rows = await own.page.locator('.scores tr').allInnerTexts();
     expect(rows.map((row) => row.trim().split('\t').slice(0, 2).join(' '))).toEqual([
-      ...[
-        'Outcome +1.00',
-        'Decomposition 0.00',
-        'Search count −0.10',
-        'Format 0.00',
-        'Own +0.25',
-        'Total +1.15',
-      ],
+      ...['Outcome +1.00', 'Decomposition 0.00', 'Search count −0.10', 'Format 0.00', 'Own +0.25'],
+      'Total +1.15',
     ]);
   });
 
   it('works with scripts off', async () => {
-    const still = await openPage(browser, file, { withScripts: false });
+    const still = await openPage(file, { withScripts: false });
     expect(await still.page.locator('noscript tbody tr').count()).toBe(50);
   });
 });

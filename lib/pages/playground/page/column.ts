@@ -5,16 +5,7 @@ import { searchedQueries } from '../../../rollout/rollout.js';
 import { finalAnswer } from '../../../text/response.js';
 import type { AnswerEvent } from '../answer.js';
 import type { PlaygroundMethod } from '../setup.js';
-import { createTokenText, type Tip, type TokenText } from './tokens.js';
-
-export interface Column {
-  node: HTMLElement;
-  /** Empties it for a new question. */
-  clear(): void;
-  receive(event: AnswerEvent): void;
-  /** Says that the answer will not come. */
-  stop(): void;
-}
+import { createTokenText } from './tokens.js';
 
 const FINISHES = {
   answer: '',
@@ -36,16 +27,16 @@ function foundNodes({ failure, passages }: ShownResult): HTMLElement[] {
 }
 
 /** Builds the column of a method. */
-export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: Tip): Column {
+export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HTMLElement) {
   const prompt = h('p.prompt');
   const turns = h('ol.turns');
   const answer = h('p.answer');
   const heading = h('h2', { id: `title-${name}` }, title);
   const attributes = { 'data-method': name, 'aria-labelledby': heading.id };
   const node = h('article.column', attributes, heading, prompt, turns, answer);
-  let writing: TokenText | null = null;
+  let writing: ReturnType<typeof createTokenText> | null = null;
 
-  const beginTurn = (): TokenText => {
+  const beginTurn = () => {
     const text = createTokenText(`${title}, turn ${turns.childElementCount + 1}`, tip);
     turns.append(h('li.turn', text.node));
     return text;
@@ -67,11 +58,12 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: Ti
 
   return {
     node,
-    clear() {
+    /** Empties it for a new question. */
+    clear(): void {
       writing = null;
       for (const part of [prompt, turns, answer]) part.replaceChildren();
     },
-    receive(event) {
+    receive(event: AnswerEvent): void {
       if (event.kind === 'token') {
         writing ??= beginTurn();
         writing.add(event);
@@ -88,7 +80,8 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: Ti
         turns.lastElementChild?.querySelector('.queries')?.replaceChildren(...cards);
       } else turns.lastElementChild?.append(h('p.notice', event.text.trim()));
     },
-    stop() {
+    /** Says that the answer will not come. */
+    stop(): void {
       giveUpWaiting('stopped');
       if (answer.childNodes.length === 0) answer.textContent = 'Stopped.';
     },

@@ -1,4 +1,5 @@
 /** Both methods in figures, once they have answered. */
+import { sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
@@ -18,8 +19,6 @@ const COLUMNS = [
   ...['Waited for retrieval', 'Time'],
 ];
 
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
-
 /** @param goldenAnswers empty where they are not known */
 export function comparisonRow(
   { trajectory, spans, elapsedMs }: Outcome,
@@ -28,11 +27,11 @@ export function comparisonRow(
   const { modelCalls, searchTurns, segments } = trajectory;
   const answer = finalAnswer(segments);
   const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
-  const written = segments.filter(({ kind }) => kind === 'policy').map(({ tokenIds }) => tokenIds.length);
-  const numQueries = sumOf(searchTurns.map(({ queries }) => queries.length));
+  const numWritten = sum(segments, ({ kind, tokenIds }) => (kind === 'policy' ? tokenIds.length : 0));
+  const numQueries = sum(searchTurns, ({ queries }) => queries.length);
   return [
     `${goldenAnswers.length > 0 ? verdict : ''}${answer ?? 'none'}`,
-    ...[modelCalls, searchTurns.length, numQueries, sumOf(written)].map(String),
+    ...[modelCalls, searchTurns.length, numQueries, numWritten].map(String),
     seconds(timeOf(spans, 'search')),
     seconds(elapsedMs),
   ];
@@ -40,7 +39,7 @@ export function comparisonRow(
 
 /** One sentence about who was quicker. */
 export function speedSentence(outcomes: readonly Outcome[]): string {
-  const [first, last] = [...outcomes].sort((a, b) => a.elapsedMs - b.elapsedMs);
+  const [first, last] = sort(outcomes, ({ elapsedMs }) => elapsedMs);
   const times = last.elapsedMs / first.elapsedMs;
   if (times < 1.05) return 'Both took the same time.';
   return `${first.title} answered in ${seconds(first.elapsedMs)}; ${last.title} took ${times.toFixed(1)} times as long.`;

@@ -1,8 +1,8 @@
 /** What to ask, of which weights, and how fast model and retriever are. */
-import type { Question } from '../../../data/question.js';
+import { group, sort } from 'd3-array';
+import { questionShape, type Question } from '../../../data/question.js';
 import { h, labelled, select } from '../../../html/browser/dom.js';
 import type { PlaygroundCheckpoint, PlaygroundSetup } from '../setup.js';
-import { groupByKind } from './kinds.js';
 import { seconds } from './time-line.js';
 
 export interface Wish {
@@ -11,15 +11,6 @@ export interface Wish {
   goldenAnswers: string[];
   delayMs: number;
   tokensPerSecond: number;
-}
-
-export interface Form {
-  node: HTMLElement;
-  checkpoint(): PlaygroundCheckpoint;
-  /** Asks what the form asks, as its button does. */
-  ask(): void;
-  /** Lets the question be asked or stopped, neither while something is loaded; other weights may be chosen unless all failed. */
-  setState(state: 'loading' | 'ready' | 'running' | 'failed'): void;
 }
 
 export interface FormOptions {
@@ -40,6 +31,21 @@ const PACES = [
 const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
 /** The kind that shows first: where several searches at a time pay. */
 const FIRST_KIND = '3 things compared';
+
+/** What a question needs, in words; from its dependency graph. */
+export function kindOf({ metadata: { graph = [] } }: Question): string {
+  if (graph.length === 0) return 'unknown';
+  return {
+    single_hop: 'one fact',
+    parallelizable: `${graph.length} things compared`,
+    sequential: `a chain of ${graph.length} steps`,
+    hybrid: 'two chains side by side',
+  }[questionShape(graph)];
+}
+
+/** Questions of each kind, kinds in the order of their names. */
+export const groupByKind = (questions: readonly Question[]): Map<string, Question[]> =>
+  new Map(sort(group(questions, kindOf), ([a], [b]) => a.localeCompare(b)));
 
 /** A field to type a question into or to pick one from the list of its kind, a choice of the kind, a button for another. */
 function createQuestionField(questions: readonly Question[]) {
@@ -85,7 +91,7 @@ function createDelayField() {
 }
 
 /** Builds the form. Motion is reduced by letting the text come at once. */
-export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions): Form {
+export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions) {
   const { checkpoints, firstCheckpoint } = setup;
   const question = createQuestionField(questions);
   const delay = createDelayField();
@@ -122,9 +128,9 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   );
   return {
     node,
-    ask: () => node.requestSubmit(),
-    checkpoint: () => checkpoints.find(({ id }) => id === weights.value)!,
-    setState(state) {
+    checkpoint: (): PlaygroundCheckpoint => checkpoints.find(({ id }) => id === weights.value)!,
+    /** Lets the question be asked or stopped, neither while something is loaded; other weights may be chosen unless all failed. */
+    setState(state: 'loading' | 'ready' | 'running' | 'failed'): void {
       ask.disabled = state !== 'ready';
       stop.disabled = state !== 'running';
       weights.disabled = state === 'failed';

@@ -1,50 +1,31 @@
 /** One method of the page: its worker, its column, its lane in the time line. */
 import type { AnswerEvent } from '../answer.js';
-import type { PolicyFiles, WorkerMessage, WorkerRequest } from '../messages.js';
 import type { PlaygroundMethod } from '../setup.js';
 import { createColumn } from './column.js';
 import type { Outcome } from './comparison.js';
 import type { Wish } from './form.js';
 import { addToLane, type Lane } from './time-line.js';
-import type { Tip } from './tokens.js';
-
-export interface Player {
-  method: PlaygroundMethod;
-  node: HTMLElement;
-  /** Loads a policy and resolves with the backend's name. */
-  load(files: PolicyFiles): Promise<string>;
-  /** Asks a question; what comes of earlier ones is dropped from now on. */
-  ask(wish: Pick<Wish, 'question' | 'delayMs' | 'tokensPerSecond'>): void;
-  stop(): void;
-  /** Stops and empties everything, for other weights. */
-  clear(): void;
-  lane(): Lane;
-  /** What came of the last question, or null while it has no answer. */
-  outcome(): Outcome | null;
-}
+import type { WorkerMessage, WorkerRequest } from './worker.js';
 
 export interface PlayerOptions {
-  tip: Tip;
+  /** The box for the probability of a token. */
+  tip: HTMLElement;
   /** Address of the worker's script. */
   script: string;
-  /** What the worker is told first. */
-  world: WorkerRequest;
   onAnswer(): void;
   onFailure(reason: string): void;
 }
 
-/** Starts a method's worker. */
-export function createPlayer(method: PlaygroundMethod, options: PlayerOptions): Player {
-  const worker = new Worker(options.script);
+/** A method that can be asked once it is loaded. */
+export function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   const column = createColumn(method, options.tip);
   const { title, rollout } = method;
-  /** What waits for each policy, in the order of their numbers. */
-  const loads: ((backend: string) => void)[] = [];
+  let worker: Worker | null = null;
   let run = 0;
   let isRunning = false;
   let spans: Lane['spans'] = [];
   let outcome: Outcome | null = null;
-  const send = (request: WorkerRequest): void => worker.postMessage(request);
+  const send = (request: WorkerRequest): void => worker?.postMessage(request);
 
   const receive = (event: AnswerEvent): void => {
     spans = addToLane(spans, event, method);
@@ -54,16 +35,9 @@ export function createPlayer(method: PlaygroundMethod, options: PlayerOptions): 
     outcome = { title, trajectory: event.trajectory, spans, elapsedMs: event.elapsedMs };
     options.onAnswer();
   };
-  worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
-    if (data.kind === 'ready') loads[data.load](data.backend);
-    else if (data.kind === 'failed') options.onFailure(data.reason);
-    else if (data.run === run && isRunning) receive(data.event);
-  });
-  worker.addEventListener('error', ({ message }) => options.onFailure(message));
-  send(options.world);
-
+  /** Empties everything, for another question or other weights. */
   const clear = (): void => {
-    if (isRunning) send({ kind: 'stop', run });
+    if (isRunning) send({ kind: 'stop' });
     [isRunning, spans, outcome] = [false, [], null];
     column.clear();
   };
@@ -72,19 +46,33 @@ export function createPlayer(method: PlaygroundMethod, options: PlayerOptions): 
     method,
     node: column.node,
     clear,
-    load: (files) => new Promise((resolve) => send({ kind: 'policy', load: loads.push(resolve) - 1, files })),
-    ask({ question, delayMs, tokensPerSecond }) {
+    /** Starts a worker in place of an earlier one and resolves with the backend's name; never where a later one overtakes it. */
+    load: (request: Omit<Extract<WorkerRequest, { kind: 'load' }>, 'kind'>): Promise<string> =>
+      new Promise((resolve) => {
+        worker?.terminate();
+        worker = new Worker(options.script);
+        worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
+          if (data.kind === 'ready') resolve(data.backend);
+          else if (data.kind === 'failed') options.onFailure(data.reason);
+          else if (data.run === run && isRunning) receive(data.event);
+        });
+        worker.addEventListener('error', ({ message }) => options.onFailure(message));
+        send({ kind: 'load', ...request });
+      }),
+    /** Asks a question; what comes of earlier ones is dropped from now on. */
+    ask({ question, delayMs, tokensPerSecond }: Wish): void {
       clear();
       isRunning = true;
       send({ kind: 'ask', run: ++run, question, options: { rollout, delayMs, tokensPerSecond } });
     },
-    stop() {
+    stop(): void {
       if (!isRunning) return;
       isRunning = false;
       column.stop();
-      send({ kind: 'stop', run });
+      send({ kind: 'stop' });
     },
-    lane: () => ({ title, spans, isRunning }),
+    lane: (): Lane => ({ title, spans, isRunning }),
+    /** What came of the last question, or null while it has no answer. */
     outcome: () => outcome,
   };
 }

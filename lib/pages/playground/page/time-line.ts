@@ -1,4 +1,5 @@
 /** Who did what when: a lane for each method, the model and the retriever taking turns in it. */
+import { sum } from 'd3-array';
 import { h } from '../../../html/browser/dom.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
 import type { AnswerEvent } from '../answer.js';
@@ -33,7 +34,7 @@ export function addToLane(
 
 /** Milliseconds that were spent on one kind of work. */
 export function timeOf(spans: readonly Span[], kind: Span['kind']): number {
-  return spans.filter((span) => span.kind === kind).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+  return sum(spans, (span) => (span.kind === kind ? span.toMs - span.fromMs : 0));
 }
 
 /** At most seven round times from 0 to `endMs`. */
@@ -57,17 +58,10 @@ export interface Lane {
   isRunning: boolean;
 }
 
-/** The lane with its last span up to `nowMs`, if it still goes on. */
-function laneAt({ title, spans, isRunning }: Lane, nowMs: number): Pick<Lane, 'title' | 'spans'> {
-  const last = spans.at(-1);
-  if (!last || !isRunning) return { title, spans };
-  return { title, spans: [...spans.slice(0, -1), { ...last, toMs: Math.max(last.toMs, nowMs) }] };
-}
-
 const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
   h('div.lane', h('span.lane-title', title), h('div.track', work), total && h('span.lane-total', total));
 
-function lanesNode(lanes: readonly Pick<Lane, 'title' | 'spans'>[]): HTMLElement {
+function lanesNode(lanes: readonly Lane[]): HTMLElement {
   const totalMs = lanes.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
   const endMs = Math.max(1000, ...totalMs);
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
@@ -86,12 +80,8 @@ function lanesNode(lanes: readonly Pick<Lane, 'title' | 'spans'>[]): HTMLElement
   return h('div.lanes', { role: 'img', 'aria-label': words.join(' ') }, rows, axis);
 }
 
-export interface TimeLine {
-  node: HTMLElement;
-  draw(lanes: readonly Lane[], nowMs: number): void;
-}
-
-export function createTimeLine(): TimeLine {
+/** A figure of all lanes, empty at first. */
+export function createTimeLine() {
   const place = h('div');
   const key = [
     h('span.work.model', 'the model writes'),
@@ -99,8 +89,19 @@ export function createTimeLine(): TimeLine {
     h('span.work.search', 'n× sub-queries are searched together'),
   ];
   const caption = h('figcaption', 'Time line of the turns. ', h('span.key', key));
-  const node = h('figure.time-line', { 'aria-label': 'Time line of the turns' }, caption, place);
-  const draw = (lanes: readonly Lane[], nowMs: number): void =>
-    place.replaceChildren(lanesNode(lanes.map((lane) => laneAt(lane, nowMs))));
-  return { node, draw };
+  return {
+    node: h('figure.time-line', { 'aria-label': 'Time line of the turns' }, caption, place),
+    /** Draws the lanes; the last span of those that still go on lasts up to `nowMs`. */
+    draw(lanes: readonly Lane[], nowMs: number): void {
+      const grown = lanes.map(({ spans, isRunning, ...lane }): Lane => {
+        const grow = (span: Span): Span => ({ ...span, toMs: Math.max(span.toMs, nowMs) });
+        return {
+          ...lane,
+          isRunning,
+          spans: isRunning ? [...spans.slice(0, -1), ...spans.slice(-1).map(grow)] : spans,
+        };
+      });
+      place.replaceChildren(lanesNode(grown));
+    },
+  };
 }

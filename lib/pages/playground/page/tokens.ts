@@ -1,17 +1,6 @@
 /** Text token by token, with the probability of each: under the pointer, and by arrow keys. */
 import { h } from '../../../html/browser/dom.js';
 
-export interface ShownToken {
-  tokenId: number;
-  text: string;
-  probability: number;
-}
-
-export interface TokenText {
-  node: HTMLElement;
-  add(token: ShownToken): void;
-}
-
 /** Below this a token is marked: the policy hesitated. */
 const UNSURE = 0.9;
 const TAG = /^<(\/?)(think|search|information|answer)>$/;
@@ -23,35 +12,24 @@ export function percentText(probability: number): string {
   return `${(100 * probability).toFixed(1)} %`;
 }
 
-/** The box that tells a token's probability; there is one in the page. */
-export interface Tip {
-  node: HTMLElement;
-  show(token: HTMLElement): void;
-  hide(): void;
-}
-
-export function createTip(): Tip {
-  const node = h('div.tip', { role: 'status' });
-  return {
-    node,
-    show(token) {
-      node.textContent = `“${token.textContent}” ${token.dataset.probability ?? ''}`;
-      const { left, bottom } = token.getBoundingClientRect();
-      node.style.left = `${Math.max(0, Math.min(left, innerWidth - node.offsetWidth - 8))}px`;
-      node.style.top = `${bottom + 4}px`;
-    },
-    hide: () => (node.textContent = ''),
-  };
-}
-
-/** An empty text; `label` says whose it is. */
-export function createTokenText(label: string, tip: Tip): TokenText {
+/**
+ * An empty text.
+ * @param label whose it is
+ * @param tip the page's box that tells the probability of the token which is pointed at
+ */
+export function createTokenText(label: string, tip: HTMLElement) {
   let current = -1;
+  /** The block that the next token is in. */
+  let block = '';
   const point = (token: Element | null | undefined): void => {
     node.querySelector('.current')?.classList.remove('current');
-    if (!(token instanceof HTMLElement)) return tip.hide();
+    tip.textContent = '';
+    if (!(token instanceof HTMLElement)) return;
     token.classList.add('current');
-    tip.show(token);
+    tip.textContent = `“${token.textContent}” ${token.dataset.probability ?? ''}`;
+    const { left, bottom } = token.getBoundingClientRect();
+    tip.style.left = `${Math.max(0, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${bottom + 4}px`;
   };
   const hide = (): void => point(null);
   const node = h('div.tokens', {
@@ -67,11 +45,9 @@ export function createTokenText(label: string, tip: Tip): TokenText {
     current = Math.min(node.childElementCount - 1, Math.max(0, current + move));
     point(node.children[current]);
   });
-  /** The block that the next token is in. */
-  let block = '';
   return {
     node,
-    add({ tokenId, text, probability }) {
+    add({ tokenId, text, probability }: { tokenId: number; text: string; probability: number }): void {
       const [, closing, tag] = TAG.exec(text) ?? [];
       if (tag) block = tag;
       const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'].filter(Boolean);

@@ -1,78 +1,108 @@
 /** A worker that answers with one policy, so that each method has a thread of its own and the page stays free. */
 import './no-eval.js';
+import { setWasmPaths, version_wasm } from '@tensorflow/tfjs-backend-wasm';
+import '@tensorflow/tfjs-backend-cpu';
+import * as tf from '@tensorflow/tfjs-core';
 import { parsePassages } from '../../../data/flashrag-text.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays, parsePeftConfig } from '../../../policy/lora.js';
 import { createModel } from '../../../policy/model.js';
 import { parseSafetensors } from '../../../policy/safetensors.js';
-import { disposeWeights, type Weights } from '../../../policy/weights.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
-import { answerQuestion } from '../answer.js';
-import type { PolicyFiles, WorkerMessage, WorkerRequest } from '../messages.js';
-import { startBackend } from './backend.js';
+import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
+import { answerQuestion, type AnswerEvent, type AskOptions } from '../answer.js';
 
-let backend = '';
+/** What a worker searches, and the WebAssembly that it computes with. */
+export interface World {
+  wasm: Uint8Array<ArrayBuffer>;
+  passages: string;
+  titleWeight: number;
+}
+
+/** What a policy is made of; of an adapter, the bytes of its two files. */
+export interface PolicyFiles {
+  name: string;
+  config: unknown;
+  tokenizer: object;
+  weights: Uint8Array;
+  adapter: { config: unknown; weights: Uint8Array } | null;
+}
+
+/** What a worker is told: first what it is made of, then what to ask. `stop` ends the last question, also one that waits. */
+export type WorkerRequest =
+  | { kind: 'load'; world: World; files: PolicyFiles }
+  | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
+  | { kind: 'stop' };
+
+/** What a worker says; `run` is the number that the question came with. */
+export type WorkerMessage =
+  /** It has a policy and waits for questions. */
+  | { kind: 'ready'; backend: string }
+  | { kind: 'event'; run: number; event: AnswerEvent }
+  | { kind: 'failed'; reason: string };
+
 let retriever: Bm25Retriever;
-let policy: LocalPolicy | null = null;
-let weights: Weights = {};
-let controller = new AbortController();
-/** The last run that is not wanted any more. */
-let stoppedRun = 0;
+let policy: LocalPolicy;
+let controller: AbortController;
 
 const say = (message: WorkerMessage): void => postMessage(message);
 
-/** The initial model's weights with the adapter's added; what only the initial model needed is disposed of. */
-function weightsOf(
-  initial: Weights,
-  { adapter }: PolicyFiles,
-  model: ReturnType<typeof createModel>,
-): Weights {
-  if (!adapter) return initial;
-  const arrays = parseSafetensors(adapter.weights);
-  const merged = mergePeftArrays(initial, arrays, model.config, parsePeftConfig(adapter.config));
-  disposeMerged(initial, merged);
-  return merged;
+/** Makes wasm, as in Node, the current backend, or `cpu` where it does not start. Returns words that name it. */
+async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
+  // One thread, as in Node: the same sums in the same order.
+  tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
+  tf.env().platform.fetch = async () => new Response(wasm);
+  setWasmPaths('', true); // by the fetch above
+  // The binary needs SIMD instructions. tfjs waits for ever where it does not compile, so that is tried first.
+  const isCompiled = await WebAssembly.compile(wasm).then(
+    () => true,
+    () => false,
+  );
+  if (isCompiled && (await tf.setBackend('wasm'))) {
+    installWasmKernels();
+    return `WebAssembly, tfjs ${version_wasm}`;
+  }
+  await tf.setBackend('cpu');
+  return `plain JavaScript, tfjs ${version_wasm}`;
 }
 
-function loadPolicy({ load, files }: Extract<WorkerRequest, { kind: 'policy' }>): void {
-  policy?.dispose();
-  disposeWeights(weights);
+async function load({ world, files }: Extract<WorkerRequest, { kind: 'load' }>): Promise<void> {
+  const backend = await startBackend(world.wasm);
+  retriever = createBm25Retriever(parsePassages(world.passages), { titleWeight: world.titleWeight });
   const model = createModel({ ...files, arrays: parseSafetensors(files.weights) });
-  weights = weightsOf(model.weights, files, model);
+  let { weights } = model;
+  if (files.adapter) {
+    const arrays = parseSafetensors(files.adapter.weights);
+    weights = mergePeftArrays(weights, arrays, model.config, parsePeftConfig(files.adapter.config));
+    disposeMerged(model.weights, weights);
+  }
   policy = new LocalPolicy(files.name, weights, model.config, model.tokenizer);
-  say({ kind: 'ready', load, backend });
+  say({ kind: 'ready', backend });
 }
 
-async function ask({ run, question, options }: Extract<WorkerRequest, { kind: 'ask' }>): Promise<void> {
-  if (run <= stoppedRun) return;
-  controller = new AbortController();
-  const { signal } = controller;
+async function ask(
+  { run, question, options }: Extract<WorkerRequest, { kind: 'ask' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return;
   try {
-    await answerQuestion(question, { policy: policy!, retriever }, { ...options, signal }, (event) =>
+    await answerQuestion(question, { policy, retriever }, { ...options, signal }, (event) =>
       say({ kind: 'event', run, event }),
     );
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    policy!.release();
+    policy.release();
   }
 }
 
-async function handle(request: WorkerRequest): Promise<void> {
-  if (request.kind === 'world') {
-    backend = await startBackend(request.wasm);
-    retriever = createBm25Retriever(parsePassages(request.passages), { titleWeight: request.titleWeight });
-  } else if (request.kind === 'policy') loadPolicy(request);
-  else if (request.kind === 'ask') await ask(request);
-}
-
+/** One thing after the other. */
 let last = Promise.resolve();
 addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
-  if (data.kind === 'stop') {
-    stoppedRun = data.run;
-    return controller.abort(new DOMException('Stopped.', 'AbortError'));
-  }
+  if (data.kind === 'stop') return controller.abort(new DOMException('Stopped.', 'AbortError'));
+  if (data.kind === 'ask') controller = new AbortController();
+  const signal = controller?.signal;
   last = last
-    .then(() => handle(data))
+    .then(() => (data.kind === 'load' ? load(data) : ask(data, signal)))
     .catch((error: unknown) => say({ kind: 'failed', reason: String(error) }));
 });

@@ -1,6 +1,6 @@
 /** The live page: asks for its changed part and puts it in place. The reader can switch that off. */
 import { drawCharts } from '../../../html/browser/charts.js';
-import { offerCopies } from '../../../html/browser/copy.js';
+import '../../../html/browser/report.js';
 import { POLL_MS } from '../polling.js';
 
 const byId = (id: string): HTMLElement => document.getElementById(id)!;
@@ -33,6 +33,5 @@ async function keepAsking(): Promise<void> {
   setTimeout(() => void keepAsking(), POLL_MS);
 }
 
-offerCopies();
 void drawCharts();
 setTimeout(() => void keepAsking(), POLL_MS);

@@ -4,19 +4,11 @@ import type { ViewerData } from '../data.js';
 import { facetValues, FACETS, type Criteria } from './filter.js';
 import { methodsOf } from './groups.js';
 
-export interface Controls {
-  node: HTMLElement;
-  criteria(): Criteria;
-  /** The method to be read beside, or null. */
-  partner(): string | null;
-  focusSearch(): void;
-}
-
 /** Milliseconds of rest after which a search begins. */
 const SEARCH_DELAY_MS = 120;
 
 /** Builds the form; `onFilter` is called when the list changes, `onPartner` when whom to read beside does. */
-export function createControls(data: ViewerData, onFilter: () => void, onPartner: () => void): Controls {
+export function createControls(data: ViewerData, onFilter: () => void, onPartner: () => void) {
   let timer: ReturnType<typeof setTimeout>;
   const filterLater = (): void => {
     clearTimeout(timer);
@@ -57,11 +49,12 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
   );
   return {
     node,
-    criteria: () => ({
+    criteria: (): Criteria => ({
       facets: Object.fromEntries(facets.map(({ key, control }) => [key, control.value])),
       search: search.value,
     }),
-    partner: () => partner.value || null,
-    focusSearch: () => search.focus(),
+    /** The method to be read beside, or null. */
+    partner: (): string | null => partner.value || null,
+    focusSearch: (): void => search.focus(),
   };
 }

@@ -1,4 +1,5 @@
 /** Which trajectories are listed: filters by what is known of them, and full-text search. */
+import { rollup } from 'd3-array';
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
 import { FAILURE_SIGNS, type FailureSign } from '../signs.js';
 
@@ -37,12 +38,14 @@ export interface Criteria {
 
 /** A facet's values with the number of trajectories that have them, numbers in order, texts by the alphabet. */
 export function facetValues({ trajectories, questions }: ViewerData, facet: Facet): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const trajectory of trajectories) {
-    for (const value of facet.valuesOf(trajectory, questions[trajectory.question])) {
-      counts.set(value, (counts.get(value) ?? 0) + 1);
-    }
-  }
+  const values = trajectories.flatMap((trajectory) =>
+    facet.valuesOf(trajectory, questions[trajectory.question]),
+  );
+  const counts = rollup(
+    values,
+    ({ length }) => length,
+    (value) => value,
+  );
   return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
 }
 

@@ -1,4 +1,5 @@
 /** A list of any length that keeps only the rows in sight in the page. */
+import { range } from 'd3-array';
 import { h, type Content } from '../../../html/browser/dom.js';
 
 export interface ListOptions {
@@ -10,19 +11,11 @@ export interface ListOptions {
   onSelect: (item: number) => void;
 }
 
-export interface VirtualList {
-  node: HTMLElement;
-  /** Shows other items; the selected one stays selected where it is among them, else the first is. */
-  setItems(items: readonly number[]): void;
-  /** Selects an item; false where it is not among those shown. */
-  select(item: number): boolean;
-}
-
 /** Rows kept above and below those in sight, so that fast scrolling shows no gaps. */
 const SPARE_ROWS = 8;
 
 /** Builds a list box with a single selected option; arrow keys, Page Up and Down, Home and End move it. */
-export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions): VirtualList {
+export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions) {
   const spacer = h('div.spacer', { role: 'presentation' });
   const node = h('div.list', { role: 'listbox', tabindex: 0, 'aria-label': label }, spacer);
   /** Rows in the page by position. */
@@ -47,18 +40,15 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     isScheduled = false;
     const first = Math.floor(node.scrollTop / rowHeight) - SPARE_ROWS;
     const last = Math.ceil((node.scrollTop + node.clientHeight) / rowHeight) + SPARE_ROWS;
-    const isWanted = (position: number): boolean =>
-      (position >= first && position < last) || position === selected;
+    const inSight = range(Math.max(0, first), Math.min(last, items.length));
+    const wanted = new Set(items.length > 0 ? [...inSight, selected] : []);
     for (const [position, row] of rows) {
-      if (isWanted(position)) continue;
+      if (wanted.has(position)) continue;
       row.remove();
       rows.delete(position);
     }
-    const add = (position: number): void => {
+    for (const position of wanted)
       if (!rows.has(position)) rows.set(position, spacer.appendChild(createRow(position)));
-    };
-    for (let p = Math.max(0, first); p < Math.min(last, items.length); p++) add(p);
-    if (items.length > 0) add(selected);
     for (const [position, row] of rows) row.setAttribute('aria-selected', String(position === selected));
     if (items.length > 0) node.setAttribute('aria-activedescendant', `row-${selected}`);
     else node.removeAttribute('aria-activedescendant');
@@ -90,7 +80,8 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
 
   return {
     node,
-    setItems(newItems) {
+    /** Shows other items; the selected one stays selected where it is among them, else the first is. */
+    setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;
       spacer.replaceChildren();
@@ -100,7 +91,8 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
       if (items.length > 0) moveTo(selected);
       else draw();
     },
-    select(item) {
+    /** Selects an item; false where it is not among those shown. */
+    select(item: number): boolean {
       const position = items.indexOf(item);
       if (position >= 0) moveTo(position);
       return position >= 0;

@@ -1,6 +1,5 @@
 /** Starts the viewer: unpacks the data, builds the controls, the list and the place for the trajectory. */
-import { h } from '../../../html/browser/dom.js';
-import { unpackElement } from '../../../html/browser/unpack.js';
+import { h, unpackElement } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
 import { createControls } from './controls.js';
 import { detailNode, signed, verdictOf } from './detail.js';
