@@ -1,6 +1,6 @@
 /** One function that shows charts, tables, results and findings wherever a notebook is read. */
 import { createRequire } from 'node:module';
-import { DataFrame } from 'danfojs-node';
+import type { DataFrame } from 'danfojs-node';
 import type { TidyTable } from '../evaluation/table.js';
 import { escapeHtml, tableHtml, tableText } from '../html/cells.js';
 import type { Transcript } from '../html/transcript.js';
@@ -44,12 +44,15 @@ export const MIME = {
   tidy: 'application/vnd.parallelsearch.tidy+json',
 } as const;
 
+/** Not by its class: what a data frame's own methods, such as `head`, give is of another one. */
+const isDataFrame = (item: Displayable): item is DataFrame => !('kind' in item);
+
 /**
  * All representations of `item`. A chart: interactive in JupyterLab, a picture in nbviewer and VS Code, its text
  * alternative in a terminal. A table: HTML, or aligned text. Results: a sentence, and the tidy table for the export.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
-  if (item instanceof DataFrame) return mimeBundle(plainTable(item));
+  if (isDataFrame(item)) return mimeBundle(plainTable(item));
   switch (item.kind) {
     case 'results':
       return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };

@@ -1,29 +1,19 @@
 /** A page with everything that reports are made of, in a real browser: for every reader, with scripts and without. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
-import { chromiumPath, openPage, startChromium, type Browser, type OpenPage } from '../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage, type OpenPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';
+import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 
-const NUM_CHARTS = 5;
-const folder = mkdtempSync(path.join(tmpdir(), 'page-'));
+const NUM_CHARTS = 4;
+const folder = temporaryFolder();
 const file = path.join(folder, 'report.html');
-let index: string;
-let browser: Browser;
-
-beforeAll(async () => {
-  writeFileSync(file, (await reportHtml(await syntheticNotebook())).html);
-  index = await writeIndex(folder);
-  if (chromiumPath) browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(closeChromium);
+beforeAll(async () => writeFileSync(file, (await reportHtml(await syntheticNotebook())).html));
 
 it('is a file of less than 3 MB', () => {
   expect(statSync(file).size).toBeLessThan(3e6);
@@ -32,7 +22,7 @@ it('is a file of less than 3 MB', () => {
 describe.skipIf(!chromiumPath)('a report in Chromium', () => {
   let opened: OpenPage;
   beforeAll(async () => {
-    opened = await openPage(browser, file);
+    opened = await openPage(file);
     await chartsDrawn(opened.page);
   });
 
@@ -43,11 +33,11 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 
   it('folds code and data, leads from the contents to every section, offers files and the citation', async () => {
     const { page } = opened;
-    expect(await page.locator('details.code').count()).toBe(8);
+    expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(0);
     const sections = ['Charts', 'Over training', 'Tables', 'Where the numbers come from', 'To cite'];
     expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
-    const title = 'Exact match by benchmark, with 95 % intervals';
+    const title = 'A chart of em';
     for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
       expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
     await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
@@ -58,7 +48,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 
   it('saves a chart as it is drawn', async () => {
     const saved = opened.page.waitForEvent('download');
-    await opened.page.getByLabel(/^SVG: Exact match by benchmark/).click();
+    await opened.page.getByLabel('SVG: A chart of em').click();
     expect((await saved).suggestedFilename()).toBe('em-chart.svg');
     expect(readFileSync(await (await saved).path(), 'utf8')).toMatch(/^<svg/);
   });
@@ -80,7 +70,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
   it('shows every chart as a picture, with its data as a table and a file, and is accessible', async () => {
-    const { page, complaints } = await openPage(browser, file, { withScripts: false });
+    const { page, complaints } = await openPage(file, { withScripts: false });
     expect(await page.locator('.vega-embed').count()).toBe(0);
     expect(await page.locator('figure.chart .drawing[role=img] > svg').count()).toBe(NUM_CHARTS);
     expect(await page.locator('figure.chart details.data table').count()).toBe(NUM_CHARTS);
@@ -88,7 +78,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
     const saved = page.waitForEvent('download');
     await page.locator('a[download="em-chart.csv"]').click();
     const csv = readFileSync(await (await saved).path(), 'utf8');
-    expect(csv).toMatch(/^method,model,benchmark,subset,metric,value,low,high,n\r\n/);
+    expect(csv).toMatch(/^benchmark,method,model,value,low,high/);
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect(complaints).toEqual([]);
   }, 300_000);
@@ -96,7 +86,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
   it('complains of nothing and is accessible', async () => {
-    const { page, complaints, requests } = await openPage(browser, index);
+    const { page, complaints, requests } = await openPage(await writeIndex(folder));
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect([...complaints, ...requests]).toEqual([]);
   }, 300_000);
