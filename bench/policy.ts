@@ -74,8 +74,8 @@ async function generate(contexts: readonly number[][]): Promise<Omit<Timed, 'sec
 
 function gradients(rows: readonly number[][]): Omit<Timed, 'seconds'> {
   const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));
-  const options = { maxTokensPerPass: 4096, table, totalWeight: totalWeight(sequences) };
-  const { loss, gradients } = supervisedGradients(weights, sequences, config, options);
+  const options = { config, maxTokensPerPass: 4096, table, totalWeight: totalWeight(sequences) };
+  const { loss, gradients } = supervisedGradients(weights, sequences, options);
   disposeWeights(gradients);
   return { loss };
 }

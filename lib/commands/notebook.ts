@@ -51,44 +51,41 @@ export async function runNotebooks(
 ): Promise<number> {
   const started = performance.now();
   const outputs = outputsOf(files, settings.out);
-  const count = { passed: 0, cached: 0, failed: 0 };
+  let [passed, cached, failed] = [0, 0, 0];
   for (const [i, file] of files.entries()) {
-    const { failures, cached } = await attempt(file, outputs[i], settings, log);
-    for (const failure of failures) log(`\n${failure.message}\n\n`, 'stderr');
-    if (failures.length > 0) count.failed++;
-    else count.passed++;
-    if (cached) count.cached++;
-    if (failures.length > 0 && !settings.continue) break;
+    const done = await attempt(file, outputs[i], settings, log);
+    for (const { message } of done.failures) log(`\n${message}\n\n`, 'stderr');
+    if (done.cached) cached++;
+    if (done.failures.length === 0) passed++;
+    else {
+      failed++;
+      if (!settings.continue) break;
+    }
   }
-  const skipped = files.length - count.passed - count.failed;
+  const skipped = files.length - passed - failed;
   const notes = [
-    `${count.passed} passed${count.cached > 0 ? ` (${count.cached} unchanged)` : ''}`,
-    ...(count.failed > 0 ? [`${count.failed} failed`] : []),
+    `${passed} passed${cached > 0 ? ` (${cached} unchanged)` : ''}`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
     ...(skipped > 0 ? [`${skipped} not run`] : []),
+    `${((performance.now() - started) / 1000).toFixed(1)} s`,
   ];
-  log(`Notebooks: ${notes.join(', ')}, ${((performance.now() - started) / 1000).toFixed(1)} s\n`, 'stderr');
-  return count.failed > 0 ? 1 : 0;
+  log(`Notebooks: ${notes.join(', ')}\n`, 'stderr');
+  return failed > 0 ? 1 : 0;
 }
-
-type Attempt = Pick<RunResult, 'cached'> & { failures: Error[] };
 
 /** Runs one notebook; whatever it rejects with is a failure of that notebook. */
 async function attempt(
   file: string,
   output: string,
-  settings: NotebookRunSettings,
+  { param, timeout, continue: keepGoing, cache = CACHE, force, input }: NotebookRunSettings,
   log: Log,
-): Promise<Attempt> {
+): Promise<Pick<RunResult, 'cached'> & { failures: Error[] }> {
   try {
     return await runNotebook(file, {
-      output,
-      log,
-      parameters: settings.param,
-      cellTimeoutMs: settings.timeout === undefined ? undefined : settings.timeout * 1000,
-      keepGoing: settings.continue,
-      cache: settings.cache === false ? undefined : (settings.cache ?? CACHE),
-      force: settings.force,
-      inputs: settings.input?.map((input) => path.resolve(input)),
+      ...{ output, log, parameters: param, keepGoing, force },
+      cellTimeoutMs: timeout === undefined ? undefined : timeout * 1000,
+      cache: cache === false ? undefined : cache,
+      inputs: input?.map((each) => path.resolve(each)),
     });
   } catch (error) {
     if (error instanceof NotebookError) return { cached: false, failures: [error] };
@@ -97,8 +94,11 @@ async function attempt(
   }
 }
 
-function runCommand(): Command {
-  return new Command('run')
+/** The `notebook` command with its one subcommand, `run`. */
+export function notebookCommand(): Command {
+  const notebook = new Command('notebook').description('execute notebooks');
+  notebook
+    .command('run')
     .description('execute notebooks cell by cell through the TypeScript kernel and keep their outputs')
     .argument('<files...>', 'notebooks (.ipynb)')
     .option(
@@ -120,9 +120,5 @@ function runCommand(): Command {
     .action(async (files: string[], settings: NotebookRunSettings) => {
       process.exitCode = await runNotebooks(files, settings);
     });
-}
-
-/** The `notebook` command with its one subcommand, `run`. */
-export function notebookCommand(): Command {
-  return new Command('notebook').description('execute notebooks').addCommand(runCommand());
+  return notebook;
 }

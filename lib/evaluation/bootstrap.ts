@@ -15,6 +15,7 @@
  * Limits: drawing 3 seeds out of 3 understates the variance between seeds by a third, and a share that is 0 or 1 on
  * every question gets an interval of no width.
  */
+import { quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Run, ScoreTable } from './scores.js';
 
@@ -65,9 +66,10 @@ export function strataBy(keys: readonly string[]): Strata {
 export function createBootstrap(table: ScoreTable, strata: Strata, options: BootstrapOptions): Bootstrap {
   const { resamples = 2000, weightsOf = (method) => method } = options;
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
+  const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
-  const countsOf = (group: Omit<Run, 'seed'>, size: number): Uint16Array[] => {
-    const name = `${weightsOf(group.method)}/${group.model}`;
+  const countsOf = ({ method, model }: Omit<Run, 'seed'>, size: number): Uint16Array[] => {
+    const name = `${weightsOf(method)}/${model}`;
     const random = options.random.fork(`seeds/${name}`);
     if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(size, resamples, random));
     return seedCounts.get(name)!;
@@ -75,38 +77,40 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   return {
     resamples,
     estimate(group, name, weights) {
-      const members = runsOf(table, group);
-      const counts = countsOf(group, members.length);
+      const runs = runsOf(table, group);
+      const counts = countsOf(group, runs.length);
       const stratumWeights = weightsOfStrata(weights, strata);
-      const total = { value: 0, samples: new Float64Array(resamples) };
-      members.forEach((run, i) => {
-        const column = run * table.columns.length + columnIndex(table, name);
-        total.value += weightedMean(table, weights, column) / members.length;
-        addRun(total.samples, { sums, column, stratumWeights, counts: counts[i], seeds: members.length });
+      const place = columnIndex(table, name);
+      let value = 0;
+      const samples = new Float64Array(resamples);
+      runs.forEach((run, i) => {
+        const column = run * table.columns.length + place;
+        let mean = 0;
+        weights.forEach((weight, q) => (mean += weight * table.values[q * numColumns + column]));
+        value += mean / runs.length;
+        stratumWeights.forEach((ofStratum, s) => {
+          const weight = ofStratum / runs.length;
+          const offset = (s * numColumns + column) * resamples;
+          // Each run counts as often as its seed was drawn.
+          if (weight !== 0)
+            for (let b = 0; b < resamples; b++) samples[b] += weight * counts[i][b] * sums[offset + b];
+        });
       });
-      return total;
+      return { value, samples };
     },
   };
 }
 
-function runsOf(table: ScoreTable, { method, model }: Omit<Run, 'seed'>): number[] {
-  const members = table.runs.flatMap((run, i) => (run.method === method && run.model === model ? [i] : []));
-  if (members.length === 0)
-    throw new Error(`Expected results of ${method} from ${model}, but there are none.`);
-  return members;
+function runsOf({ runs }: ScoreTable, { method, model }: Omit<Run, 'seed'>): number[] {
+  const members = [...runs.keys()].filter((i) => runs[i].method === method && runs[i].model === model);
+  if (members.length > 0) return members;
+  throw new Error(`Expected results of ${method} from ${model}, but there are none.`);
 }
 
 function columnIndex({ columns }: ScoreTable, name: string): number {
   const index = columns.indexOf(name);
   if (index < 0) throw new Error(`Expected a column of ${columns.join(', ')}, but got ${name}.`);
   return index;
-}
-
-function weightedMean(table: ScoreTable, weights: Float64Array, column: number): number {
-  const columns = table.runs.length * table.columns.length;
-  let mean = 0;
-  for (let q = 0; q < weights.length; q++) mean += weights[q] * table.values[q * columns + column];
-  return mean;
 }
 
 /** The common weight of the questions of each stratum; throws when a selection cuts through one. */
@@ -155,26 +159,6 @@ function drawCounts(size: number, resamples: number, random: Random): Uint16Arra
   return counts;
 }
 
-interface RunShare {
-  sums: Float64Array;
-  column: number;
-  stratumWeights: Float64Array;
-  counts: Uint16Array;
-  seeds: number;
-}
-
-/** Adds one run's resampled figures, as often as its seed was drawn. */
-function addRun(samples: Float64Array, { sums, column, stratumWeights, counts, seeds }: RunShare): void {
-  const resamples = samples.length;
-  const columns = sums.length / stratumWeights.length / resamples;
-  for (let s = 0; s < stratumWeights.length; s++) {
-    const weight = stratumWeights[s] / seeds;
-    if (weight === 0) continue;
-    const offset = (s * columns + column) * resamples;
-    for (let b = 0; b < resamples; b++) samples[b] += weight * counts[b] * sums[offset + b];
-  }
-}
-
 /** The plain mean of several estimates, resample by resample. */
 export function meanEstimate(estimates: readonly Estimate[]): Estimate {
   const samples = new Float64Array(estimates[0].samples.length);
@@ -193,12 +177,7 @@ export function contrastEstimate(a: Estimate, b: Estimate, kind: 'difference' | 
 
 /** The central interval of the resamples, with percentiles interpolated linearly. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
-  const sorted = samples.slice().sort();
-  const quantile = (p: number): number => {
-    const position = p * (sorted.length - 1);
-    const below = Math.floor(position);
-    const above = Math.min(below + 1, sorted.length - 1);
-    return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
-  };
-  return { value, low: quantile((1 - level) / 2), high: quantile((1 + level) / 2) };
+  const sorted = Array.from(samples.slice().sort());
+  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => quantileSorted(sorted, p)!);
+  return { value, low, high };
 }

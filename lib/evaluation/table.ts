@@ -6,14 +6,13 @@ import {
   meanEstimate,
   percentileInterval,
   strataBy,
-  type Bootstrap,
   type Estimate,
   type Interval,
 } from './bootstrap.js';
-import { columnsOf, MAIN_MEASURES, quantitiesOf, type Measure } from './measures.js';
-import { isInSubset, isSelected, selectionsOf, selectionWeights, type Selection } from './metrics.js';
+import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './result.js';
-import { scoreTable, type ScoreTable } from './scores.js';
+import { denominatorOf, scoreTable, type Run } from './scores.js';
+import { isInSubset, isSelected, selectionsOf, selectionWeights, type Selection } from './selections.js';
 
 export interface TidyRow extends Interval {
   method: string;
@@ -88,29 +87,19 @@ const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'r1'],
 ];
 
-interface Group {
-  method: string;
-  model: string;
-}
-
-/** One side of a contrast: a method, and the models whose mean counts. */
-interface Side extends Group {
-  members: readonly string[];
-}
-
+/** One measure over one selection of questions. */
 interface Cell {
   selection: Selection;
-  weights: Float64Array;
+  measure: Measure;
+  /** The mean over models; null where the figure is a ratio to something that is 0 in a resample. */
+  estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 
-interface Context {
-  table: ScoreTable;
-  measures: readonly Measure[];
-  cells: Cell[];
-  groups: Group[];
-  /** Null where the figure is a ratio to something that is 0 in a resample. */
-  estimate(group: Group, measure: Measure, cell: Cell): Estimate | null;
-  paper: (cell: PaperCell) => number | null;
+/** Two sides, and what the comparison is called. */
+interface Comparison {
+  name: Pick<TidyContrast, 'method' | 'against' | 'model' | 'against_model'>;
+  models: readonly string[];
+  againstModels: readonly string[];
 }
 
 /**
@@ -122,145 +111,123 @@ export function summariseResults(
   results: readonly QuestionResult[],
   options: SummaryOptions = {},
 ): TidyResults {
-  const context = createContext(results, options);
-  const rows = context.groups.flatMap((group) => groupRows(context, group));
-  const contrasts = (options.pairs ?? PAIRS).flatMap(([method, against]) =>
-    methodContrasts(context, method, against),
-  );
-  if (options.comparesModels) contrasts.push(...modelContrasts(context));
-  return { rows, contrasts, provenance: options.provenance ?? {} };
-}
-
-function createContext(results: readonly QuestionResult[], options: SummaryOptions): Context {
-  const { measures = MAIN_MEASURES, selects = () => true, resamples, weightsOf } = options;
-  const table = scoreTable(results, quantitiesOf(measures));
+  const {
+    measures = MAIN_MEASURES,
+    selects = () => true,
+    paper = () => null,
+    resamples,
+    weightsOf,
+  } = options;
+  const table = scoreTable(results, measures);
+  const { questions, runs } = table;
+  const parts = ['parallelizable_5', 'parallelizable_2_to_4'];
   const strata = strataBy(
-    table.questions.map(
-      (q) =>
-        `${q.benchmark}/${q.subset}/${isInSubset(q, 'parallelizable_5')}/${isInSubset(q, 'parallelizable_2_to_4')}`,
+    questions.map((q) =>
+      JSON.stringify([q.benchmark, q.subset, ...parts.map((part) => isInSubset(q, part))]),
     ),
   );
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples, weightsOf });
-  const cells = selectionsOf(table.questions)
-    .filter(selects)
-    .map((selection) => ({ selection, weights: selectionWeights(table.questions, selection) }));
-  const groups = new Map(table.runs.map(({ method, model }) => [`${method} ${model}`, { method, model }]));
-  return {
-    ...{ table, measures, cells, groups: [...groups.values()], paper: options.paper ?? (() => null) },
-    estimate: memoised((group, measure, { weights }) =>
-      measureEstimate(bootstrap, { group, measure, weights }),
-    ),
+
+  const cellsOf = (selection: Selection): Cell[] => {
+    const weights = selectionWeights(questions, selection);
+    const given = measures.filter(({ subsets }) => subsets?.includes(selection.subset) ?? true);
+    return given.map((measure) => {
+      const estimateGroup = memoised((method: string, model: string): Estimate | null => {
+        const [of, per] = [measure.metric, denominatorOf(measure.metric)];
+        const figure = bootstrap.estimate({ method, model }, of, weights);
+        if (!table.columns.includes(per)) return figure;
+        return contrastEstimate(figure, bootstrap.estimate({ method, model }, per, weights), 'ratio');
+      });
+      const estimate: Cell['estimate'] = (method, models) => {
+        const estimates = models.flatMap((model) => estimateGroup(method, model) ?? []);
+        return estimates.length === models.length ? meanEstimate(estimates) : null;
+      };
+      return { selection, measure, estimate };
+    });
   };
+  const cells = selectionsOf(questions).filter(selects).flatMap(cellsOf);
+  const groups = [...new Map(runs.map((run) => [`${run.method} ${run.model}`, run])).values()];
+
+  const rows = groups.flatMap(({ method, model }) => {
+    const seeds = runs.filter((run) => run.method === method && run.model === model).length;
+    return cells.flatMap(({ selection, measure, estimate }): TidyRow[] => {
+      const found = estimate(method, [model]);
+      if (!found) return [];
+      const { among = () => true, metric } = measure;
+      const n = questions.filter((q) => isSelected(q, selection) && among(q)).length;
+      const name = { method, model, ...selection, metric };
+      return [{ ...name, ...rounded(percentileInterval(found)), n, seeds, paper: paper(name) }];
+    });
+  });
+  const comparisons = (options.pairs ?? PAIRS).flatMap((pair) => methodComparisons(groups, pair));
+  if (options.comparesModels) comparisons.push(...modelComparisons(groups));
+  const contrasts = comparisons.flatMap((comparison) =>
+    cells.flatMap((cell) => contrastsOf(comparison, cell)),
+  );
+  return { rows, contrasts, provenance: options.provenance ?? {} };
 }
 
-/** A measure's mean, or the ratio of the means of its two columns. */
-function measureEstimate(
-  bootstrap: Bootstrap,
-  { group, measure, weights }: { group: Group; measure: Measure; weights: Float64Array },
-): Estimate | null {
-  const [numerator, denominator] = columnsOf(measure);
-  const estimate = bootstrap.estimate(group, numerator, weights);
-  return denominator
-    ? contrastEstimate(estimate, bootstrap.estimate(group, denominator, weights), 'ratio')
-    : estimate;
-}
-
-function memoised(estimate: Context['estimate']): Context['estimate'] {
-  const known = new Map<string, Estimate | null>();
-  return (group, measure, cell) => {
-    const { benchmark, subset } = cell.selection;
-    const key = `${group.method}/${group.model}/${measure.metric}/${benchmark}/${subset}`;
-    if (!known.has(key)) known.set(key, estimate(group, measure, cell));
+function memoised<T>(compute: (method: string, model: string) => T): (method: string, model: string) => T {
+  const known = new Map<string, T>();
+  return (method, model) => {
+    const key = `${method} ${model}`;
+    if (!known.has(key)) known.set(key, compute(method, model));
     return known.get(key)!;
   };
 }
 
-/** The measures that are given for a selection. */
-const measuresOf = ({ measures }: Context, { subset }: Selection): readonly Measure[] =>
-  measures.filter(({ subsets }) => !subsets || subsets.includes(subset));
-
-function groupRows(context: Context, group: Group): TidyRow[] {
-  const seeds = context.table.runs.filter((r) => r.method === group.method && r.model === group.model).length;
-  return context.cells.flatMap((cell) =>
-    measuresOf(context, cell.selection).flatMap((measure) => {
-      const estimate = context.estimate(group, measure, cell);
-      if (!estimate) return [];
-      const { among = () => true, metric } = measure;
-      const n = context.table.questions.filter((q) => isSelected(q, cell.selection) && among(q)).length;
-      const name = { ...group, ...cell.selection, metric };
-      const paper = context.paper(name);
-      return [{ ...name, ...rounded(percentileInterval(estimate)), n, seeds, paper }];
-    }),
-  );
-}
+const modelsOf = (groups: readonly Run[], name: string): string[] =>
+  groups.filter(({ method }) => method === name).map(({ model }) => model);
 
 /** Two methods, by model and over all models that both have. */
-function methodContrasts(context: Context, method: string, against: string): TidyContrast[] {
-  const modelsOf = (name: string): string[] =>
-    context.groups.filter((group) => group.method === name).map(({ model }) => model);
-  const models = modelsOf(method)
-    .filter((model) => modelsOf(against).includes(model))
+function methodComparisons(groups: readonly Run[], [method, against]: MethodPair): Comparison[] {
+  const both = modelsOf(groups, against);
+  const models = modelsOf(groups, method)
+    .filter((model) => both.includes(model))
     .sort();
-  const scopes = models.map((model) => ({ model, members: [model] }));
-  if (models.length > 1) scopes.push({ model: 'all', members: models });
-  return scopes.flatMap((scope) =>
-    contrastsOf(context, { method, ...scope }, { method: against, ...scope }, (selection) =>
-      scope.model === 'all' ? ['all', 'average'].includes(selection.benchmark) : true,
-    ),
-  );
+  const scopes = models.map((model) => ({ model, models: [model] }));
+  if (models.length > 1) scopes.push({ model: 'all', models });
+  return scopes.map((scope) => ({
+    ...{ name: { method, against, model: scope.model }, models: scope.models, againstModels: scope.models },
+  }));
 }
 
 /** Base against instruct, for every method that has both. */
-function modelContrasts(context: Context): TidyContrast[] {
-  const sideOf = (method: string, model: string): Side => ({ method, model, members: [model] });
-  const methods = [...new Set(context.groups.map(({ method }) => method))];
-  const both = methods.filter((m) => context.groups.filter(({ method }) => method === m).length === 2);
-  return both.flatMap((m) => contrastsOf(context, sideOf(m, 'base'), sideOf(m, 'instruct')));
-}
+const modelComparisons = (groups: readonly Run[]): Comparison[] =>
+  [...new Set(groups.map(({ method }) => method))]
+    .filter((method) => modelsOf(groups, method).length === 2)
+    .map((method) => ({
+      name: { method, against: method, model: 'base', against_model: 'instruct' },
+      ...{ models: ['base'], againstModels: ['instruct'] },
+    }));
 
-function contrastsOf(
-  context: Context,
-  side: Side,
-  other: Side,
-  selects: (selection: Selection) => boolean = () => true,
-): TidyContrast[] {
-  const pair = {
-    ...{ method: side.method, against: other.method, model: side.model },
-    ...(side.model === other.model ? {} : { against_model: other.model }),
-  };
-  return context.cells
-    .filter(({ selection }) => selects(selection))
-    .flatMap((cell) =>
-      measuresOf(context, cell.selection).flatMap((measure): TidyContrast[] => {
-        const [a, b] = [
-          sideEstimate(context, side, measure, cell),
-          sideEstimate(context, other, measure, cell),
-        ];
-        if (!a || !b) return [];
-        const kinds = measure.byRatio ? (['difference', 'ratio'] as const) : (['difference'] as const);
-        return kinds.flatMap((kind) => {
-          const contrast = contrastEstimate(a, b, kind);
-          if (!contrast) return [];
-          const name = { ...pair, ...cell.selection, metric: measure.metric, kind };
-          return [{ ...name, ...rounded(percentileInterval(contrast)) }];
-        });
-      }),
-    );
-}
-
-function sideEstimate(
-  context: Context,
-  { method, members }: Side,
-  measure: Measure,
-  cell: Cell,
-): Estimate | null {
-  const estimates = members.map((model) => context.estimate({ method, model }, measure, cell));
-  return estimates.every((estimate) => estimate !== null) ? meanEstimate(estimates) : null;
+function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
+  const { selection, measure, estimate } = cell;
+  if (name.model === 'all' && !['all', 'average'].includes(selection.benchmark)) return [];
+  const [ours, theirs] = [estimate(name.method, models), estimate(name.against, againstModels)];
+  if (!ours || !theirs) return [];
+  const kinds = measure.byRatio ? (['difference', 'ratio'] as const) : (['difference'] as const);
+  return kinds.flatMap((kind) => {
+    const contrast = contrastEstimate(ours, theirs, kind);
+    if (!contrast) return [];
+    return [
+      { ...name, ...selection, metric: measure.metric, kind, ...rounded(percentileInterval(contrast)) },
+    ];
+  });
 }
 
 /** Six decimals: far finer than any interval, and files that compare equal from machine to machine. */
-function rounded({ value, low, high }: Interval): Interval {
+const rounded = ({ value, low, high }: Interval): Interval => {
   const round = (x: number): number => Number(x.toFixed(6));
   return { value: round(value), low: round(low), high: round(high) };
-}
+};
+
+/** The rows, contrasts or answers that have all of the given fields. */
+export const matching = <T extends object>(
+  items: readonly T[],
+  fields: Readonly<Record<string, unknown>>,
+): T[] =>
+  items.filter((item) =>
+    Object.entries(fields).every(([name, value]) => (item as Record<string, unknown>)[name] === value),
+  );

@@ -1,6 +1,6 @@
 /** What an experiment predicted, and what was found. */
 import type { Interval } from '../evaluation/bootstrap.js';
-import type { Row } from '../report/frame.js';
+import { matching } from '../evaluation/table.js';
 import { interval } from '../report/table.js';
 
 export interface Prediction {
@@ -17,14 +17,10 @@ interface Predicted {
   holds: (found: Interval) => boolean;
 }
 
-/** A prediction beside the figure that decides it; nothing where that was not computed. */
-export function predictionOf(
-  items: readonly object[],
-  { prediction, figure, holds }: Predicted,
-): Prediction[] {
-  const found = items.find((item) =>
-    Object.entries(figure).every(([name, value]) => (item as Row)[name] === value),
+/** Predictions beside the figures that decide them; those whose figure was not computed are left out. */
+export const predictionsFrom = (items: readonly Interval[], predicted: readonly Predicted[]): Prediction[] =>
+  predicted.flatMap(({ prediction, figure, holds }) =>
+    matching(items, figure)
+      .slice(0, 1)
+      .map((found) => ({ prediction, found: interval({ ...found }), holds: holds(found) })),
   );
-  if (!found) return [];
-  return [{ prediction, found: interval(found as Row), holds: holds(found as unknown as Interval) }];
-}

@@ -3,9 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
-import { loadPaperTables, type PaperTables } from './paper.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/anchor.js';
+import { cellAnchor } from '../report/markdown.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
@@ -30,7 +29,7 @@ export interface Evidence {
   /** What must hold, in words. */
   rule: string;
   /** None where the report does not hold the figures. */
-  parts: (numbers: Numbers, paper: PaperTables) => Part[];
+  parts: (numbers: Numbers) => Part[];
 }
 
 /** Something that the paper says of its method. */
@@ -40,7 +39,7 @@ export interface PaperClaim {
   /** The figure as the paper states it. */
   paper: string;
   /** The same from the paper's own tables, recomputed. */
-  tables: (paper: PaperTables) => string;
+  tables: () => string;
   /** Or the reason why this project cannot tell. */
   evidence: Evidence | { untestable: string };
 }
@@ -49,12 +48,8 @@ export type Verdict =
   'shown' | 'not shown' | 'contradicted' | 'not testable at this scale' | 'not computed yet';
 
 /** A claim with everything that the claims page says of it. */
-export interface JudgedClaim {
-  id: string;
-  claim: string;
-  paper: string;
+export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
-  rule: string;
   found: string;
   parts: Part[];
   verdict: Verdict;
@@ -78,33 +73,29 @@ export function verdictOn(parts: readonly Part[]): Verdict {
 }
 
 /** Judges the claims of each report by its JSON file in `folder`. */
-export function judgeClaims(
+export const judgeClaims = (
   reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
   folder: string,
-  paper: PaperTables = loadPaperTables(),
-): JudgedClaim[] {
-  return reports.flatMap(({ name, claims = [] }) => {
+): JudgedClaim[] =>
+  reports.flatMap(({ name, claims = [] }) => {
     const numbers = claims.length > 0 ? readNumbers(path.join(folder, `${name}.json`)) : null;
-    return claims.map((claim) => judge(claim, name, paper, numbers));
+    return claims.map((claim) => judge(claim, name, numbers));
   });
-}
 
 function judge(
-  { id, claim, paper: figure, tables, evidence }: PaperClaim,
+  { id, claim, paper, tables, evidence }: PaperClaim,
   report: string,
-  paper: PaperTables,
   numbers: Numbers | null,
 ): JudgedClaim {
-  const said = { id, claim, paper: figure, tables: tables(paper) };
+  const said = { id, claim, paper, tables: tables() };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
     return { ...said, rule, found: '–', parts: [], verdict: 'not testable at this scale', link: null };
   }
-  const { cell, rule } = evidence;
-  const parts = numbers ? evidence.parts(numbers, paper) : [];
+  const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
-  const link = numbers ? `${report}.html#${cellAnchor(cell)}` : null;
-  return { ...said, rule, found, parts, verdict: verdictOn(parts), link };
+  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
+  return { ...said, rule: evidence.rule, found, parts, verdict: verdictOn(parts), link };
 }
 
 function partText({ of, found, unit }: Part): string {

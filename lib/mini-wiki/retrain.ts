@@ -6,7 +6,7 @@ import { sum } from 'd3-array';
 import { trainedBy } from '../methods/index.js';
 import { modelFolder, runName, WARM_UP_NAMES, type PolicyRun, type WarmUpName } from '../experiments/runs.js';
 import type { BackendReport } from '../tensor/backend.js';
-import { retrainEncoder } from './encoder/encoder.js';
+import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { lambdaRuns } from '../experiments/lambda-ablation/settings.js';
 import { mainRuns } from '../experiments/main-results/experiment.js';
 import { trainInitialModel } from './warm-up/train-model.js';

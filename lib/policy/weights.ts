@@ -115,3 +115,17 @@ export function randomWeights(config: ModelConfig, random: Random): Weights {
 export function disposeWeights(weights: Weights): void {
   for (const tensor of Object.values(weights)) tensor.dispose();
 }
+
+/** Tensors by their own names, as they go into files and to other processes. */
+export async function toNamedArrays(tensors: Weights): Promise<Map<string, NamedArray>> {
+  const arrays = Object.entries(tensors).map(
+    async ([name, t]) => [name, { shape: t.shape, values: (await t.data()) as Float32Array }] as const,
+  );
+  return new Map(await Promise.all(arrays));
+}
+
+/** The reverse of {@link toNamedArrays}. The caller disposes of the tensors. */
+export const fromNamedArrays = (arrays: Iterable<readonly [string, NamedArray]>): Weights =>
+  Object.fromEntries(
+    Array.from(arrays, ([name, { shape, values }]) => [name, tf.tensor(values, shape)] as const),
+  );

@@ -35,37 +35,28 @@ export async function writePicture(svg: string, file: string): Promise<void> {
       `Expected Chromium for ${path.basename(file)}, but found none. Install it, name it in CHROMIUM, or use SVG.`,
     );
   }
+  const [, width, height] = (/<svg[^>]*? width="([\d.]+)" height="([\d.]+)"/.exec(svg) ?? []).map((size) =>
+    Math.ceil(Number(size)),
+  );
+  if (!width) throw new Error(`Expected an SVG with width and height, but got ${svg.slice(0, 80)}.`);
+  const style = `@page { size: ${width}px ${height}px; margin: 0; } body { margin: 0; } svg { display: block; }`;
   const folder = mkdtempSync(path.join(tmpdir(), 'picture-'));
   try {
     const page = path.join(folder, 'page.html');
-    const { width, height } = sizeOf(svg);
-    writeFileSync(page, pictureHtml(svg, width, height));
+    writeFileSync(page, `<!doctype html><meta charset="utf-8"><style>${style}</style>${svg}`);
     const task = file.endsWith('.pdf')
       ? ['--no-pdf-header-footer', `--print-to-pdf=${file}`]
       : [
-          `--screenshot=${file}`,
-          `--window-size=${width},${height}`,
-          `--force-device-scale-factor=${PNG_SCALE}`,
-          '--default-background-color=00000000',
+          ...[`--screenshot=${file}`, `--window-size=${width},${height}`],
+          ...[`--force-device-scale-factor=${PNG_SCALE}`, '--default-background-color=00000000'],
         ];
     const flags = ['--headless', '--disable-gpu', '--hide-scrollbars', `--user-data-dir=${folder}/profile`];
     if (process.getuid?.() === 0) flags.push('--no-sandbox'); // Chromium's sandbox refuses to work for root
-    const { href } = pathToFileURL(page);
-    await promisify(execFile)(chromium, [...flags, ...task, href], { timeout: TIMEOUT_MS });
+    await promisify(execFile)(chromium, [...flags, ...task, pathToFileURL(page).href], {
+      timeout: TIMEOUT_MS,
+    });
     if (!existsSync(file)) throw new Error(`Expected Chromium to write ${file}, but it did not.`);
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-/** Width and height of a drawing in CSS pixels, rounded up. */
-function sizeOf(svg: string): { width: number; height: number } {
-  const [, width, height] = /<svg[^>]*? width="([\d.]+)" height="([\d.]+)"/.exec(svg) ?? [];
-  if (!width) throw new Error(`Expected an SVG with width and height, but got ${svg.slice(0, 80)}.`);
-  return { width: Math.ceil(Number(width)), height: Math.ceil(Number(height)) };
-}
-
-function pictureHtml(svg: string, width: number, height: number): string {
-  const style = `@page { size: ${width}px ${height}px; margin: 0; } body { margin: 0; } svg { display: block; }`;
-  return `<!doctype html><meta charset="utf-8"><style>${style}</style>${svg}`;
 }

@@ -1,5 +1,7 @@
 /** What every chart shares, and what every chart must tell its readers: a title, named axes with units, its content in words. */
 
+import type { TableCells } from '../html/cells.js';
+
 /** A Vega-Lite specification as JSON; charts keep to what versions 5 (JupyterLab 4) and 6 both understand. */
 export type VegaLiteSpec = Record<string, unknown>;
 
@@ -14,25 +16,13 @@ export interface Chart {
 /** Goes under the title of every chart of results of the embedded scale. */
 export const SMALL_WORLD = 'Small world: levels cannot be compared with the paper’s';
 
-interface Axis {
-  channel: string;
-  type: unknown;
-  title: unknown;
-}
-
-/** All positional channels of a specification that show a field, also those of its layers and panels. */
-function axesOf(spec: unknown): Axis[] {
+/** What stands under a key anywhere in a specification, but not within its data. */
+function under(key: string, spec: unknown): unknown[] {
   if (typeof spec !== 'object' || spec === null) return [];
-  return Object.entries(spec as VegaLiteSpec).flatMap(([key, inner]) => {
-    if (key === 'data') return [];
-    return key === 'encoding' ? positionsOf(inner as Record<string, VegaLiteSpec>) : axesOf(inner);
+  return Object.entries(spec).flatMap(([name, inner]: [string, unknown]) => {
+    if (name === key) return [inner];
+    return name === 'data' ? [] : under(key, inner);
   });
-}
-
-function positionsOf(encoding: Record<string, VegaLiteSpec>): Axis[] {
-  return ['x', 'y']
-    .filter((channel) => encoding[channel] && 'field' in encoding[channel])
-    .map((channel) => ({ channel, type: encoding[channel].type, title: encoding[channel].title }));
 }
 
 /**
@@ -43,12 +33,12 @@ export function chartComplaints({ title, alt, spec }: Omit<Chart, 'kind'>): stri
   const complaints: string[] = [];
   if (title.trim() === '') complaints.push('a title');
   if (alt.trim() === '' || alt.trim() === title.trim()) complaints.push('a text alternative that says more');
-  const axes = axesOf(spec);
-  for (const channel of new Set(axes.map((axis) => axis.channel))) {
-    const own = axes.filter((axis) => axis.channel === channel);
-    const titles = own.filter(({ title: name }) => typeof name === 'string' && name.trim() !== '');
-    if (titles.length === 0) complaints.push(`a title of the ${channel} axis`);
-    for (const { type, title: name } of titles)
+  const encodings = under('encoding', spec) as Record<string, VegaLiteSpec | undefined>[];
+  for (const channel of ['x', 'y']) {
+    const axes = encodings.flatMap(({ [channel]: axis }) => (axis && 'field' in axis ? [axis] : []));
+    const named = axes.filter(({ title: name }) => typeof name === 'string' && name.trim() !== '');
+    if (axes.length > 0 && named.length === 0) complaints.push(`a title of the ${channel} axis`);
+    for (const { type, title: name } of named)
       if (type === 'quantitative' && !/\(.+\)$/.test(name as string))
         complaints.push(`a unit in parentheses at the end of the ${channel} axis title "${name as string}"`);
   }
@@ -77,6 +67,19 @@ export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { 
   };
   const $schema = 'https://vega.github.io/schema/vega-lite/v5.json';
   return { kind: 'chart', title, alt, spec: { $schema, title: heading, description: alt, config, ...spec } };
+}
+
+/**
+ * The data behind a chart as a table, in full precision; a row has an empty cell where others have a field that it lacks.
+ * Vega-Lite calls the field of a bare value `data`.
+ */
+export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
+  const rows = (under('data', spec) as ({ values?: unknown[] } | null)[])
+    .flatMap((data) => data?.values ?? [])
+    .map((value) => (typeof value === 'object' && value !== null ? value : { data: value }) as VegaLiteSpec);
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+  return { caption, columns, rows: rows.map((row) => columns.map((column) => text(row[column] ?? ''))) };
 }
 
 /** An axis title with its unit. */

@@ -1,11 +1,12 @@
 /** Charts, declared by what stands on their axes and what is told apart: as Vega-Lite specifications over a data frame. */
+import { flatGroup, flatRollup } from 'd3-array';
 import type { DataFrame } from 'danfojs-node';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
 import { rowsOf, type Row } from './frame.js';
 import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { bandLayers, intervalLayers, lineLayers, seriesOf, type Series } from './series.js';
 import { figureText } from './text.js';
-import { fieldTitle, inOrder, titleOf } from './titles.js';
+import { fieldTitle, titleOf, valuesOf } from './titles.js';
 
 export interface ChartSpec {
   title: string;
@@ -35,30 +36,29 @@ const MOST_SPOKEN = 16;
 
 const str = (value: Row[string] | undefined): string => String(value);
 
-/** The layers of a chart and the horizontal axis that they need. */
-type Draw = (series: Series, x: VegaLiteSpec, y: VegaLiteSpec) => VegaLiteSpec[];
-
-/** `Search-R1, base, NQ: 0.512` for every row, or where there are many, for the last of each series and panel. */
+/**
+ * The values in words: panel by panel, and within one a series after the other, such as `base: Search-R1 0.512 (NQ), 0.391
+ * (HotpotQA); R1 ...`; where there are many, the first and the last of each series.
+ */
 function spokenText(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): string {
-  const fields = [color, row, column, panel].filter((field) => field !== undefined);
-  const nameOf = (one: Row): string => fields.map((field) => titleOf(field, one[field])).join(', ');
-  const value = (one: Row): string => figureText(one.value as number, decimalsOf(str(one.metric), one.value));
-  const at = (one: Row): string => (x in one ? `, ${titleOf(x, one[x])}` : '');
-  if (rows.length <= MOST_SPOKEN)
-    return rows.map((one) => `${nameOf(one)}${at(one)}: ${value(one)}`).join('; ');
-  const series = groupRows(rows, nameOf);
-  return [...series]
-    .map(
-      ([name, own]) =>
-        `${name}: from ${value(own[0])} (${titleOf(x, own[0][x])}) to ${value(own.at(-1)!)} (${titleOf(x, own.at(-1)![x])})`,
-    )
-    .join('; ');
-}
-
-function groupRows(rows: readonly Row[], nameOf: (row: Row) => string): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) groups.set(nameOf(row), [...(groups.get(nameOf(row)) ?? []), row]);
-  return groups;
+  const figureOf = (one: Row): string =>
+    figureText(one.value as number, decimalsOf(str(one.metric), one.value));
+  const place = (one: Row): string => (x === 'step' ? `step ${str(one[x])}` : titleOf(x, one[x]));
+  const at = (one: Row): string => `${figureOf(one)}${x in one && x !== color ? ` (${place(one)})` : ''}`;
+  const seriesText = (name: string, own: Row[]): string => {
+    const isShort = rows.length <= MOST_SPOKEN || own.length === 1;
+    return `${name} ${isShort ? own.map(at).join(', ') : `from ${at(own[0])} to ${at(own.at(-1)!)}`}`;
+  };
+  const named = (fields: readonly string[]) => (one: Row) =>
+    fields.map((field) => titleOf(field, one[field])).join(', ');
+  const panelFields = [row, column, panel].filter((field) => field !== undefined);
+  return flatRollup(
+    rows,
+    (own) => flatGroup(own, named([color])).map(([name, series]) => seriesText(name, series)),
+    named(panelFields),
+  )
+    .map(([name, series]) => `${name ? `${name}: ` : ''}${series.join('; ')}.`)
+    .join(' ');
 }
 
 /** The one metric of a frame. @throws Error when there is none, or more than one */
@@ -70,58 +70,49 @@ function metricOf(rows: readonly Row[], title: string): string {
   );
 }
 
-/** Values with readable names, in the order of their fields. */
-function valuesOf(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): Row[] {
+/** Fields that are numbers or stand in no title. */
+const FIGURES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
+
+/** The rows of the drawing, with readable names. */
+function drawnRows(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): Row[] {
   const named = [x, color, row, column, panel].filter((field) => field !== undefined);
+  const nameOf = (field: string, value: Row[string]): Row[string] =>
+    typeof value === 'number' ? value : titleOf(field, value);
   return rows.map((one) => ({
-    ...Object.fromEntries(
-      named.map((field) => [field, typeof one[field] === 'number' ? one[field] : titleOf(field, one[field])]),
-    ),
-    ...Object.fromEntries(
-      ['value', 'low', 'high', 'n', 'paper', 'predicted']
-        .filter((name) => name in one)
-        .map((name) => [name, one[name]]),
-    ),
+    ...Object.fromEntries(named.map((field) => [field, nameOf(field, one[field])])),
+    ...Object.fromEntries(FIGURES.filter((field) => field in one).map((field) => [field, one[field]])),
   }));
 }
 
-/** What makes panels of a chart: a facet for fields, and how they share scales. */
-function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec | null {
+/** What makes panels of a chart: a facet for fields, and how they share scales; nothing where there are none. */
+function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec {
   const facet = (field: string): VegaLiteSpec => ({
     field,
-    sort: inOrder(
-      field,
-      rows.map((one) => str(one[field])),
-    ).map((value) => titleOf(field, value)),
+    sort: valuesOf(field, rows).map((value) => titleOf(field, value)),
   });
-  const header = { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 };
   if (panel) {
     const resolve = { scale: { y: 'independent' }, axis: { x: 'independent' } };
     return { facet: { ...facet(panel), type: 'nominal' }, columns: 2, resolve };
   }
-  if (!row && !column) return null;
-  return {
-    facet: {
-      ...(row ? { row: { ...facet(row), ...(column ? {} : { header }) } } : {}),
-      ...(column ? { column: facet(column) } : {}),
-    },
+  const header = { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 };
+  const sides = {
+    ...(row ? { row: { ...facet(row), ...(column ? {} : { header }) } } : {}),
+    ...(column ? { column: facet(column) } : {}),
   };
+  return row || column ? { facet: sides } : {};
 }
 
 /** The horizontal axis: the field's values in order. */
 function xAxis(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
   const title = xTitle ?? fieldTitle(x);
-  const values = inOrder(
-    x,
-    rows.map((one) => one[x]),
-  );
-  const sort = values.map((value) => (typeof value === 'number' ? value : titleOf(x, value)));
+  const sort = valuesOf(x, rows).map((value) => (typeof value === 'number' ? value : titleOf(x, value)));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   return { field: x, type: 'nominal', sort, title, axis: { labelAngle: isLong ? -25 : 0 } };
 }
 
 interface Drawing {
-  draw: Draw;
+  /** The layers, over both axes. */
+  draw: (series: Series, x: VegaLiteSpec, y: VegaLiteSpec) => VegaLiteSpec[];
   x: VegaLiteSpec;
   /** Of the vertical axis. */
   scale: VegaLiteSpec;
@@ -129,23 +120,22 @@ interface Drawing {
   height: number;
 }
 
-function drawn(frame: DataFrame, spec: ChartSpec, { draw, x, scale, width, height }: Drawing): Chart {
+function drawn(frame: DataFrame, spec: ChartSpec, { draw, x, scale, ...size }: Drawing): Chart {
   const rows = rowsOf(frame);
-  const metric = metricOf(rows, spec.title);
-  const { title: name, unit } = metricInfo(metric);
-  const values = inOrder(
-    spec.color,
-    rows.map((one) => str(one[spec.color])),
-  );
+  const { title: name, unit } = metricInfo(metricOf(rows, spec.title));
+  const series = seriesOf(spec.color, valuesOf(spec.color, rows).map(str));
   const y = { type: 'quantitative', title: spec.yTitle ?? titled(name, unit), scale };
-  const layer = draw(seriesOf(spec.color, values), x, y);
+  const { width = size.width, height = size.height } = spec;
+  const inner = { width, height, layer: draw(series, x, y) };
   const facets = panels(rows, spec);
-  const inner = { width: spec.width ?? width, height: spec.height ?? height, layer };
   return chartOf({
     title: spec.title,
     subtitle: spec.subtitle ?? SMALL_WORLD,
-    alt: `${name}. ${spokenText(rowsOf(spec.spoken ?? frame), spec)}.`,
-    spec: { data: { values: valuesOf(rows, spec) }, ...(facets ? { ...facets, spec: inner } : inner) },
+    alt: `${name}. ${spokenText(rowsOf(spec.spoken ?? frame), spec)}`,
+    spec: {
+      data: { values: drawnRows(rows, spec) },
+      ...('facet' in facets ? { ...facets, spec: inner } : inner),
+    },
   });
 }
 

@@ -1,5 +1,5 @@
 /** Training curves: fewer points, with a band over the seeds, as rows of a tidy table. */
-import { mean } from 'd3-array';
+import { flatGroup, mean, rollup } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 
 /** Every number that training wrote at one step, under its own name (`reward`, `rewards/outcome`, `turns`, ...). */
@@ -43,9 +43,12 @@ export function trainingRows(
     const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
     const [stem, suffix] = name.split('/');
     const isSubset = SUBSETS.includes(suffix);
-    return [...windowsOf(points, name, width)].map(([key, seeds]): TrainingRow => {
-      const [method, model, window] = JSON.parse(key) as [string, string, number];
-      const means = [...seeds.values()].map((values) => mean(values)!);
+    const order = points.toSorted((a, b) => runOf(a).localeCompare(runOf(b)) || a.step - b.step);
+    const windows = flatGroup(order, runOf, ({ step }) => Math.floor(step / width));
+    return windows.map(([, window, own]): TrainingRow => {
+      const { method, model } = own[0];
+      const seedMean = (seed: CurvePoint[]): number => mean(seed, (point) => point[name] as number)!;
+      const means = [...rollup(own, seedMean, ({ seed }) => seed).values()];
       const all = curves.filter((point) => point.method === method && point.model === model);
       return {
         ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
@@ -57,20 +60,4 @@ export function trainingRows(
   });
 }
 
-/** Values of each seed by method, model and window. */
-function windowsOf(
-  points: readonly CurvePoint[],
-  metric: string,
-  width: number,
-): Map<string, Map<number, number[]>> {
-  const windows = new Map<string, Map<number, number[]>>();
-  const order = points.toSorted(
-    (a, b) => `${a.method}/${a.model}`.localeCompare(`${b.method}/${b.model}`) || a.step - b.step,
-  );
-  for (const point of order) {
-    const key = JSON.stringify([point.method, point.model, Math.floor(point.step / width)]);
-    const seeds = windows.get(key) ?? windows.set(key, new Map()).get(key)!;
-    seeds.set(point.seed, [...(seeds.get(point.seed) ?? []), point[metric] as number]);
-  }
-  return windows;
-}
+const runOf = ({ method, model }: CurvePoint): string => `${method}/${model}`;

@@ -1,16 +1,22 @@
 /** A notebook with outputs as one self-contained HTML file. */
 import { stripVTControlCharacters } from 'node:util';
-import { textOf, type Cell, type CellOutput, type CodeCell, type Notebook } from '../notebook/nbformat.js';
+import {
+  codeCells,
+  textOf,
+  type Cell,
+  type CellOutput,
+  type CodeCell,
+  type Notebook,
+} from '../notebook/nbformat.js';
 import { escapeHtml, type TableCells } from '../html/cells.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
-import { createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
+import { cellAnchor, createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
 import { pageHtml, reportScript } from '../html/page.js';
 import { PROVENANCE, provenanceHtml } from '../html/provenance.js';
 import type { TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
-import { cellAnchor } from './anchor.js';
 
 export interface Report {
   html: string;
@@ -19,6 +25,7 @@ export interface Report {
   tidy: TidyTable | null;
 }
 
+/** The state of a page's making: ids are unique within it. */
 interface Rendering {
   markdown: MarkdownRenderer;
   numCharts: number;
@@ -83,13 +90,13 @@ function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
 }
 
+/** Text of a terminal, without its colours. */
+const preHtml = (text: string, style = ''): string =>
+  `<pre${style && ` class="${style}"`}>${escapeHtml(stripVTControlCharacters(text))}</pre>`;
+
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
-  if (output.output_type === 'stream') {
-    return `<pre class="${output.name}">${escapeHtml(stripVTControlCharacters(textOf(output.text)))}</pre>`;
-  }
-  if (output.output_type === 'error') {
-    return `<pre class="stderr">${escapeHtml(stripVTControlCharacters(output.traceback.join('\n') || output.evalue))}</pre>`;
-  }
+  if (output.output_type === 'stream') return preHtml(textOf(output.text), output.name);
+  if (output.output_type === 'error') return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
   return bundleHtml(output.data, name, rendering);
 }
 
@@ -110,14 +117,14 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     const alt = escapeHtml(text(MIME.text) ?? '');
     return `<img alt="${alt}" src="data:image/png;base64,${escapeHtml(text('image/png')!.trim())}">`;
   }
-  return `<pre>${escapeHtml(stripVTControlCharacters(text(MIME.text) ?? ''))}</pre>`;
+  return preHtml(text(MIME.text) ?? '');
 }
 
 /** The last tidy table shown: that of the results which the page is about. */
 function tidyOf(notebook: Notebook): TidyTable | null {
-  const outputs = notebook.cells.flatMap((cell) => (cell.cell_type === 'code' ? cell.outputs : []));
-  const bundles = outputs.flatMap((output) => ('data' in output ? [output.data as MimeBundle] : []));
-  return (bundles.findLast((bundle) => MIME.tidy in bundle)?.[MIME.tidy] as TidyTable | undefined) ?? null;
+  const outputs = codeCells(notebook).flatMap((cell) => cell.outputs);
+  const tables = outputs.flatMap((output) => ('data' in output ? (output.data[MIME.tidy] ?? []) : []));
+  return (tables.at(-1) as TidyTable | undefined) ?? null;
 }
 
 function firstSentence(notebook: Notebook): string {

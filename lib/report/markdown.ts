@@ -37,8 +37,10 @@ function uniqueId(text: string, headings: readonly Heading[]): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
   const base = words.join('-');
   const taken = new Set(headings.map((heading) => heading.id));
-  for (let i = 1; ; i++) {
-    const id = i === 1 ? base : `${base}-${i}`;
-    if (!taken.has(id)) return id;
-  }
+  let id = base;
+  for (let i = 2; taken.has(id); i++) id = `${base}-${i}`;
+  return id;
 }
+
+/** The anchor of a notebook's cell in its page. */
+export const cellAnchor = (cellId: string): string => `cell-${cellId}`;

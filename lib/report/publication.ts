@@ -4,10 +4,9 @@ import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { writePicture } from './browser.js';
 import type { TableCells } from '../html/cells.js';
-import { chartData } from './chart-data.js';
-import type { VegaLiteSpec } from './chart.js';
+import { chartData, type VegaLiteSpec } from './chart.js';
 import { renderSvg } from './render.js';
-import { TABLE_FORMATS, type TableFormat } from './table-formats.js';
+import { TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =
@@ -39,30 +38,22 @@ export async function writeArtefact(
   formats: readonly ExportFormat[],
 ): Promise<string[]> {
   await mkdir(folder, { recursive: true });
-  const own = formats.filter((format) =>
-    (EXPORT_FORMATS[artefact.kind] as readonly string[]).includes(format),
-  );
-  const files = own.map((format) => {
-    const ending = format === 'json' ? 'vl.json' : format;
-    return path.join(folder, `${artefact.name}.${ending}`);
-  });
-  for (const [i, format] of own.entries()) {
-    if (artefact.kind === 'chart') await writeChart(artefact, format, files[i]);
-    else
-      await writeFileSafely(
-        files[i],
-        TABLE_FORMATS[format as TableFormat].print(artefact.cells, artefact.name),
-      );
+  const known: readonly ExportFormat[] = EXPORT_FORMATS[artefact.kind];
+  const files: string[] = [];
+  for (const format of formats.filter((wanted) => known.includes(wanted))) {
+    const file = path.join(folder, `${artefact.name}.${format === 'json' ? 'vl.json' : format}`);
+    await writeAs(artefact, format, file);
+    files.push(file);
   }
   return files;
 }
 
-async function writeChart(
-  { name, spec }: Extract<Artefact, { kind: 'chart' }>,
-  format: ExportFormat,
-  file: string,
-): Promise<void> {
-  if (format === 'csv') return writeFileSafely(file, TABLE_FORMATS.csv.print(chartData(spec, name), name));
+async function writeAs(artefact: Artefact, format: ExportFormat, file: string): Promise<void> {
+  const { name } = artefact;
+  if (artefact.kind === 'table')
+    return writeFileSafely(file, TABLE_FORMATS[format as TableFormat].print(artefact.cells, name));
+  const { spec } = artefact;
+  if (format === 'csv') return writeFileSafely(file, tableCsv(chartData(spec, name)));
   if (format === 'json') return writeFileSafely(file, `${JSON.stringify(spec, null, 2)}\n`);
   const svg = await renderSvg({ title: name, spec });
   if (format === 'svg') return writeFileSafely(file, svg);

@@ -2,47 +2,18 @@
  * Charts as static pictures, drawn without a browser or a canvas. Vega is imported when the first chart is drawn: it
  * has a top-level await, with which no notebook could `import` this library (tslab calls `require`).
  */
-import type { Loader, LoggerInterface } from 'vega';
 import type { TopLevelSpec } from 'vega-lite';
 import type { Chart } from './chart.js';
-
-/** A loader that reads nothing: the data of every chart is inside its specification. */
-function closedLoader(loader: Loader): Loader {
-  const refuse = (uri: string): never => {
-    throw new Error(`Expected the data of a chart inside it, but it refers to ${uri}.`);
-  };
-  return {
-    ...loader,
-    load: refuse,
-    sanitize: refuse,
-    http: refuse,
-    file: refuse,
-  };
-}
 
 /** Draws a chart as SVG. Throws when Vega-Lite warns of anything: a warning is a chart that shows less than meant. */
 export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>): Promise<string> {
   const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
   const warnings: string[] = [];
-  const warn = (...args: readonly unknown[]): typeof logger => {
-    warnings.push(args.join(' '));
-    return logger;
-  };
-  const ignore = (): typeof logger => logger;
-  const logger = {
-    warn,
-    error: warn,
-    info: ignore,
-    debug: ignore,
-    level: () => logger,
-  } as unknown as LoggerInterface;
+  const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) => warnings.push(args.join(' ')));
   // a copy, for Vega marks the rows that it draws
   const { spec: vegaSpec } = compile(structuredClone(spec) as unknown as TopLevelSpec, { logger });
-  const view = new vega.View(vega.parse(vegaSpec), {
-    renderer: 'none',
-    loader: closedLoader(vega.loader()),
-    logger,
-  });
+  const loader = { ...vega.loader(), load: refuse, sanitize: refuse, http: refuse, file: refuse };
+  const view = new vega.View(vega.parse(vegaSpec), { renderer: 'none', loader, logger });
   try {
     const svg = await view.toSVG();
     if (warnings.length > 0)
@@ -51,4 +22,9 @@ export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>):
   } finally {
     view.finalize();
   }
+}
+
+/** In place of every way to load something: the data of a chart is inside its specification. */
+function refuse(uri: string): never {
+  throw new Error(`Expected the data of a chart inside it, but it refers to ${uri}.`);
 }

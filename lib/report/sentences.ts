@@ -22,10 +22,17 @@ export function finding(...sentences: readonly string[]): Finding {
 const lowerFirst = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
 
+/** What questions a subset has: `sequential questions`, `parallelizable questions of 2 to 4 entities`. */
+function questionsOf(subset: Row[string]): string {
+  const [, entities] = /^parallelizable_(.+)$/.exec(String(subset)) ?? [];
+  if (entities) return `parallelizable questions of ${entities.replaceAll('_', ' ')} entities`;
+  return `${titleOf('subset', subset)} questions`;
+}
+
 /** Where a row's figure is from: `parallelizable questions, HotpotQA, instruct`. */
 function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
   const places = [
-    subset === 'all' || subset === undefined ? '' : `${titleOf('subset', subset)} questions`,
+    subset === 'all' || subset === undefined ? '' : questionsOf(subset),
     ['all', 'training', 'undefined'].includes(String(benchmark)) ? '' : titleOf('benchmark', benchmark),
     model === undefined ? '' : model === 'all' ? 'both models' : titleOf('model', model),
     retriever === undefined ? '' : titleOf('retriever', retriever),
@@ -42,7 +49,6 @@ export function sideOf(
   return low > limit ? 'above' : high < limit ? 'below' : 'undecided';
 }
 
-const SIDES = { above: 'is ahead of', below: 'is behind', undecided: 'and' } as const;
 const RATIOS = { above: 'more', below: 'less', undecided: 'about as much' } as const;
 
 /** One comparison in words. */
@@ -52,22 +58,23 @@ function comparedRow(row: Row): string {
   const sideName = (method: Row[string], model: Row[string]): string =>
     titleOf('method', method) + (isModels ? ` from ${titleOf('model', model)}` : '');
   const [ours, theirs] = [sideName(row.method, row.model), sideName(row.against, row.against_model)];
-  const { title } = metricInfo(String(row.metric));
+  const metric = String(row.metric);
+  const name = lowerFirst(metricInfo(metric).title);
   const { model: _, ...elsewhere } = row;
   const place = placeOf(isModels ? elsewhere : row);
-  if (row.kind === 'ratio') {
-    const side = RATIOS[sideOf(found, 1)];
-    return `${ours} takes ${side}: ${intervalText(found, 2)} of what ${theirs} takes in ${lowerFirst(title)} (${place}).`;
-  }
-  const isPoints = isShare(String(row.metric));
+  if (row.kind === 'ratio')
+    return `${ours} takes ${RATIOS[sideOf(found, 1)]}: ${intervalText(found, 2)} of what ${theirs} takes in ${name} (${place}).`;
+  const isPoints = isShare(metric);
   const figure = isPoints
     ? `${pointsIntervalText(found)} points`
-    : intervalText(found, decimalsOf(String(row.metric), row.value));
+    : intervalText(found, decimalsOf(metric, row.value));
   const side = sideOf(found);
   if (side === 'undecided')
-    return `Between ${ours} ${SIDES.undecided} ${theirs} ${lowerFirst(title)} is undecided: ${figure} (${place}).`;
-  const verb = isPoints ? SIDES[side] : side === 'above' ? 'has more than' : 'has less than';
-  return `${ours} ${verb} ${theirs} in ${lowerFirst(title)}: ${figure} (${place}).`;
+    return `Between ${ours} and ${theirs} ${name} is undecided: ${figure} (${place}).`;
+  const verbs = isPoints
+    ? { above: 'is ahead of', below: 'is behind' }
+    : { above: 'has more than', below: 'has less than' };
+  return `${ours} ${verbs[side]} ${theirs} in ${name}: ${figure} (${place}).`;
 }
 
 /** Each comparison of a frame of contrasts in words, in its order. */

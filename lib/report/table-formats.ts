@@ -1,41 +1,37 @@
 /** Tables as authors of papers want them: CSV, Markdown, LaTeX. */
 import { columnRuns, figureColumns, type TableCells } from '../html/cells.js';
 
-export type TableFormat = 'csv' | 'tex' | 'md';
-
-interface FormatOfTables {
-  title: string;
-  mime: string;
-  /** `name` is the file's, without ending. */
-  print: (cells: TableCells, name: string) => string;
-}
-
-export const TABLE_FORMATS: Readonly<Record<TableFormat, FormatOfTables>> = {
+/** By the ending of a file, whose name without it is what `print` gets. */
+export const TABLE_FORMATS = {
   csv: { title: 'CSV', mime: 'text/csv', print: tableCsv },
   tex: { title: 'LaTeX', mime: 'application/x-tex', print: tableLatex },
   md: { title: 'Markdown', mime: 'text/markdown', print: tableMarkdown },
-};
+} satisfies Record<
+  string,
+  { title: string; mime: string; print: (cells: TableCells, name: string) => string }
+>;
+export type TableFormat = keyof typeof TABLE_FORMATS;
 
 /** RFC 4180, without the caption. Figures are written for programs: a plain minus, nothing where there is none. */
 export function tableCsv({ columns, rows }: TableCells): string {
-  const lines = [columns, ...rows.map((row) => row.map(plainFigure))];
-  return lines.map((line) => line.map(csvField).join(',') + '\r\n').join('');
-}
-
-const plainFigure = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
-
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
+  const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = [columns, ...rows.map((row) => row.map(plain))];
+  return lines.map((line) => line.map(field).join(',') + '\r\n').join('');
 }
 
 /** A GitHub table under its caption; columns of figures are aligned right. */
 export function tableMarkdown(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const line = (fields: readonly string[]): string => `| ${fields.map(markdownText).join(' | ')} |`;
-  const rule = `| ${figureColumns(cells)
-    .map((isFigure) => (isFigure ? '---:' : '---'))
-    .join(' | ')} |`;
-  return [`${markdownText(caption)}\n`, line(columns), rule, ...rows.map(line), ''].join('\n');
+  const rules = figureColumns(cells).map((isFigure) => (isFigure ? '---:' : '---'));
+  return [
+    `${markdownText(caption)}\n`,
+    line(columns),
+    `| ${rules.join(' | ')} |`,
+    ...rows.map(line),
+    '',
+  ].join('\n');
 }
 
 /** Text that Markdown shows as it is; a line break would end the row. */

@@ -5,7 +5,7 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import { rowsOf, type Row } from './frame.js';
 import { decimalsOf, isShare } from './metrics.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
-import { fieldTitle, inOrder, titleOf } from './titles.js';
+import { fieldTitle, titleOf, valuesOf } from './titles.js';
 
 /** A table as texts, with the sentence that says what it shows. */
 export interface Table {
@@ -69,10 +69,7 @@ const keyOf = (row: Row, fields: readonly string[]): string =>
 function combinations(rows: readonly Row[], fields: readonly string[]): Row[] {
   const distinct = [...new Map(rows.map((row) => [keyOf(row, fields), row])).values()];
   const ranks = fields.map((field) => {
-    const order = inOrder(
-      field,
-      distinct.map((row) => row[field]),
-    );
+    const order = valuesOf(field, distinct);
     return (row: Row): number => order.indexOf(row[field]);
   });
   return distinct.sort(
@@ -93,9 +90,10 @@ export function table(frame: DataFrame, spec: TableSpec): Table {
     cells: formats = interval,
     titles = {},
   } = spec;
+  const fields = [...rowFields, ...columnFields];
   const rows = rowsOf(frame);
   if (rows.length === 0) throw new Error(`Expected rows for the table "${caption}", but got none.`);
-  const missing = [...rowFields, ...columnFields].find((field) => !(field in rows[0]));
+  const missing = fields.find((field) => !(field in rows[0]));
   if (missing) throw new Error(`Expected a field of ${Object.keys(rows[0]).join(', ')}, but got ${missing}.`);
   const named: [string, CellFormat][] =
     typeof formats === 'function' ? [['', formats]] : Object.entries(formats);
@@ -103,7 +101,7 @@ export function table(frame: DataFrame, spec: TableSpec): Table {
     titles[String(row[field])] ?? titleOf(field, row[field]);
   const places = new Map<string, Row>();
   for (const row of rows) {
-    const key = keyOf(row, [...rowFields, ...columnFields]);
+    const key = keyOf(row, fields);
     if (places.has(key))
       throw new Error(
         `Expected one row a cell for the table "${caption}", but got several for ${key}. Filter them, or name more fields.`,
@@ -115,9 +113,7 @@ export function table(frame: DataFrame, spec: TableSpec): Table {
     named.map(([name, format]) => ({
       title: [...columnFields.map((field) => valueTitle(field, column)), ...(name ? [name] : [])].join(' · '),
       cells: heads.map((head) => {
-        const row = places.get(
-          keyOf({ ...column, ...pick(head, rowFields) }, [...rowFields, ...columnFields]),
-        );
+        const row = places.get(keyOf({ ...head, ...pick(column, columnFields) }, fields));
         return row ? format(row) : '–';
       }),
     })),

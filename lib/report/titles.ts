@@ -1,19 +1,10 @@
 /** What the fields of a tidy table and their values are called, and in which order they stand. */
-import { BENCHMARK_TITLES } from '../evaluation/metrics.js';
+import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { METHODS } from '../methods/index.js';
+import type { Row } from './frame.js';
 import { metricInfo } from './metrics.js';
 
 type Titles = Readonly<Record<string, string>>;
-
-export const SUBSET_TITLES: Titles = {
-  all: 'all questions',
-  single_hop: 'single hop',
-  parallelizable: 'parallelizable',
-  parallelizable_2_to_4: 'parallel, 2 to 4',
-  parallelizable_5: 'parallel, 5',
-  sequential: 'sequential',
-  hybrid: 'hybrid',
-};
 
 const FIELD_TITLES: Titles = {
   method: 'Method',
@@ -37,30 +28,34 @@ const FIELD_TITLES: Titles = {
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
-const KIND_TITLES: Titles = { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' };
-const RETRIEVER_TITLES: Titles = {
-  ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
-  ...{ embedded: 'embedded', http: 'local HTTP' },
-  ...{ 'slow-50': 'HTTP, 50 ms delay', 'slow-200': 'HTTP, 200 ms delay' },
-};
-
-const REWARDS_TITLES: Titles = {
-  neither: 'neither',
-  'low weight': 'one, at a low weight',
-  one: 'one',
-  both: 'both',
-  paper: 'both, the paper’s',
-};
 
 /** Titles by field, in the order in which values stand. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   model: MODEL_TITLES,
   against_model: MODEL_TITLES,
   benchmark: { ...BENCHMARK_TITLES, average: 'Average', all: 'All questions' },
-  subset: SUBSET_TITLES,
-  kind: KIND_TITLES,
-  retriever: RETRIEVER_TITLES,
-  rewards: REWARDS_TITLES,
+  subset: {
+    all: 'all questions',
+    single_hop: 'single hop',
+    parallelizable: 'parallelizable',
+    parallelizable_2_to_4: 'parallel, 2 to 4',
+    parallelizable_5: 'parallel, 5',
+    sequential: 'sequential',
+    hybrid: 'hybrid',
+  },
+  kind: { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' },
+  retriever: {
+    ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
+    ...{ embedded: 'embedded', http: 'local HTTP' },
+    ...{ 'slow-50': 'HTTP, 50 ms delay', 'slow-200': 'HTTP, 200 ms delay' },
+  },
+  rewards: {
+    neither: 'neither',
+    'low weight': 'one, at a low weight',
+    one: 'one',
+    both: 'both',
+    paper: 'both, the paper’s',
+  },
 };
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
@@ -77,9 +72,10 @@ export function titleOf(field: string, value: unknown): string {
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 
-/** Values of a field in their order: as titles are listed, then as they come. */
-export function inOrder<T>(field: string, values: Iterable<T>): T[] {
+/** The different values of a field in the rows of a table: as titles are listed, then as they come. */
+export function valuesOf(field: string, rows: readonly Row[]): Row[string][] {
   const known = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
-  const rank = (value: T): number => (known.indexOf(String(value)) + known.length + 1) % (known.length + 1);
-  return [...new Set(values)].sort((a, b) => rank(a) - rank(b));
+  const rank = (value: Row[string]): number =>
+    (known.indexOf(String(value)) + known.length + 1) % (known.length + 1);
+  return [...new Set(rows.map((row) => row[field]))].sort((a, b) => rank(a) - rank(b));
 }

@@ -1,20 +1,13 @@
-import type { QuestionShape } from '../data/question.js';
-import { isParallelizable, type RewardOptions } from './options.js';
+import type { RewardOptions } from './options.js';
 import type { Reward } from './reward.js';
-
-/** What Eq. 4 looks at. */
-export interface DecompositionInput {
-  /** The sub-queries of each search turn. */
-  searchTurns: readonly (readonly string[])[];
-  shape: QuestionShape | undefined;
-}
 
 /**
  * Whether a search asked two or more sub-queries at once: in any turn (the equation: the query is
  * decomposed), or only in the first (`first-turn`, as the authors' code looks).
+ * @param searchTurns the sub-queries of each search turn
  */
 export function isDecomposed(
-  searchTurns: DecompositionInput['searchTurns'],
+  searchTurns: readonly (readonly string[])[],
   decomposedBy: RewardOptions['decomposedBy'] = 'any',
 ): boolean {
   const turns = decomposedBy === 'first-turn' ? searchTurns.slice(0, 1) : searchTurns;
@@ -32,17 +25,11 @@ export function isDecomposed(
  * Single-hop, sequential and hybrid questions are outside of P, and so is a question of unknown shape (as in
  * the authors' code, where a missing type counts as not parallelizable).
  */
-export function decompositionReward(
-  { searchTurns, shape }: DecompositionInput,
-  options: Pick<RewardOptions, 'lambdaD' | 'alpha' | 'decomposedBy' | 'parallelizableShapes'>,
-): number {
-  const inP = isParallelizable(shape, options);
-  if (isDecomposed(searchTurns, options.decomposedBy) !== inP) return 0;
-  return inP ? options.alpha * options.lambdaD : options.lambdaD;
-}
-
-/** Eq. 4 as a reward. */
 export const decomposition = (options: RewardOptions): Reward => ({
   name: 'decomposition',
-  score: (rollout) => decompositionReward(rollout, options),
+  score: ({ searchTurns, shape }) => {
+    const inP = options.parallelizableShapes.includes(shape);
+    if (isDecomposed(searchTurns, options.decomposedBy) !== inP) return 0;
+    return inP ? options.alpha * options.lambdaD : options.lambdaD;
+  },
 });

@@ -14,25 +14,6 @@ export interface RewardOptions {
   searchCountShifted: boolean;
   /** Where a decomposition counts: in any search turn (Eq. 4), or only in the first (authors' code). */
   decomposedBy: 'any' | 'first-turn';
-  /** The shapes that form P. */
-  parallelizableShapes: readonly QuestionShape[];
-}
-
-/** Whether a question is in P; a question of unknown shape is not. */
-export function isParallelizable(
-  shape: QuestionShape | undefined,
-  options: Pick<RewardOptions, 'parallelizableShapes'>,
-): boolean {
-  return shape !== undefined && options.parallelizableShapes.includes(shape);
-}
-
-const WEIGHTS = ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const;
-
-/** Throws where a weight is negative or no number. */
-export function checkRewardOptions(options: RewardOptions): void {
-  for (const name of WEIGHTS) {
-    if (!Number.isFinite(options[name]) || options[name] < 0) {
-      throw new RangeError(`Expected ${name} to be a number >= 0, but got ${String(options[name])}.`);
-    }
-  }
+  /** The shapes that form P; a question of unknown shape is outside of it. */
+  parallelizableShapes: readonly (QuestionShape | undefined)[];
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { decomposition } from './decomposition.js';
 import { format } from './format.js';
-import { checkRewardOptions, type RewardOptions } from './options.js';
+import type { RewardOptions } from './options.js';
 import { outcome } from './outcome.js';
 import type { Reward } from './reward.js';
 import { searchCount } from './search-count.js';
@@ -20,13 +20,6 @@ export const rewardsSchema = z.strictObject({
   lambdaF: weight,
   alpha: z.number().positive().optional(),
 });
-export type RewardsConfig = z.infer<typeof rewardsSchema>;
-
-export interface RewardPreset {
-  /** What the preset follows. */
-  source: string;
-  options: RewardOptions;
-}
 
 const PAPER: RewardOptions = {
   lambdaD: 0.15,
@@ -38,7 +31,10 @@ const PAPER: RewardOptions = {
   parallelizableShapes: ['parallelizable'],
 };
 
-export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPreset>>> = {
+/** The constants of each preset, and what they follow. */
+export const REWARD_PRESETS: Readonly<
+  Record<RewardPresetName, Readonly<{ source: string; options: RewardOptions }>>
+> = {
   paper: {
     source:
       'ParallelSearch (arXiv 2508.09303), Eq. 3 to 7 with lambda_d = 0.15 and lambda_s = 0.35; the paper gives no values for ' +
@@ -64,7 +60,10 @@ export function rewardOptions(name: string = 'paper', overrides: Partial<RewardO
     throw new RangeError(`Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`);
   }
   const options = { ...REWARD_PRESETS[name as RewardPresetName].options, ...overrides };
-  checkRewardOptions(options);
+  for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
+    if (!Number.isFinite(options[weight]) || options[weight] < 0)
+      throw new RangeError(`Expected ${weight} to be a number >= 0, but got ${String(options[weight])}.`);
+  }
   return options;
 }
 

@@ -25,12 +25,6 @@ export interface Reward {
 /** What each reward gave, by its name and before its weight, and their weighted sum. */
 export type RewardComponents = Record<string, number> & { total: number };
 
-export interface Score {
-  components: RewardComponents;
-  /** Weighted sum of the turn-level values, one a search turn; null where no reward gives any. */
-  turns: number[] | null;
-}
-
 /** @throws RangeError where a name is missing, taken, or `total`, or a weight is no finite number */
 export function checkRewards(rewards: readonly Reward[]): void {
   const names = rewards.map(({ name }) => name);
@@ -61,13 +55,14 @@ function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): T
 /**
  * Scores a rollout; the total is the weighted sum of the rewards (Eq. 7 for those of the paper), given at the last token.
  * @param group all rollouts of the same question, `rollout` among them
+ * @returns `turns`: the weighted sum of the turn-level values, one a search turn; null where no reward gives any
  * @throws RangeError naming a reward that gives no finite number, or not as many turn values as there are search turns
  */
 export function scoreRollout(
   rewards: readonly Reward[],
   rollout: Rollout,
   group: readonly Rollout[] = [rollout],
-): Score {
+): { components: RewardComponents; turns: number[] | null } {
   const given = rewards.map((reward) => ({
     ...scoreOf(reward, rollout, group),
     ...{ name: reward.name, weight: reward.weight ?? 1 },
@@ -81,4 +76,10 @@ export function scoreRollout(
         ? rollout.searchTurns.map((_, t) => sum(byTurn, ({ weight, turns }) => weight * turns[t]))
         : null,
   };
+}
+
+/** The name of a component for readers: `search_count` is `Search count`. */
+export function componentTitle(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,6 +1,6 @@
 /** Scoring of recorded transcripts. */
 import type { QuestionShape } from '../data/question.js';
-import type { RecordedRun, RecordedTranscript } from '../rollout/recorded.js';
+import type { RecordedRun } from '../rollout/recorded.js';
 import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
 import { isDecomposed } from './decomposition.js';
@@ -29,7 +29,7 @@ export interface TranscriptScore {
 
 /** Exact match, F1, format, turns and every component of the reward (Eq. 3 to 7) of a transcript. */
 export function scoreTranscript(
-  transcript: RecordedTranscript & Pick<RecordedRun, 'searchTurns'>,
+  transcript: Pick<RecordedRun, 'id' | 'goldenAnswers' | 'segments' | 'shape' | 'searchTurns'>,
   options: RewardOptions,
 ): TranscriptScore {
   const rollout = rolloutFromSegments(transcript.segments, transcript, transcript.searchTurns);

@@ -19,7 +19,7 @@ import {
   STOP_STRINGS,
 } from '../text/tags.js';
 import type { RolloutConfig } from './options.js';
-import type { FinishReason, SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
+import type { SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
 export interface RolloutOptions extends RolloutConfig {
   /** 0 is greedy. */
@@ -35,18 +35,13 @@ export interface RolloutOptions extends RolloutConfig {
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
-/** Where a question's rollout has got to. */
+/** A rollout under way; its trajectory ends by the `budget` unless it turns out otherwise. */
 interface Row {
   /** Its place among the questions. */
   index: number;
-  question: Question;
   random: Random;
-  segments: Segment[];
   tokenIds: number[];
-  searchTurns: SearchTurn[];
-  modelCalls: number;
-  finish: FinishReason | null;
-  onSegment: RolloutOptions['onSegment'];
+  trajectory: Trajectory;
 }
 
 export interface RolloutStats {
@@ -55,33 +50,38 @@ export interface RolloutStats {
   retrievalsFailed: number;
 }
 
-function append(row: Row, segment: Segment): void {
-  row.segments.push(segment);
-  row.tokenIds.push(...segment.tokenIds);
-  row.onSegment?.(segment, row.index, row.searchTurns);
+function append({ index, tokenIds, trajectory }: Row, segment: Segment, { onSegment }: RolloutOptions): void {
+  trajectory.segments.push(segment);
+  tokenIds.push(...segment.tokenIds);
+  onSegment?.(segment, index, trajectory.searchTurns);
 }
 
-function startRow(question: Question, index: number, policy: Policy, options: RunOptions): Row {
-  const text = buildPrompt(options.prompt, question.question, { form: options.promptForm });
-  const row: Row = {
-    index,
+function startRow(
+  { id, question, goldenAnswers }: Question,
+  index: number,
+  policy: Policy,
+  options: RunOptions,
+): Row {
+  const trajectory: Trajectory = {
+    questionId: id,
     question,
-    random: options.randoms[index],
+    goldenAnswers,
     segments: [],
-    tokenIds: [],
     searchTurns: [],
     modelCalls: 0,
-    finish: null,
-    onSegment: options.onSegment,
+    finish: 'budget',
   };
-  append(row, { kind: 'prompt', tokenIds: policy.tokenizer.encode(text), text });
+  const row = { index, random: options.randoms[index], tokenIds: [], trajectory };
+  const text = buildPrompt(options.prompt, question, { form: options.promptForm });
+  append(row, { kind: 'prompt', tokenIds: policy.tokenizer.encode(text), text }, options);
   return row;
 }
 
 /** One generation of every row that has not finished; rows without room for it finish with `length`. */
 async function generateTurn(rows: readonly Row[], policy: Policy, options: RolloutOptions): Promise<Row[]> {
-  const roomy = rows.filter((row) => row.tokenIds.length + options.maxNewTokens < policy.maxLength);
-  rows.filter((row) => !roomy.includes(row)).forEach((row) => (row.finish = 'length'));
+  const hasRoom = (row: Row): boolean => row.tokenIds.length + options.maxNewTokens < policy.maxLength;
+  const roomy = rows.filter(hasRoom);
+  for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
   const { onToken } = options;
   const generations = await policy.generate(
     roomy.map((row) => row.tokenIds),
@@ -94,15 +94,14 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
       onToken: onToken && (({ row, ...token }) => onToken({ row: roomy[row].index, ...token })),
     },
   );
-  roomy.forEach((row, i) => {
+  for (const [i, row] of roomy.entries()) {
     const { tokenIds, text, logProbs } = generations[i];
-    append(row, { kind: 'policy', tokenIds, text, logProbs });
-    row.modelCalls++;
-  });
+    append(row, { kind: 'policy', tokenIds, text, logProbs }, options);
+    row.trajectory.modelCalls++;
+    if (nextAction(text).kind === 'answer') row.trajectory.finish = 'answer';
+  }
   return roomy;
 }
-
-const newestText = (row: Row): string => row.segments[row.segments.length - 1].text;
 
 /** The sub-queries that a policy's text has executed, or null when its action is another than a search. */
 export function searchedQueries(
@@ -114,41 +113,31 @@ export function searchedQueries(
   return options.splitQueries ? action.queries.slice(0, options.maxSubQueries) : [action.queries.join(' ')];
 }
 
-/** @param depth passages that are shown, the best first */
+/** What is kept of an outcome of which the policy saw the `depth` best passages. */
 function toSearchResult(outcome: SearchOutcome, depth: number): SearchResult {
   if (outcome.status === 'failed') return outcome;
-  const passages = outcome.passages.slice(0, depth).map(({ passage, score }) => ({
-    id: passage.id,
-    title: passage.title,
-    score,
-  }));
+  const passages = outcome.passages
+    .slice(0, depth)
+    .map(({ passage: { id, title }, score }) => ({ id, title, score }));
   const numLeftOut = outcome.passages.length - passages.length;
   return { status: 'ok', passages, ...(numLeftOut > 0 ? { numLeftOut } : {}) };
 }
 
 /** The block of each sub-query's `depth` best passages. */
-function informationOf(outcomes: readonly SearchOutcome[], depth: number): string {
-  return printInformation(
+const informationOf = (outcomes: readonly SearchOutcome[], depth: number): string =>
+  printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
         ? outcome
-        : {
-            status: 'ok',
-            passages: outcome.passages
-              .slice(0, depth)
-              .map(({ passage: { title, text } }) => ({ title, text })),
-          },
+        : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => passage) },
     ),
   );
-}
 
 /** Tokens that information may take, so that every turn to come finds its reserve and the next one can be generated. */
-function roomForInformation(row: Row, policy: Policy, options: RolloutOptions): number {
+function roomForInformation({ tokenIds, trajectory }: Row, policy: Policy, options: RolloutOptions): number {
   if (options.reservePerTurn === undefined) return Infinity;
-  const turnsLeft = options.maxSearchTurns - row.modelCalls;
-  return (
-    policy.maxLength - 1 - row.tokenIds.length - options.maxNewTokens - turnsLeft * options.reservePerTurn
-  );
+  const turnsLeft = options.maxSearchTurns - trajectory.modelCalls;
+  return policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * options.reservePerTurn;
 }
 
 /** Appends what came back for a row's sub-queries: as many passages of each as there is room for, and one at least. */
@@ -166,32 +155,19 @@ function appendInformation(
   };
   let depth = options.topK;
   let segment = print(depth);
-  if (segment.tokenIds.length > room) {
-    depth = deepestWithin(depth - 1, (some) => print(some).tokenIds.length <= room);
-    segment = print(depth);
-  }
-  row.searchTurns.push({ queries, results: outcomes.map((outcome) => toSearchResult(outcome, depth)) });
-  append(row, segment);
-}
-
-/** The largest number up to `most` that fits, by halving; 1 where none does. */
-function deepestWithin(most: number, fits: (depth: number) => boolean): number {
-  let [low, high] = [1, Math.max(1, most)];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (fits(middle)) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  while (depth > 1 && segment.tokenIds.length > room) segment = print(--depth);
+  const results = outcomes.map((outcome) => toSearchResult(outcome, depth));
+  row.trajectory.searchTurns.push({ queries, results });
+  append(row, segment, options);
 }
 
 /** In the words of the prompt: full for real language models, short for the small policy. */
-function appendNotice(row: Row, policy: Policy, { promptForm }: RolloutOptions): void {
-  const text = promptForm === 'full' ? INVALID_ACTION_NOTICE_FULL : INVALID_ACTION_NOTICE;
-  append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text });
+function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
+  const text = options.promptForm === 'full' ? INVALID_ACTION_NOTICE_FULL : INVALID_ACTION_NOTICE;
+  append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
 }
 
-/** Executes every row's action: all sub-queries of all rows in one concurrent search. */
+/** Executes the action of every row that has not answered: all sub-queries of all rows in one concurrent search. */
 async function act(
   rows: readonly Row[],
   policy: Policy,
@@ -199,37 +175,27 @@ async function act(
   options: RolloutOptions,
   stats: RolloutStats,
 ): Promise<void> {
-  const searches = rows.map((row) => searchedQueries(newestText(row), options));
-  const queries = searches.flatMap((search) => search ?? []);
-  const found = await searchAll(retriever, queries, {
-    topK: options.topK,
-    timeoutMs: options.retrievalTimeoutMs,
-    cache: options.cache,
-    signal: options.signal,
-  });
+  const searches = rows.map(({ trajectory }) => searchedQueries(trajectory.segments.at(-1)!.text, options));
+  const found = await searchAll(
+    retriever,
+    searches.flatMap((search) => search ?? []),
+    {
+      topK: options.topK,
+      timeoutMs: options.retrievalTimeoutMs,
+      cache: options.cache,
+      signal: options.signal,
+    },
+  );
   stats.retrievalsRequested += found.stats.requested;
   stats.retrievalsFetched += found.stats.fetched;
   stats.retrievalsFailed += found.stats.failed;
   let next = 0;
-  rows.forEach((row, i) => {
-    const search = searches[i];
-    if (search)
-      appendInformation(row, search, found.outcomes.slice(next, (next += search.length)), policy, options);
-    else if (nextAction(newestText(row)).kind === 'answer') row.finish = 'answer';
-    else appendNotice(row, policy, options);
-  });
-}
-
-function finishRow(row: Row): Trajectory {
-  return {
-    questionId: row.question.id,
-    question: row.question.question,
-    goldenAnswers: row.question.goldenAnswers,
-    segments: row.segments,
-    searchTurns: row.searchTurns,
-    modelCalls: row.modelCalls,
-    finish: row.finish ?? 'budget',
-  };
+  for (const [i, row] of rows.entries()) {
+    const queries = searches[i];
+    if (!queries) appendNotice(row, policy, options);
+    else
+      appendInformation(row, queries, found.outcomes.slice(next, (next += queries.length)), policy, options);
+  }
 }
 
 /**
@@ -254,10 +220,9 @@ export async function rollOut(
   for (let b = 0; b < options.maxSearchTurns && active.length > 0; b++) {
     options.signal?.throwIfAborted();
     const generated = await generateTurn(active, policy, options);
-    await act(generated, policy, retriever, options, stats);
-    active = generated.filter((row) => !row.finish);
+    active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
+    await act(active, policy, retriever, options, stats);
   }
-  const last = active.length > 0 ? await generateTurn(active, policy, options) : [];
-  for (const row of last) if (nextAction(newestText(row)).kind === 'answer') row.finish = 'answer';
-  return { trajectories: rows.map(finishRow), stats };
+  if (active.length > 0) await generateTurn(active, policy, options);
+  return { trajectories: rows.map(({ trajectory }) => trajectory), stats };
 }

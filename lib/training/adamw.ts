@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray } from '../policy/safetensors.js';
-import type { Weights } from '../policy/weights.js';
+import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 
 export interface AdamWOptions {
   beta1: number;
@@ -12,11 +12,15 @@ export interface AdamWOptions {
 
 /** AdamW (Loshchilov and Hutter 2019, Algorithm 2, as in PyTorch). */
 export class AdamW {
-  private readonly means: Weights = {};
-  private readonly variances: Weights = {};
+  private readonly options: AdamWOptions;
+  /** `mean.KEY` and `variance.KEY` of the gradient of each weight. */
+  private moments: Weights = {};
   private step = 0;
 
-  constructor(private readonly options: AdamWOptions) {}
+  /** @param options in place of those that all training here has: beta2 of 0.98 and no decay */
+  constructor(options: Partial<AdamWOptions> = {}) {
+    this.options = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0, ...options };
+  }
 
   /** New weights after one step; disposes of the old ones and of the gradients. */
   apply(weights: Weights, gradients: Weights, learningRate: number): Weights {
@@ -27,17 +31,17 @@ export class AdamW {
     const next: Weights = {};
     for (const [key, weight] of Object.entries(weights)) {
       const gradient = gradients[key];
+      const { [`mean.${key}`]: oldMean, [`variance.${key}`]: oldVariance } = this.moments;
       const [mean, variance, updated] = tf.tidy((): tf.Tensor[] => {
-        const m = ema(this.means[key], gradient, beta1);
-        const v = ema(this.variances[key], tf.square(gradient), beta2);
+        const m = ema(oldMean, gradient, beta1);
+        const v = ema(oldVariance, tf.square(gradient), beta2);
         const denominator = tf.add(tf.div(tf.sqrt(v), correction2), epsilon);
         const decay = weight.rank > 1 ? 1 - learningRate * weightDecay : 1;
         const kept = decay === 1 ? weight : tf.mul(weight, decay);
         return [m, v, tf.sub(kept, tf.mul(tf.div(m, denominator), learningRate / correction1))];
       });
-      tf.dispose([weight, gradient, this.means[key], this.variances[key]]);
-      this.means[key] = mean;
-      this.variances[key] = variance;
+      tf.dispose([weight, gradient, oldMean, oldVariance]);
+      Object.assign(this.moments, { [`mean.${key}`]: mean, [`variance.${key}`]: variance });
       next[key] = updated;
     }
     return next;
@@ -45,39 +49,20 @@ export class AdamW {
 
   /** The optimizer's state as named arrays, for a checkpoint. */
   async toArrays(): Promise<Map<string, NamedArray>> {
-    const arrays = new Map<string, NamedArray>();
-    for (const [prefix, tensors] of [
-      ['mean', this.means],
-      ['variance', this.variances],
-    ] as const) {
-      for (const [key, tensor] of Object.entries(tensors)) {
-        arrays.set(`${prefix}.${key}`, {
-          shape: tensor.shape,
-          values: (await tensor.data()) as Float32Array,
-        });
-      }
-    }
-    arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
-    return arrays;
+    const arrays = await toNamedArrays(this.moments);
+    return arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
   }
 
   /** Goes on from a state that {@link toArrays} gave. */
   restore(arrays: ReadonlyMap<string, NamedArray>): void {
     this.dispose();
-    for (const [name, { shape, values }] of arrays) {
-      if (name === 'step') this.step = values[0];
-      else {
-        const [prefix, key] = [name.slice(0, name.indexOf('.')), name.slice(name.indexOf('.') + 1)];
-        (prefix === 'mean' ? this.means : this.variances)[key] = tf.tensor(values, shape);
-      }
-    }
+    this.step = arrays.get('step')!.values[0];
+    this.moments = fromNamedArrays([...arrays].filter(([name]) => name !== 'step'));
   }
 
   dispose(): void {
-    for (const tensors of [this.means, this.variances]) {
-      tf.dispose(tensors);
-      for (const key of Object.keys(tensors)) delete tensors[key];
-    }
+    disposeWeights(this.moments);
+    this.moments = {};
   }
 }
 

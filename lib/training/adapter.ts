@@ -2,13 +2,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
-import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
+import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
-import { saveCheckpoint, type Checkpoint, type RunState } from './checkpoint.js';
-import { scoreSequences, type Sequence } from './sequences.js';
-import { optimizerStep, rowGradients, type StepOptions, type TokenLoss } from './update.js';
+import type { Checkpoint } from './checkpoint.js';
+import { clipByGlobalNorm, rowGradients, type TokenLoss } from './gradients.js';
+import { sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
 export interface AdapterOptions {
   /** The name of the policy. */
@@ -22,9 +22,10 @@ export interface AdapterOptions {
 
 /** An adapter in training over a model that stays as it is, with its optimizer and the policy that the two make. */
 export class TrainedAdapter {
-  private readonly optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0 });
+  readonly optimizer = new AdamW();
   private readonly localPolicy: LocalPolicy;
-  private readonly table: RotaryTable;
+  private readonly passes: PassOptions;
+  private readonly lora: LoraOptions;
   private trained: Weights;
   /** The model with the adapter, as `policy` has them; null before the first use and after every update. */
   private merged: Weights | null = null;
@@ -32,12 +33,14 @@ export class TrainedAdapter {
   /** @param model its weights stay the caller's */
   constructor(
     private readonly model: Model,
-    private readonly options: AdapterOptions,
+    { name, lora, random, temperature, maxTokensPerPass }: AdapterOptions,
   ) {
     const { config, tokenizer, weights } = model;
-    this.localPolicy = new LocalPolicy(options.name, weights, config, tokenizer);
-    this.table = rotaryTable(config, config.maxPositionEmbeddings);
-    this.trained = createAdapter(config, options.lora, options.random);
+    this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
+    const table = rotaryTable(config, config.maxPositionEmbeddings);
+    this.passes = { config, table, temperature, maxTokensPerPass };
+    this.lora = lora;
+    this.trained = createAdapter(config, lora, random);
   }
 
   /** The adapter as it is; it stays this object's. */
@@ -53,43 +56,34 @@ export class TrainedAdapter {
 
   /** Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of each sequence. */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]> {
-    return this.logProbsUnder(this.mergedWeights(), sequences);
+    return sequenceLogProbs(this.mergedWeights(), sequences, this.passes);
   }
 
   /** The same under the model without the adapter. */
   referenceLogProbs(sequences: readonly Sequence[]): Promise<number[][]> {
-    return this.logProbsUnder(this.model.weights, sequences);
+    return sequenceLogProbs(this.model.weights, sequences, this.passes);
   }
 
   /**
    * One optimizer step on some rows.
+   * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
    * @throws Error when no token is masked in
    */
   update<Row extends Sequence>(
     rows: readonly Row[],
-    options: StepOptions,
+    options: { learningRate: number; maxGradNorm: number },
     tokenLoss: TokenLoss<Row>,
   ): { loss: number; gradNorm: number } {
     this.release();
-    const { model, table, options: own } = this;
-    const passes = {
-      config: model.config,
-      table,
-      ...{ temperature: own.temperature, maxTokensPerPass: own.maxTokensPerPass },
-      weightsOf: (trained: Weights) => mergeAdapter(model.weights, trained, own.lora),
-    };
-    const { loss, gradients } = rowGradients(this.trained, rows, passes, tokenLoss);
-    const { weights, gradNorm } = optimizerStep(this.trained, gradients, this.optimizer, options);
-    this.trained = weights;
-    return { loss, gradNorm };
-  }
-
-  save(folder: string, state: RunState): Promise<void> {
-    return saveCheckpoint(folder, this.trained, this.optimizer, state);
+    const weightsOf = (trained: Weights): Weights => mergeAdapter(this.model.weights, trained, this.lora);
+    const { loss, gradients } = rowGradients(this.trained, rows, { ...this.passes, weightsOf }, tokenLoss);
+    const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
+    this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
+    return { loss, gradNorm: clipped.norm };
   }
 
   /** Goes on from a checkpoint, whose weights become this object's. */
-  restore({ trainable, optimizer }: Checkpoint<RunState>): void {
+  restore({ trainable, optimizer }: Checkpoint): void {
     this.release();
     disposeWeights(this.trained);
     this.optimizer.restore(optimizer);
@@ -101,11 +95,12 @@ export class TrainedAdapter {
     this.localPolicy.dispose();
     this.optimizer.dispose();
     disposeWeights(this.trained);
-    tf.dispose([this.table.cos, this.table.sin, this.table.rotation]);
+    const { cos, sin, rotation } = this.passes.table;
+    tf.dispose([cos, sin, rotation]);
   }
 
   private mergedWeights(): Weights {
-    this.merged ??= tf.tidy(() => mergeAdapter(this.model.weights, this.trained, this.options.lora));
+    this.merged ??= tf.tidy(() => mergeAdapter(this.model.weights, this.trained, this.lora));
     return this.merged;
   }
 
@@ -113,12 +108,5 @@ export class TrainedAdapter {
     if (this.merged) disposeMerged(this.merged, this.model.weights);
     this.merged = null;
     this.localPolicy.setWeights(this.model.weights);
-  }
-
-  private async logProbsUnder(weights: Weights, sequences: readonly Sequence[]): Promise<number[][]> {
-    const { temperature, maxTokensPerPass: maxTokens } = this.options;
-    const options = { table: this.table, temperature, maxTokens };
-    const scored = await scoreSequences(weights, sequences, this.model.config, options);
-    return scored.map(({ logProbs }) => logProbs);
   }
 }

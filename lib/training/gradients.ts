@@ -1,10 +1,38 @@
+/** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
 import { disposeWeights, type Weights } from '../policy/weights.js';
+import { batchLogProbs, passesOf, type PassOptions, type Sequence, type SequenceBatch } from './sequences.js';
+
+/** The share of the loss that some rows have, from the log-probabilities (M) of their masked-in tokens, row by row. */
+export type TokenLoss<Row> = (logProbs: tf.Tensor1D, rows: readonly Row[], batch: SequenceBatch) => tf.Scalar;
 
 /**
- * Value of a loss and its gradient with respect to every tensor in `weights`.
- * The caller disposes of the gradients.
+ * The loss summed over passes, and its gradients. The caller disposes of the gradients.
+ * @param options.weightsOf the weights that run, out of those that are trained; by default they are the same
+ * @throws Error when no token is masked in
  */
+export function rowGradients<Row extends Sequence>(
+  trained: Weights,
+  rows: readonly Row[],
+  options: PassOptions & { weightsOf?: (trained: Weights) => Weights },
+  tokenLoss: TokenLoss<Row>,
+): { loss: number; gradients: Weights } {
+  const { weightsOf = (same) => same } = options;
+  let gradients: Weights | null = null;
+  let loss = 0;
+  for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
+    const some = indices.map((i) => rows[i]);
+    const part = lossAndGradients(trained, (weights) =>
+      tokenLoss(batchLogProbs(weightsOf(weights), batch, options), some, batch),
+    );
+    loss += part.value;
+    gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
+  }
+  if (!gradients) throw new Error('Expected at least one token with a loss, but the batch has none.');
+  return { loss, gradients };
+}
+
+/** Value of a loss and its gradient with respect to every tensor in `weights`. The caller disposes of the gradients. */
 export function lossAndGradients(
   weights: Weights,
   loss: (weights: Weights) => tf.Scalar,
@@ -20,8 +48,7 @@ export function lossAndGradients(
 }
 
 /** Sum of two sets of gradients; disposes of both. */
-export function addGradients(a: Weights | null, b: Weights): Weights {
-  if (!a) return b;
+export function addGradients(a: Weights, b: Weights): Weights {
   const sum = tf.tidy(() => Object.fromEntries(Object.keys(b).map((key) => [key, tf.add(a[key], b[key])])));
   disposeWeights(a);
   disposeWeights(b);
@@ -36,7 +63,7 @@ export function clipByGlobalNorm(gradients: Weights, maxNorm: number): { gradien
   const scale = maxNorm / (norm + 1e-6);
   if (!(scale < 1)) return { gradients, norm };
   const clipped = tf.tidy(() =>
-    Object.fromEntries(Object.entries(gradients).map(([k, g]) => [k, tf.mul(g, scale)])),
+    Object.fromEntries(Object.entries(gradients).map(([key, g]) => [key, tf.mul(g, scale)])),
   );
   disposeWeights(gradients);
   return { gradients: clipped, norm };

@@ -6,9 +6,8 @@ import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
 import { writeFileSafely } from '../io/files.js';
 import { printSafetensors } from '../policy/safetensors.js';
-import type { Weights } from '../policy/weights.js';
 import { printTrajectory } from '../rollout/trajectory.js';
-import { dropLinesFrom, resumeCheckpoint } from './checkpoint.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from './checkpoint.js';
 import { alarmsOf } from './guards.js';
 import type { Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
@@ -70,28 +69,34 @@ function requireKept({ folder, keepSteps = [] }: TrainingRun, numSteps: number):
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
+  const hash = hashOf(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const trainer = createTrainer(run);
+  const { trained, numSteps } = trainer;
+  const save = (): Promise<void> =>
+    saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, { nextStep: trainer.step, hash });
   try {
-    checkKeepSteps(keepSteps, trainer.numSteps);
+    checkKeepSteps(keepSteps, numSteps);
     await mkdir(folder, { recursive: true });
-    const checkpoint = await resumeCheckpoint(checkpointFolder, hashOf(run));
-    if (checkpoint) trainer.restore(checkpoint);
+    const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
+    if (checkpoint) {
+      trained.restore(checkpoint);
+      trainer.step = checkpoint.state.nextStep;
+    }
     requireKept(run, trainer.step);
     await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
-    while (trainer.step < trainer.numSteps) {
+    while (trainer.step < numSteps) {
       if (signal?.aborted) {
-        await trainer.save(checkpointFolder, hashOf(run));
+        await save();
         signal.throwIfAborted();
       }
       await recordedStep(run, trainer);
-      const { step, numSteps } = trainer;
+      const { step } = trainer;
       // Before the checkpoint: a run that goes on from there does not do this step again.
-      if (keepSteps.includes(step)) await saveAdapter(run, trainer.adapter, keptAdapter(step));
-      if (step === numSteps || step % config.checkpointEvery === 0)
-        await trainer.save(checkpointFolder, hashOf(run));
+      if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
+      if (step === numSteps || step % config.checkpointEvery === 0) await save();
     }
-    await saveAdapter(run, trainer.adapter, 'adapter');
+    await saveAdapter(run, trained.weights, 'adapter');
   } finally {
     trainer.dispose();
   }
@@ -110,7 +115,11 @@ async function recordedStep({ config, folder, onStep }: TrainingRun, trainer: Tr
   onStep?.(step, metrics, alarms);
 }
 
-async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {
+async function saveAdapter(
+  run: TrainingRun,
+  adapter: Trainer['trained']['weights'],
+  name: string,
+): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);

@@ -1,9 +1,9 @@
 /** Token sequences with loss masks, as padded batches, and the log-probabilities a policy gives their tokens. */
 import * as tf from '@tensorflow/tfjs-core';
-import { forward, logitsOf, rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import type { ModelConfig } from '../policy/model-config.js';
+import { forward, logitsOf, type RotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
-import { chosenLogProbs, entropies, selectRows } from '../tensor/ops.js';
+import { chosenLogProbs, selectRows } from '../tensor/ops.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
@@ -11,6 +11,16 @@ export interface Sequence {
   lossMask: readonly number[];
   /** Weight of each token in the loss where it is masked in; all 1 by default. */
   lossWeights?: readonly number[];
+}
+
+/** How a model runs over sequences. */
+export interface PassOptions {
+  config: ModelConfig;
+  table: RotaryTable;
+  /** Most padded tokens in one pass; rows are split into passes of similar length. */
+  maxTokensPerPass: number;
+  /** That the tokens were sampled at (1 by default), so that their log-probabilities are those of the sampler. */
+  temperature?: number;
 }
 
 /** Sequences right-padded to one length, and where their masked-in tokens are. */
@@ -44,26 +54,6 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
   return batch;
 }
 
-/**
- * Log-probabilities (nats) of the masked-in tokens (M) and, when wanted, the entropies (M) of their distributions.
- * Differentiable in the weights; the caller disposes of the result. The vocabulary product is computed only where there
- * is a loss.
- * @param temperature that the tokens were sampled at, so that the log-probabilities are those of the sampler
- */
-export function batchLogProbs(
-  weights: Weights,
-  batch: SequenceBatch,
-  config: ModelConfig,
-  table: RotaryTable,
-  temperature = 1,
-): { logProbs: tf.Tensor1D; logits: tf.Tensor2D } {
-  const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
-  const hidden = selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
-  const plain = logitsOf(weights, hidden, config);
-  const logits = temperature === 1 ? plain : tf.div<tf.Tensor2D>(plain, temperature);
-  return { logProbs: chosenLogProbs(logits, tf.tensor1d(batch.targets, 'int32')), logits };
-}
-
 /** Indices of sequences in groups of similar length, each of at most `maxTokens` padded tokens. */
 export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
   const order = lengths.map((_, i) => i).sort((a, b) => lengths[a] - lengths[b] || a - b);
@@ -77,41 +67,42 @@ export function groupByLength(lengths: readonly number[], maxTokens: number): nu
   return groups;
 }
 
-/** Log-probabilities (nats) and entropies of every masked-in token, a list a sequence, without gradients. */
-export async function scoreSequences(
+/** The passes over some rows: batches that have a loss, with the indices of their rows. */
+export function passesOf(rows: readonly Sequence[], maxTokens: number) {
+  const lengths = rows.map(({ tokenIds }) => tokenIds.length);
+  return groupByLength(lengths, maxTokens)
+    .map((indices) => ({ indices, batch: packSequences(indices.map((i) => rows[i])) }))
+    .filter(({ batch }) => batch.positions.length > 0);
+}
+
+/**
+ * Log-probabilities (nats) of the masked-in tokens (M). Differentiable in the weights; the caller disposes of the result. The
+ * vocabulary product is computed only where there is a loss.
+ */
+export function batchLogProbs(
   weights: Weights,
-  sequences: readonly Sequence[],
-  config: ModelConfig,
-  options: { maxTokens?: number; table?: RotaryTable; temperature?: number } = {},
-): Promise<{ logProbs: number[]; entropies: number[] }[]> {
-  const table = options.table ?? rotaryTable(config, config.maxPositionEmbeddings);
-  const scored = sequences.map(() => ({ logProbs: [] as number[], entropies: [] as number[] }));
-  for (const group of groupByLength(
-    sequences.map((s) => s.tokenIds.length),
-    options.maxTokens ?? 8192,
-  )) {
-    const batch = packSequences(group.map((i) => sequences[i]));
-    if (batch.positions.length === 0) continue;
-    const [logProbs, entropy] = tf.tidy(() => {
-      const result = batchLogProbs(weights, batch, config, table, options.temperature);
-      return [result.logProbs, entropies(result.logits)];
-    });
-    const [values, entropyValues] = [await logProbs.data(), await entropy.data()];
-    tf.dispose([logProbs, entropy]);
-    batch.rows.forEach((row, m) => {
-      scored[group[row]].logProbs.push(values[m]);
-      scored[group[row]].entropies.push(entropyValues[m]);
-    });
-  }
-  if (!options.table) tf.dispose([table.cos, table.sin, table.rotation]);
-  return scored;
+  batch: SequenceBatch,
+  { config, table, temperature = 1 }: Omit<PassOptions, 'maxTokensPerPass'>,
+): tf.Tensor1D {
+  const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
+  const hidden = selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
+  const logits = logitsOf(weights, hidden, config);
+  const tempered = temperature === 1 ? logits : tf.div<tf.Tensor2D>(logits, temperature);
+  return chosenLogProbs(tempered, tf.tensor1d(batch.targets, 'int32'));
 }
 
 /** Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients. */
 export async function sequenceLogProbs(
   weights: Weights,
   sequences: readonly Sequence[],
-  config: ModelConfig,
+  options: PassOptions,
 ): Promise<number[][]> {
-  return (await scoreSequences(weights, sequences, config)).map((s) => s.logProbs);
+  const scored = sequences.map((): number[] => []);
+  for (const { indices, batch } of passesOf(sequences, options.maxTokensPerPass)) {
+    const logProbs = tf.tidy(() => batchLogProbs(weights, batch, options));
+    const values = await logProbs.data();
+    logProbs.dispose();
+    batch.rows.forEach((row, m) => scored[indices[row]].push(values[m]));
+  }
+  return scored;
 }

@@ -2,11 +2,10 @@
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Model } from '../policy/model-folder.js';
-import type { Weights } from '../policy/weights.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { Reward } from '../rewards/reward.js';
+import type { TrainedAdapter } from './adapter.js';
 import type { ScoredTrajectory } from './advantages.js';
-import type { Checkpoint, RunState } from './checkpoint.js';
 import type { Metrics } from './metrics.js';
 import type { TrainingConfig } from './options.js';
 import type { Sequence } from './sequences.js';
@@ -27,21 +26,17 @@ export interface TrainingTask {
  * at the end.
  */
 export interface Trainer {
-  /** Steps done; the next one has this number. */
-  readonly step: number;
+  /** Number of the next step; set where a run goes on. */
+  step: number;
   /** Steps of the whole run. */
   readonly numSteps: number;
-  /** The adapter as it is; it stays the trainer's. */
-  readonly adapter: Weights;
+  /** The adapter with its optimizer; it stays the trainer's. */
+  readonly trained: TrainedAdapter;
   /** The policy as it is; it stays the trainer's, and is good until the next step. */
   readonly policy: LocalPolicy;
   /** Rolls out, rewards and updates once, on questions that it draws. */
   next(): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }>;
   /** Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of each sequence. */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]>;
-  /** Writes all that it takes to go on from here. */
-  save(folder: string, hash: string): Promise<void>;
-  /** Goes on from a checkpoint, whose weights become the trainer's. */
-  restore(checkpoint: Checkpoint<RunState>): void;
   dispose(): void;
 }

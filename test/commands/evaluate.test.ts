@@ -1,8 +1,7 @@
 /** A user's own model and data: trained by one command, evaluated by the other. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
@@ -11,6 +10,7 @@ import { readPeftConfig, saveModel } from '../../lib/policy/model-folder.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
@@ -29,11 +29,10 @@ const CONFIG = parseTrainConfig({
   grpo: { steps: 1, questionsPerStep: 2, groupSize: 2 },
 });
 
-let root: string;
+const root = temporaryFolder();
 let [model, data, adapter, config, out, trajectories]: string[] = [];
 let printed: string;
 beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'evaluate-'));
   [model, data, adapter, config, out, trajectories] = [
     ...['model', 'data', 'run/adapter', 'config.json', 'results.jsonl', 'trajectories.jsonl'],
   ].map((name) => join(root, name));
@@ -47,7 +46,6 @@ beforeAll(async () => {
   const settings = { config, model, data, seed: 5, out: join(root, 'run'), backend: 'wasm' } as const;
   expect(await runTrain(settings)).toBe(0);
 });
-afterAll(() => rmSync(root, { recursive: true }));
 beforeEach(() => {
   printed = '';
   vi.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -1,8 +1,7 @@
 /** Charts and tables of a page as files, PDF and PNG by a real Chromium. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/browser.js';
 import { reportHtml } from '../../lib/report/html.js';
@@ -10,10 +9,11 @@ import { pageHtml } from '../../lib/html/page.js';
 import { readArtefacts } from '../../lib/report/publication.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { plainTable } from '../../lib/report/table.js';
+import { temporaryFolder } from '../folder.js';
 import { notebookOf } from '../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport } from '../report/fixtures.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'export-'));
+const folder = temporaryFolder();
 const reports = path.join(folder, 'reports');
 const chart = syntheticChart(syntheticReport());
 const table = plainTable(frameOf([{ Method: 'A_1', 'Time · ms': 2 }]), 'Shares & </script> in %');
@@ -35,7 +35,6 @@ beforeAll(async () => {
     pageHtml({ title: 'T', description: 'D', body: '<p>x</p>' }),
   );
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('readArtefacts', () => {
   it('finds what the page shows, whatever is in its texts', () => {

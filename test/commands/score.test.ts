@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runScore, scoreCommand, type ScoreSettings } from '../../lib/commands/score.js';
+import { describe, expect, it } from 'vitest';
+import { runScore, type ScoreSettings } from '../../lib/commands/score.js';
+import { temporaryFolder } from '../folder.js';
 
 /** As much of a line of JSON as is looked at. */
 interface ScoreLine {
@@ -19,9 +19,7 @@ const goodLine = (id: string): string =>
     metadata: { type: 'single_hop' },
   });
 
-let folder: string;
-beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'score-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 function writeFile(name: string, text: string): string {
   const path = join(folder, name);
@@ -46,12 +44,8 @@ async function score(
   const [stdout, stderr] = [new TextSink(), new TextSink()];
   const streams = { stdin: Readable.from([stdin], { objectMode: false }), stdout, stderr };
   const exitCode = await runScore(files, { preset: 'paper', ...settings }, streams);
-  const scores = settings.json
-    ? stdout.text
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as ScoreLine)
-    : [];
+  const lines = stdout.text.split('\n').filter((line) => settings.json && line !== '');
+  const scores = lines.map((line) => JSON.parse(line) as ScoreLine);
   return { exitCode, out: stdout.text, complaints: stderr.text, scores };
 }
 
@@ -116,34 +110,16 @@ describe('score', () => {
     expect(lines[2]).toContain('bad.jsonl:3: Expected segments');
   });
 
-  it('stops quietly when the reader has gone', async () => {
+  it('stops quietly when the reader has gone, and hides no other trouble with the output', async () => {
     const file = writeFile('a.jsonl', Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'));
-    const stdout = new Writable({
-      write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    const failing = (code: string) => ({
+      ...{ stdin: Readable.from([]), stderr: new TextSink() },
+      stdout: new Writable({ write: (_, __, done) => done(Object.assign(new Error(code), { code })) }),
     });
-    const streams = { stdin: Readable.from([]), stdout, stderr: new TextSink() };
-    await expect(runScore([file], { preset: 'paper', json: true }, streams)).resolves.toBe(0);
-    await expect(runScore([file], { preset: 'paper' }, streams)).resolves.toBe(0);
-  });
-
-  it('does not hide any other trouble with the output', async () => {
-    const file = writeFile('a.jsonl', goodLine('a'));
-    const stdout = new Writable({
-      write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
-    });
-    const streams = { stdin: Readable.from([]), stdout, stderr: new TextSink() };
-    await expect(runScore([file], { preset: 'paper', json: true }, streams)).rejects.toThrow('no space');
-  });
-});
-
-describe('scoreCommand', () => {
-  it('refuses an unknown preset and a call without files', async () => {
-    const parse = (args: string[]): Promise<unknown> =>
-      scoreCommand()
-        .exitOverride()
-        .configureOutput({ writeErr: () => undefined })
-        .parseAsync(args, { from: 'user' });
-    await expect(parse(['x.jsonl', '--preset', 'other'])).rejects.toThrow('Allowed choices are paper');
-    await expect(parse([])).rejects.toThrow("missing required argument 'files'");
+    const gone = failing('EPIPE');
+    await expect(runScore([file], { preset: 'paper', json: true }, gone)).resolves.toBe(0);
+    await expect(runScore([file], { preset: 'paper' }, gone)).resolves.toBe(0);
+    const full = failing('ENOSPC');
+    await expect(runScore([file], { preset: 'paper', json: true }, full)).rejects.toThrow('ENOSPC');
   });
 });

@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseSource, runView } from '../../lib/commands/view.js';
 import type { ViewerData } from '../../lib/pages/viewer/data.js';
+import { temporaryFolder } from '../folder.js';
 import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'view-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const inFolder = (name: string): string => path.join(folder, name);
 
 const own = trajectoryLine(syntheticQuestion(0), [{ queries: ['Town0', 'River0'] }], 'Town0', { step: 3 });

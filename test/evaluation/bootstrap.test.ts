@@ -1,3 +1,4 @@
+import { deviation as sampleDeviation, range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import {
   contrastEstimate,
@@ -8,17 +9,17 @@ import {
   type BootstrapOptions,
   type Estimate,
 } from '../../lib/evaluation/bootstrap.js';
-import { selectionWeights } from '../../lib/evaluation/metrics.js';
+import { MAIN_MEASURES } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { scoreTable } from '../../lib/evaluation/scores.js';
+import { selectionWeights } from '../../lib/evaluation/selections.js';
 import { createRandom } from '../../lib/random.js';
 import { result } from '../experiments/synthetic.js';
 
 const everything = { benchmark: 'all', subset: 'all' };
-const deviation = ({ samples }: Estimate): number => {
-  const mean = samples.reduce((sum, x) => sum + x, 0) / samples.length;
-  return Math.sqrt(samples.reduce((sum, x) => sum + (x - mean) ** 2, 0) / samples.length);
-};
+/** Of the resamples, as a population. */
+const deviation = ({ samples }: Estimate): number =>
+  sampleDeviation(samples)! * Math.sqrt((samples.length - 1) / samples.length);
 
 /** Results of one method from exact match values, (seeds)(questions). */
 function answers(method: string, values: (0 | 1)[][]): QuestionResult[] {
@@ -35,7 +36,7 @@ function bootstrapOf(
     weightsOf,
   }: Partial<Omit<BootstrapOptions, 'random'>> & { seed?: number } = {},
 ) {
-  const table = scoreTable(results);
+  const table = scoreTable(results, MAIN_MEASURES);
   const strata = strataBy(table.questions.map((question) => question.benchmark));
   const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples, weightsOf });
   const weights = selectionWeights(table.questions, everything);
@@ -123,12 +124,7 @@ describe('contrasts and intervals', () => {
   });
 
   it('interpolates percentiles linearly', () => {
-    const interval = percentileInterval(
-      estimate(
-        20,
-        Array.from({ length: 41 }, (_, i) => 40 - i),
-      ),
-    );
+    const interval = percentileInterval(estimate(20, range(41).reverse()));
     expect(interval.value).toBe(20);
     expect(interval.low).toBeCloseTo(1, 12);
     expect(interval.high).toBeCloseTo(39, 12);

@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readJson, writeFileSafely } from '../../lib/io/files.js';
+import { temporaryFolder } from '../folder.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'files-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 describe('writeFileSafely', () => {
   it('leaves one of several contents that are written at once, whole, and nothing beside it', async () => {
@@ -25,12 +24,10 @@ describe('writeFileSafely', () => {
   });
 });
 
-describe('readJson', () => {
-  it('names the file that is no JSON', async () => {
-    const file = path.join(folder, 'half.json');
-    writeFileSync(file, '{"a": 1}');
-    expect(await readJson(file)).toEqual({ a: 1 });
-    writeFileSync(file, '{"a": ');
-    await expect(readJson(file)).rejects.toThrow(`Expected ${file} to be JSON, but`);
-  });
+it('readJson names the file that is no JSON', async () => {
+  const file = path.join(folder, 'half.json');
+  writeFileSync(file, '{"a": 1}');
+  expect(await readJson(file)).toEqual({ a: 1 });
+  writeFileSync(file, '{"a": ');
+  await expect(readJson(file)).rejects.toThrow(`Expected ${file} to be JSON, but`);
 });

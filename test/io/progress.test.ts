@@ -26,11 +26,14 @@ describe('startProgress where there is no terminal', () => {
     expect(lines).toEqual(['Test: 10/100, 1 min 30 s left, here\n', 'Test: 100/100, 0 s left\n']);
   });
 
-  it('counts from what was done before', () => {
-    const progress = startProgress('Test', 100, 80);
+  it.each([
+    ['counts from what was done before', 80, 90, '10 s'],
+    ['says that it does not know while nothing has been done', 0, 0, '?'],
+  ])('%s', (_, first, done, left) => {
+    const progress = startProgress('Test', 100, first);
     after(10);
-    progress.update(90);
-    expect(lines).toEqual(['Test: 90/100, 10 s left\n']);
+    progress.update(done);
+    expect(lines).toEqual([`Test: ${done}/100, ${left} left\n`]);
   });
 
   it('forgets after two minutes what came at a go', () => {
@@ -43,12 +46,5 @@ describe('startProgress where there is no terminal', () => {
     }
     expect(lines[0]).toBe('Test: 500/1000, 10 s left\n');
     expect(lines.at(-1)).toBe('Test: 520/1000, 80 min 0 s left\n');
-  });
-
-  it('says that it does not know while nothing has been done', () => {
-    const progress = startProgress('Test', 10);
-    after(10);
-    progress.update(0);
-    expect(lines).toEqual(['Test: 0/10, ? left\n']);
   });
 });

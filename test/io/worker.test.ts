@@ -61,10 +61,8 @@ describe.skipIf(!isBuilt)('startWorker (skipped without dist/: npm run build)', 
   });
 });
 
-describe('serve', () => {
-  it('does nothing in a process that was not started for the module', () => {
-    const listeners = process.listenerCount('message');
-    serve(import.meta.url, async () => null);
-    expect(process.listenerCount('message')).toBe(listeners);
-  });
+it('serve does nothing in a process that was not started for the module', () => {
+  const listeners = process.listenerCount('message');
+  serve(import.meta.url, async () => null);
+  expect(process.listenerCount('message')).toBe(listeners);
 });

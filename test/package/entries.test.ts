@@ -1,13 +1,13 @@
 /** The three entry points: what they hold, and that Node and tslab find each, by name as well as by path. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, textOf } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
+import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
@@ -21,8 +21,7 @@ const ENTRIES = [
 ];
 const MAX_NAMES = 90;
 const isBuilt = existsSync(packagePath('dist', 'index.js'));
-const folder = mkdtempSync(path.join(tmpdir(), 'entries-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** Names that a module exports, types among them. */
 function exportedNames(file: string): string[] {

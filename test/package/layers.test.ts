@@ -1,15 +1,14 @@
 /** The rule that says which folder of lib/ may import which: that it covers all of them, and that it bites. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
+import { temporaryFolder } from '../folder.js';
 
 const CONFIG = packagePath('.dependency-cruiser.mjs');
 const TOOL = packagePath('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
-const folder = mkdtempSync(path.join(tmpdir(), 'layers-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** What the rule says of a lib/ of these files, each given as what it imports. */
 async function violationsOf(files: Record<string, readonly string[]>): Promise<string[]> {

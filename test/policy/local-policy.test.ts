@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../lib/policy/model-config.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { rotaryTable } from '../../lib/policy/transformer.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
@@ -68,7 +69,8 @@ describe('LocalPolicy.generate', () => {
       tokenIds: [...c, ...second[i].tokenIds],
       lossMask: [...c.map(() => 0), ...second[i].tokenIds.map(() => 1)],
     }));
-    const recomputed = await sequenceLogProbs(weights, rows, config);
+    const table = rotaryTable(config, config.maxPositionEmbeddings);
+    const recomputed = await sequenceLogProbs(weights, rows, { config, table, maxTokensPerPass: 8192 });
     second.forEach((generation, i) => {
       generation.logProbs.forEach((logProb, t) => {
         expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);

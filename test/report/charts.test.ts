@@ -96,10 +96,19 @@ describe('declared charts', () => {
     const text = JSON.stringify(drawn);
     expect(text).toContain('"Search-R1 + parallel prompt"');
     expect(text).toContain('isValid(datum.paper)');
-    expect(alt).toContain('Exact match. R1 (no search), base, NQ: 0.000');
+    expect(alt).toMatch(
+      /^Exact match\. base: R1 \(no search\) 0\.000 \(NQ\), 0\.000 \(HotpotQA\); Search-R1 0\.100 \(NQ\), .+\. instruct: R1 /,
+    );
     expect(charts.bands.alt).toBe(
-      'Reward. Search-R1, base, 0: 1.500; Search-R1, base, 1: 2.500; Search-R1, base, 2: 3.500; ' +
-        'Search-R1, instruct, 0: 1.500; Search-R1, instruct, 1: 2.500; Search-R1, instruct, 2: 3.500.',
+      'Reward. base: Search-R1 1.500 (step 0), 2.500 (step 1), 3.500 (step 2). ' +
+        'instruct: Search-R1 1.500 (step 0), 2.500 (step 1), 3.500 (step 2).',
+    );
+  });
+
+  it('say of long series how they begin and end', () => {
+    const steps = Array.from({ length: 20 }, (_, step) => ({ method: 'm', step, metric: 'kl', value: step }));
+    expect(bandChart(frameOf(steps), { ...spec, x: 'step' }).alt).toBe(
+      'KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).',
     );
   });
 

@@ -29,6 +29,10 @@ describe('compared', () => {
       'Between ParallelSearch and Search-R1 exact match is undecided: +5.0 [0.0, +8.0] points (NQ, base).',
     ],
     [
+      { subset: 'parallelizable_2_to_4' },
+      'ParallelSearch is ahead of Search-R1 in exact match: +5.0 [+2.0, +8.0] points (parallelizable questions of 2 to 4 entities, both models).',
+    ],
+    [
       { metric: 'model_calls', value: -1, low: -2, high: -0.5 },
       'ParallelSearch has less than Search-R1 in model calls: −1.00 [−2.00, −0.50] (parallelizable questions, both models).',
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chartData } from '../../lib/report/chart-data.js';
+import { chartData } from '../../lib/report/chart.js';
 import { latexText, tableCsv, tableLatex, tableMarkdown } from '../../lib/report/table-formats.js';
 
 const grouped = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countOmissions, coverage } from '../../lib/rewards/coverage.js';
+import { coverage } from '../../lib/rewards/coverage.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 describe('coverage', () => {
@@ -19,20 +19,5 @@ describe('coverage', () => {
     expect(coverage(SEQUENTIAL, [['Red River']])).toBe(1);
     expect(coverage(HYBRID, [['Red River'], ['Bo Reed']])).toBe(0.5);
     expect(coverage({ ...SINGLE, metadata: {} }, [['x']])).toBe(0);
-  });
-});
-
-describe('countOmissions', () => {
-  const none = { noSearch: 0, misnamed: 0, repeated: 0, overlooked: 0 };
-
-  it('tells why each sub-question was left out, the first reason that applies', () => {
-    const count = (...searches: string[][]) => countOmissions(COMPARISON, searches);
-    expect(count(['Ada Stone', 'Bo Reed', 'Cy Hill'])).toEqual(none);
-    expect(count()).toEqual({ ...none, noSearch: 3 });
-    expect(count(['Ada Stone', 'Bo Reed', 'Cy Hall'])).toEqual({ ...none, misnamed: 1 });
-    expect(count(['Ada Stone'], ['Bo Reed'], ['bo reed'])).toEqual({ ...none, repeated: 1 });
-    expect(count(['Ada Stone', 'Bo Reed'])).toEqual({ ...none, overlooked: 1 });
-    expect(count(['Ada Stone', 'Ada Stone', 'Hall'])).toEqual({ ...none, misnamed: 1, repeated: 1 });
-    expect(count(['weather', 'wind', 'rain', 'snow'])).toEqual({ ...none, misnamed: 3 });
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rewardsOf } from '../../lib/rewards/presets.js';
-import { componentTitle } from '../../lib/rewards/component-title.js';
-import { checkRewards, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
+import { checkRewards, componentTitle, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
 
 const TWO_TURNS = rolloutLike({ searchTurns: [['a'], ['b', 'c']] });

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it, vi } from 'vitest';
-import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { describeBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
 
 // Where libtensorflow is installed, too, this file sees a machine without it.
 for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
@@ -11,9 +11,7 @@ for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
 
 describe('useBackend', () => {
   it.each(['wasm', 'cpu'] as const)('makes %s the current backend and says so', async (name) => {
-    const report = await useBackend(name);
-    expect(report.name).toBe(name);
-    expect(report.skipped).toEqual([]);
+    expect(await useBackend(name)).toMatchObject({ name, skipped: [] });
     expect(tf.getBackend()).toBe(name);
     expect(tf.sum(tf.tensor1d([1, 2, 3])).dataSync()[0]).toBe(6);
   });
@@ -23,20 +21,16 @@ describe('useBackend', () => {
     expect(report.name).toBe('wasm');
     expect(report.skipped.map(({ name }) => name)).toEqual(['gpu', 'native']);
     for (const { reason } of report.skipped) expect(reason).not.toBe('');
+    expect(describeBackend(report)).not.toContain('\n');
   });
 
   it.each(['gpu', 'native'] as const)(
     'names %s, the reason and the remedy when it does not load',
     async (name) => {
       await useBackend('cpu');
-      const error = await useBackend(name).catch((e: unknown) => e as Error);
-      expect(error).toBeInstanceOf(Error);
-      const { message } = error as Error;
-      expect(message).toContain(
-        `Expected backend ${name} to load, but it did not (${name}: @tensorflow/tfjs-node-gpu `,
-      );
-      expect(message).toContain('Try --backend wasm');
-      expect(message).not.toContain('\n');
+      const message = `Expected backend ${name} to load, but it did not (${name}: @tensorflow/tfjs-node-gpu `;
+      await expect(useBackend(name)).rejects.toThrow(message);
+      await expect(useBackend(name)).rejects.toThrow(/^[^\n]* Try --backend wasm[^\n]*$/);
       expect(tf.getBackend()).toBe('cpu');
     },
   );
@@ -45,7 +39,6 @@ describe('useBackend', () => {
     await expect(useBackend('webgl' as BackendName)).rejects.toThrow(
       'Expected a backend of auto, gpu, native, wasm, cpu, but got webgl.',
     );
-    expect(BACKEND_NAMES).not.toContain('webgl');
   });
 });
 
@@ -60,9 +53,5 @@ describe('describeBackend', () => {
     expect(describeBackend({ name: 'wasm', detail, skipped })).toBe(
       `backend: wasm (${detail}); not gpu finds no CUDA device; native is not installed`,
     );
-  });
-
-  it('stays one line for what this machine reports', async () => {
-    expect(describeBackend(await useBackend('auto'))).not.toContain('\n');
   });
 });

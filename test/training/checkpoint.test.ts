@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,33 +6,22 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
-import { loadCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
+import { resumeCheckpoint, saveCheckpoint, type Checkpoint } from '../../lib/training/checkpoint.js';
 
 /** Operations on files that are still let through; what comes then is a kill. */
 const kill = vi.hoisted(() => ({ after: Infinity }));
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
-  const guarded =
-    (name: 'rename' | 'rm' | 'mkdir' | 'writeFile') =>
+  const guarded = (['rename', 'rm', 'mkdir', 'writeFile'] as const).map((name) => [
+    name,
     (...args: unknown[]): unknown => {
       if (kill.after-- <= 0) throw new Error('killed');
       return (original[name] as (...args: unknown[]) => unknown)(...args);
-    };
-  const { rm: realRm } = original;
-  return {
-    ...original,
-    realRm,
-    rename: guarded('rename'),
-    rm: guarded('rm'),
-    mkdir: guarded('mkdir'),
-    writeFile: guarded('writeFile'),
-  };
+    },
+  ]);
+  return { ...original, realRm: original.rm, ...(Object.fromEntries(guarded) as Record<string, unknown>) };
 });
 const { realRm } = fs as unknown as { realRm: typeof fs.rm };
-
-interface State {
-  nextStep: number;
-}
 
 let parent: string;
 let folder: string;
@@ -56,7 +44,7 @@ const trainable = (step: number): Record<string, tf.Tensor> => ({
 });
 
 function optimizerAfter(steps: number): AdamW {
-  const optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0 });
+  const optimizer = new AdamW();
   let weights = trainable(0);
   for (let i = 0; i < steps; i++) {
     weights = optimizer.apply(weights, { 'a.A': tf.ones([2, 2]), 'a.B': tf.ones([1]) }, 0.1);
@@ -64,15 +52,16 @@ function optimizerAfter(steps: number): AdamW {
   return optimizer;
 }
 
-const save = (step: number, optimizer = optimizerAfter(0)): Promise<void> =>
-  saveCheckpoint<State>(folder, trainable(step), optimizer, { nextStep: step });
+const save = (nextStep: number, optimizer = optimizerAfter(0)): Promise<void> =>
+  saveCheckpoint(folder, trainable(nextStep), optimizer, { nextStep, hash: 'mine' });
+const load = (): Promise<Checkpoint | null> => resumeCheckpoint(folder, 'mine');
 
 describe('a checkpoint', () => {
   it('gives back weights, optimizer and state bit by bit', async () => {
     const optimizer = optimizerAfter(2);
     await save(7, optimizer);
-    const loaded = (await loadCheckpoint<State>(folder))!;
-    expect(loaded.state).toEqual({ nextStep: 7 });
+    const loaded = (await load())!;
+    expect(loaded.state).toEqual({ nextStep: 7, hash: 'mine' });
     for (const [key, tensor] of Object.entries(trainable(7))) {
       expect(loaded.trainable[key].shape).toEqual(tensor.shape);
       expect(loaded.trainable[key].dataSync()).toEqual(tensor.dataSync());
@@ -82,24 +71,17 @@ describe('a checkpoint', () => {
   });
 
   it('is null where there is none', async () => {
-    expect(await loadCheckpoint(folder)).toBeNull();
+    expect(await load()).toBeNull();
   });
 
-  it('takes the place of the older one and leaves nothing else', async () => {
-    await save(1);
-    await save(2);
-    expect((await loadCheckpoint<State>(folder))!.state.nextStep).toBe(2);
-    expect(await readdir(parent)).toEqual(['checkpoint']);
-  });
-
-  it('ignores a half-written newer one, and writes over it', async () => {
+  it('takes the place of the older one and of a half-written one, and leaves nothing else', async () => {
     await save(1);
     await fs.mkdir(`${folder}.partial`);
     await writeFile(join(`${folder}.partial`, 'state.json'), '{"nextStep": 2');
-    expect((await loadCheckpoint<State>(folder))!.state.nextStep).toBe(1);
+    expect((await load())!.state.nextStep).toBe(1);
     await save(2);
-    expect((await loadCheckpoint<State>(folder))!.state.nextStep).toBe(2);
-    expect(existsSync(`${folder}.partial`)).toBe(false);
+    expect((await load())!.state.nextStep).toBe(2);
+    expect(await readdir(parent)).toEqual(['checkpoint']);
   });
 
   it('leaves a whole one behind, wherever it is killed, and after a kill of the next attempt, too', async () => {
@@ -115,7 +97,7 @@ describe('a checkpoint', () => {
           kill.after = after;
           await save(step).catch((error: Error) => expect(error.message).toBe('killed'));
           kill.after = Infinity;
-          const loaded = await loadCheckpoint<State>(folder);
+          const loaded = await load();
           expect(loaded, `killed after ${first} and ${second} operations`).not.toBeNull();
           const { nextStep } = loaded!.state;
           expect(loaded!.trainable['a.A'].dataSync()[0]).toBe(nextStep);
@@ -125,11 +107,14 @@ describe('a checkpoint', () => {
     }
     expect(survivors).toEqual(new Set([1, 2, 3]));
   });
-});
 
-it('names the file of a checkpoint that cannot be read', async () => {
-  await save(1);
-  const path = join(folder, 'optimizer.safetensors');
-  await writeFile(path, (await readFile(path)).subarray(0, 20));
-  await expect(loadCheckpoint(folder)).rejects.toThrow('optimizer.safetensors: Expected a safetensors file');
+  it('is not for a run of another hash, and names the file that cannot be read', async () => {
+    await save(1);
+    await expect(resumeCheckpoint(folder, 'other')).rejects.toThrow(
+      'of configuration other, but it holds one of mine. Choose another folder',
+    );
+    const path = join(folder, 'optimizer.safetensors');
+    await writeFile(path, (await readFile(path)).subarray(0, 20));
+    await expect(load()).rejects.toThrow('optimizer.safetensors: Expected a safetensors file');
+  });
 });

@@ -1,6 +1,7 @@
 /** The claim of the paper that the comparison of the initial models decides. */
 import { pointsText } from '../../report/text.js';
-import { AHEAD, EM_DIFFERENCE, OURS, partsWhere, table2Row } from '../evidence.js';
+import { AHEAD, EM_DIFFERENCE, OURS, partsWhere } from '../evidence.js';
+import { paperMean } from '../paper.js';
 import { INITIAL_MODELS } from '../runs.js';
 import type { PaperClaim } from '../verdicts.js';
 
@@ -9,10 +10,9 @@ export const baseVsInstructClaims: readonly PaperClaim[] = [
     id: 'base-over-instruct',
     claim: 'The base model ends above the instruct model',
     paper: '+3.3',
-    tables: (paper) => {
-      const [base, instruct] = INITIAL_MODELS.map(
-        (model) => table2Row(paper, 'parallelsearch', model)?.avg ?? NaN,
-      );
+    tables: () => {
+      const average = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };
+      const [base, instruct] = INITIAL_MODELS.map((model) => paperMean({ ...average, model }));
       return `${pointsText(base - instruct)} points (printed averages of Table 2)`;
     },
     evidence: {

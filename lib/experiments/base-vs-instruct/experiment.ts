@@ -1,5 +1,5 @@
 /** The two initial models compared: where training from each ends (Table 2), and its course (Figure 5). */
-import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/measures.js';
+import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/metrics.js';
 import { summariseResults, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows } from '../../report/curves.js';
 import { resultsOf, type ReportResults } from '../../report/display.js';

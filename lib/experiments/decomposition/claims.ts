@@ -1,4 +1,5 @@
 /** The claim of the paper that the dependency graphs decide. */
+import { matching } from '../../evaluation/table.js';
 import { figureText } from '../../report/text.js';
 import { OURS, partsWhere } from '../evidence.js';
 import { INITIAL_MODELS } from '../runs.js';
@@ -7,7 +8,7 @@ import type { Numbers, PaperClaim } from '../verdicts.js';
 /** F1 of a policy that decomposes every question: what there is to beat. Null where the rows do not say how many there are. */
 export function alwaysF1(rows: Numbers['rows']): number | null {
   const size = (subset: string, metric: string): unknown =>
-    rows.find((row) => row.benchmark === 'all' && row.subset === subset && row.metric === metric)?.n;
+    matching(rows, { benchmark: 'all', subset, metric })[0]?.n;
   const [all, parallel] = [size('all', 'parallelizing_f1'), size('parallelizable', 'coverage')];
   return typeof all === 'number' && typeof parallel === 'number' ? (2 * parallel) / (all + parallel) : null;
 }

@@ -1,6 +1,7 @@
 /** Decomposition against the verified dependency graphs, whether or not the answer is right. */
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
+import type { Interval } from '../../evaluation/bootstrap.js';
 import { summariseResults, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
 import { readJson } from '../../io/files.js';
 import { MINI_WIKI } from '../../io/paths.js';
@@ -12,7 +13,7 @@ import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
 import { paperFigure } from '../paper.js';
-import { predictionOf, type Prediction } from '../predictions.js';
+import { predictionsFrom, type Prediction } from '../predictions.js';
 import { INITIAL_MODELS, modelFolder } from '../runs.js';
 import { decompositionClaims } from './claims.js';
 import { decompositionMeasures, parallelizingCurves } from './measures.js';
@@ -79,14 +80,15 @@ export async function loadDecomposition(
 const predictionsOf = (rows: readonly TidyRow[]): Prediction[] =>
   INITIAL_MODELS.flatMap((model) => {
     const ours = { method: 'parallelsearch', model, benchmark: 'all' };
-    return [
+    const holds = ({ value }: Interval): boolean => value >= 0.95;
+    return predictionsFrom(rows, [
       {
         prediction: `F1 of parallelizing is at least 0.95 (${model})`,
-        figure: { ...ours, subset: 'all', metric: 'parallelizing_f1' },
+        ...{ figure: { ...ours, subset: 'all', metric: 'parallelizing_f1' }, holds },
       },
       {
         prediction: `Asks for at least 95 % of the sub-questions of parallelizable questions (${model})`,
-        figure: { ...ours, subset: 'parallelizable', metric: 'coverage' },
+        ...{ figure: { ...ours, subset: 'parallelizable', metric: 'coverage' }, holds },
       },
-    ].flatMap((one) => predictionOf(rows, { ...one, holds: ({ value }) => value >= 0.95 }));
+    ]);
   });

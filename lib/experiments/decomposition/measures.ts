@@ -3,47 +3,41 @@
  * parallelized, and which sub-questions were asked.
  */
 import type { Question } from '../../data/question.js';
-import { againstGraph, matchSubQuestions } from '../../rewards/coverage.js';
 import type { CurvePoint } from '../../report/curves.js';
-import { mainMeasure, type Measure } from '../../evaluation/measures.js';
-import { metricOf, type Metric, type QuestionKey } from '../../evaluation/metrics.js';
+import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
+import { againstGraph, matchSubQuestions } from './matching.js';
 
 const PARALLEL = ['parallelizable', 'parallelizable_2_to_4', 'parallelizable_5'];
-const indicator = (holds: boolean): number => (holds ? 1 : 0);
-
-/** Hybrid questions have an independent and a dependent part: neither yes nor no would be right, so they stand apart. */
-const isClear = ({ subset }: QuestionKey): boolean => subset !== 'hybrid';
-const isParallel = ({ subset }: QuestionKey): boolean => subset === 'parallelizable';
+const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
 const isHit = (answer: QuestionResult): boolean => answer.decomposed && isParallel(answer);
 
 /** Is a question that is decomposed parallelizable, and is a parallelizable question decomposed? */
-const PARALLELIZING = (
-  [
-    {
-      metric: 'parallelizing_precision',
-      of: (answer) => indicator(isHit(answer)),
-      per: ({ decomposed }) => indicator(decomposed),
-    },
-    {
-      metric: 'parallelizing_recall',
-      of: (answer) => indicator(isHit(answer)),
-      per: (answer) => indicator(isParallel(answer)),
-    },
-    {
-      metric: 'parallelizing_f1',
-      of: (answer) => 2 * indicator(isHit(answer)),
-      per: (answer) => indicator(answer.decomposed) + indicator(isParallel(answer)),
-    },
-  ] satisfies Measure[]
-).map((measure): Measure => ({ ...measure, among: isClear, subsets: ['all'] }));
+const PARALLELIZING: readonly Measure[] = [
+  {
+    metric: 'parallelizing_precision',
+    of: (answer) => Number(isHit(answer)),
+    per: ({ decomposed }) => Number(decomposed),
+  },
+  {
+    metric: 'parallelizing_recall',
+    of: (answer) => Number(isHit(answer)),
+    per: (answer) => Number(isParallel(answer)),
+  },
+  {
+    metric: 'parallelizing_f1',
+    of: (answer) => 2 * Number(isHit(answer)),
+    per: (answer) => Number(answer.decomposed) + Number(isParallel(answer)),
+  },
+];
 
 /** A metric among the answers for which `isGiven` holds, under a name of its own. */
 function given(metric: Metric, suffix: string, isGiven: (answer: QuestionResult) => boolean): Measure {
+  const { of } = mainMeasure(metric);
   return {
     metric: `${metric}_if_${suffix}`,
-    of: (answer) => (isGiven(answer) ? metricOf(answer, metric) : 0),
-    per: (answer) => indicator(isGiven(answer)),
+    of: (answer) => (isGiven(answer) ? of(answer) : 0),
+    per: (answer) => Number(isGiven(answer)),
   };
 }
 
@@ -54,7 +48,7 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
     { metric: 'asked_at_once', of: (answer) => matchOf(answer).atOnce / matchOf(answer).independent },
     {
       metric: 'complete_at_once',
-      of: (answer) => indicator(matchOf(answer).atOnce === matchOf(answer).independent),
+      of: (answer) => Number(matchOf(answer).atOnce === matchOf(answer).independent),
     },
   ];
   const pooled: Measure[] = [
@@ -75,10 +69,12 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
 /** Everything that is measured against the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const metrics: Metric[] = ['decomposition_ratio', 'coverage', 'em', 'model_calls'];
+  const isClear: Measure['among'] = ({ subset }) => subset !== 'hybrid';
   const isRight = ({ em }: QuestionResult): boolean => em === 1;
   const isWrong = ({ em }: QuestionResult): boolean => em === 0;
   return [
-    ...PARALLELIZING,
+    // Hybrid questions have an independent and a dependent part: neither yes nor no would be right, so they stand apart.
+    ...PARALLELIZING.map((measure) => ({ ...measure, among: isClear, subsets: ['all'] })),
     ...matchMeasures(questions),
     ...metrics.map(mainMeasure),
     given('decomposition_ratio', 'right', isRight),
@@ -94,14 +90,13 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
  * The same over training, from what every step recorded: `parallelizing_precision`, `parallelizing_recall` and
  * `parallelizing_f1` of its rollouts. Null where a step has nothing to divide by.
  */
-export function parallelizingCurves(curves: readonly CurvePoint[]): CurvePoint[] {
-  return curves.map((point) => {
-    const [decomposed, recall, share] = [
-      'decomposition_ratio',
-      'decomposition_ratio/parallelizable',
-      'share/parallelizable',
-    ].map((name) => (typeof point[name] === 'number' ? point[name] : NaN));
-    const hits = share * recall;
+export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
+  curves.map((point) => {
+    const numberOf = (name: string): number => (typeof point[name] === 'number' ? point[name] : NaN);
+    const [decomposed, share] = [numberOf('decomposition_ratio'), numberOf('share/parallelizable')];
+    const hits = share * numberOf('decomposition_ratio/parallelizable');
+    const quotient = (numerator: number, denominator: number): number | null =>
+      Number.isFinite(numerator / denominator) ? numerator / denominator : null;
     return {
       ...point,
       parallelizing_precision: quotient(hits, decomposed),
@@ -109,9 +104,3 @@ export function parallelizingCurves(curves: readonly CurvePoint[]): CurvePoint[]
       parallelizing_f1: quotient(2 * hits, decomposed + share),
     };
   });
-}
-
-function quotient(numerator: number, denominator: number): number | null {
-  const value = numerator / denominator;
-  return Number.isFinite(value) ? value : null;
-}

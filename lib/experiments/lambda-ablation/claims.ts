@@ -1,36 +1,24 @@
 /** Claims of the paper on the weights of the two rewards. */
+import { greatest } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
 import { figureText, listed } from '../../report/text.js';
 import { AHEAD, EM_DIFFERENCE, partsWhere } from '../evidence.js';
-import type { PaperTables } from '../paper.js';
+import { paperMean } from '../paper.js';
 import type { PaperClaim } from '../verdicts.js';
-import {
-  identicalSettings,
-  lambdaGrid,
-  lambdaMethod,
-  lambdaTitle,
-  PAPER,
-  paperLambdaFigure,
-} from './settings.js';
+import { identicalSettings, lambdaGrid, lambdaMethod, lambdaTitle, PAPER } from './settings.js';
 
 const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 
 /** The mean of Table 4's two data sets for a setting. */
-function paperMean(paper: PaperTables, setting: Lambdas, metric: string): number {
-  const [hotpot, wiki] = ['hotpotqa', '2wikimultihopqa'].map(
-    (benchmark) =>
-      paperLambdaFigure(paper, { ...setting, benchmark, subset: 'parallelizable', metric }) ?? NaN,
-  );
-  return (hotpot + wiki) / 2;
-}
+const table4Mean = (setting: Lambdas, metric: string): number =>
+  paperMean({ method: lambdaMethod(setting), metric });
 
 /** Table 4: the setting with the best mean EM, and settings whose rows are the same. */
-function bestText(paper: PaperTables): string {
-  const means = lambdaGrid(paper).map((setting) => ({ setting, mean: paperMean(paper, setting, 'em') }));
-  const best = means.reduce((a, b) => (b.mean > a.mean ? b : a));
-  const twins = identicalSettings(paper).map(lambdaTitle);
+function bestText(): string {
+  const best = greatest(lambdaGrid(), (setting) => table4Mean(setting, 'em'))!;
+  const twins = identicalSettings().map(lambdaTitle);
   const note = twins.length > 0 ? `; the rows ${listed(twins)} are identical` : '';
-  return `best mean of Table 4: ${lambdaTitle(best.setting)} with ${figureText(best.mean)}${note}`;
+  return `best mean of Table 4: ${lambdaTitle(best)} with ${figureText(table4Mean(best, 'em'))}${note}`;
 }
 
 export const lambdaClaims: readonly PaperClaim[] = [
@@ -54,8 +42,8 @@ export const lambdaClaims: readonly PaperClaim[] = [
     id: 'lambda-calls',
     claim: 'The search-count reward saves calls',
     paper: 'Table 4',
-    tables: (paper) => {
-      const turns = (lambdaS: number): number => paperMean(paper, { ...PAPER, lambdaS }, 'model_calls');
+    tables: () => {
+      const turns = (lambdaS: number): number => table4Mean({ ...PAPER, lambdaS }, 'model_calls');
       return `${turns(PAPER.lambdaS).toFixed(2)} calls with it, ${turns(0).toFixed(2)} without (means of Table 4)`;
     },
     evidence: {

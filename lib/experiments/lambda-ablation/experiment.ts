@@ -1,6 +1,6 @@
 /** The weights of the two rewards (Table 4): every setting is trained, answers the test questions, and is compared. */
 import type { DataFrame } from 'danfojs-node';
-import { mainMeasure } from '../../evaluation/measures.js';
+import { mainMeasure } from '../../evaluation/metrics.js';
 import type { Metric } from '../../evaluation/metrics.js';
 import { summariseResults, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import type { Lambdas } from '../../methods/config.js';
@@ -9,8 +9,8 @@ import { resultsOf, type ReportResults } from '../../report/display.js';
 import { frameOf } from '../../report/frame.js';
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
-import { loadPaperTables } from '../paper.js';
-import { predictionOf } from '../predictions.js';
+import { paperFigure } from '../paper.js';
+import { predictionsFrom } from '../predictions.js';
 import { trainingOf } from '../train-runs.js';
 import { lambdaClaims } from './claims.js';
 import { learningRows } from './learning.js';
@@ -26,7 +26,6 @@ import {
   lambdaTitle,
   onLines,
   PAPER,
-  paperLambdaFigure,
   rewardsOf,
 } from './settings.js';
 
@@ -100,21 +99,22 @@ export async function loadLambdaAblation(
 ): Promise<LambdaAblation> {
   const methodOf = (run: Parameters<typeof lambdasOf>[0]): string => lambdaMethod(lambdasOf(run));
   const { answers, curves, provenance } = await loadAnswers(lambdaAblation, folder, methodOf);
-  const tables = loadPaperTables();
   const figures = summariseResults(answers, {
-    ...{ measures: METRICS.map(mainMeasure), pairs: pairs() },
-    paper: (cell) => paperLambdaFigure(tables, { ...cell, ...lambdasOfMethod(cell.method) }),
+    ...{ measures: METRICS.map(mainMeasure), pairs: pairs(), paper: paperFigure },
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
     ...options,
   });
-  const predictions = SAVINGS.flatMap(([who, setting, against]) => {
-    const pair = { method: lambdaMethod(setting), against: lambdaMethod(against), benchmark: 'all' };
-    return predictionOf(figures.contrasts, {
+  const predictions = predictionsFrom(
+    figures.contrasts,
+    SAVINGS.map(([who, setting, against]) => ({
       prediction: `${who} model calls on parallelizable questions`,
-      figure: { ...pair, subset: 'parallelizable', metric: 'model_calls', kind: 'difference' },
+      figure: {
+        ...{ method: lambdaMethod(setting), against: lambdaMethod(against), benchmark: 'all' },
+        ...{ subset: 'parallelizable', metric: 'model_calls', kind: 'difference' },
+      },
       holds: ({ high }) => high < 0,
-    });
-  });
+    })),
+  );
   const rows = figures.rows.map(withLambdas);
   const training = trainingRows(curves, DYNAMICS).map(withLambdas);
   const learning = learningRows(curves).map(withLambdas);

@@ -5,7 +5,7 @@ import { rowsOf } from '../../report/frame.js';
 import { metricInfo } from '../../report/metrics.js';
 import { seriesOf } from '../../report/series.js';
 import { figureText } from '../../report/text.js';
-import { inOrder, titleOf } from '../../report/titles.js';
+import { titleOf, valuesOf } from '../../report/titles.js';
 
 function axis(metric: string): VegaLiteSpec {
   const { title, unit } = metricInfo(metric);
@@ -24,10 +24,7 @@ export function tradeOffChart(rows: DataFrame): Chart {
         ...{ calls: calls.value, callsLow: calls.low, callsHigh: calls.high },
       };
     });
-  const kinds = inOrder(
-    'rewards',
-    all.map(({ rewards }) => String(rewards)),
-  );
+  const kinds = valuesOf('rewards', all).map(String);
   const { color, shape } = seriesOf('rewards', kinds);
   const [x, y] = [axis('model_calls'), axis('em')];
   const at = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' }, color };

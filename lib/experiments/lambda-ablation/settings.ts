@@ -3,33 +3,14 @@
  * the paper's, with a control that has neither, and each reward alone at a low weight; the paper's own setting is that of the
  * main comparison, whose runs are shared.
  */
+import { rollup } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { SEEDS } from '../answers.js';
-import { loadPaperTables, type PaperTables } from '../paper.js';
+import { lambdaName, paperTables } from '../paper.js';
 import type { PolicyRun } from '../runs.js';
 
-/** Columns of Table 4 for a metric of ours, and what to multiply them by; its "turns" are model calls. */
-const COLUMNS: Readonly<Record<string, readonly [column: string, factor: number]>> = {
-  em: ['em', 1],
-  decomposition_ratio: ['decomposition_ratio_percent', 0.01],
-  model_calls: ['turns', 1],
-};
-const DATA_SETS: Readonly<Record<string, string>> = {
-  hotpotqa: 'HotpotQA-par',
-  '2wikimultihopqa': '2Wiki-par',
-};
-
 const isSameSetting = (a: Lambdas, b: Lambdas): boolean => a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
-
-/** Every setting of Table 4 once, in its order. */
-export function lambdaGrid(paper: PaperTables = loadPaperTables()): Lambdas[] {
-  const rows = paper.table4_lambda_ablation.rows.map(({ lambda_d, lambda_s }) => ({
-    lambdaD: lambda_d,
-    lambdaS: lambda_s,
-  }));
-  return rows.filter((row, i) => rows.findIndex((other) => isSameSetting(other, row)) === i);
-}
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardOptions('paper');
@@ -47,6 +28,10 @@ export const LOW_WEIGHT: readonly Lambdas[] = [
 /** One of the two rewards, as strong as in the paper or at a low weight, without the other. */
 export const ALONE: readonly Lambdas[] = [{ lambdaD: 0, lambdaS }, { lambdaD, lambdaS: 0 }, ...LOW_WEIGHT];
 
+/** Every setting of Table 4 once, in its order. */
+export const lambdaGrid = (): Lambdas[] =>
+  [...new Set(paperTables().rows.map(({ method }) => method))].filter(isLambdaName).map(lambdasOfMethod);
+
 /** Every setting that is trained here: those of Table 4, and three that the paper does not have. */
 export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...LOW_WEIGHT];
 
@@ -63,18 +48,20 @@ export const lambdaRuns = (): PolicyRun[] =>
   );
 
 /** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
-export const lambdaMethod = (setting: Lambdas): string =>
-  `lambda_d=${setting.lambdaD},lambda_s=${setting.lambdaS}`;
+export const lambdaMethod = (setting: Lambdas): string => lambdaName(setting.lambdaD, setting.lambdaS);
 
 /** `(0.15, 0.35)`, as the paper writes a setting. */
 export const lambdaTitle = (setting: Lambdas): string => `(${setting.lambdaD}, ${setting.lambdaS})`;
+
+const LAMBDA_NAME = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/;
+const isLambdaName = (method: string): boolean => LAMBDA_NAME.test(method);
 
 /**
  * The setting of a name.
  * @throws Error when it is none
  */
 export function lambdasOfMethod(method: string): Lambdas {
-  const found = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/.exec(method);
+  const found = LAMBDA_NAME.exec(method);
   if (found) return { lambdaD: Number(found[1]), lambdaS: Number(found[2]) };
   throw new Error(
     `Expected a setting such as lambda_d=0.15,lambda_s=0.35, but got ${JSON.stringify(method)}.`,
@@ -108,32 +95,16 @@ export function onLines<T extends OnGrid>(rows: readonly T[]): (T & { line: stri
   );
 }
 
-const rowOf = (
-  { table4_lambda_ablation: { rows } }: PaperTables,
-  setting: Lambdas,
-): Record<string, unknown> | undefined =>
-  rows.find(({ lambda_d, lambda_s }) => isSameSetting(setting, { lambdaD: lambda_d, lambdaS: lambda_s }));
-
 /** Different settings whose rows of Table 4 are the same to the last digit. */
-export function identicalSettings(paper: PaperTables = loadPaperTables()): Lambdas[] {
-  const figuresOf = (setting: Lambdas): string => {
-    const row = rowOf(paper, setting);
-    return JSON.stringify(Object.values(DATA_SETS).map((name) => row?.[name]));
-  };
-  const grid = lambdaGrid(paper);
-  return grid.filter((setting) =>
-    grid.some((other) => !isSameSetting(other, setting) && figuresOf(other) === figuresOf(setting)),
+export function identicalSettings(): Lambdas[] {
+  const figures = rollup(
+    paperTables().rows,
+    (rows) => JSON.stringify(rows.map(({ value }) => value)),
+    ({ method }) => method,
   );
-}
-
-/** The figure of Table 4 (parallelizable questions of two data sets, instruct backbone), or null where it prints none. */
-export function paperLambdaFigure(
-  paper: PaperTables,
-  cell: Lambdas & { benchmark: string; subset: string; metric: string },
-): number | null {
-  const values = rowOf(paper, cell)?.[DATA_SETS[cell.benchmark]] as readonly number[] | undefined;
-  const column = COLUMNS[cell.metric];
-  if (!values || !column || cell.subset !== 'parallelizable') return null;
-  const { columns } = paper.table4_lambda_ablation;
-  return Number((values[columns.indexOf(column[0])] * column[1]).toFixed(6));
+  const figuresOf = (setting: Lambdas): string => figures.get(lambdaMethod(setting))!;
+  const grid = lambdaGrid();
+  return grid.filter((setting) =>
+    grid.some((other) => other !== setting && figuresOf(other) === figuresOf(setting)),
+  );
 }

@@ -4,7 +4,7 @@ import { chartOf, titled, type Chart } from '../../report/chart.js';
 import { rowsOf } from '../../report/frame.js';
 import { decimalsOf } from '../../report/metrics.js';
 import { figureText } from '../../report/text.js';
-import { inOrder, titleOf } from '../../report/titles.js';
+import { titleOf, valuesOf } from '../../report/titles.js';
 
 const COLORS = { waiting: '#5b8fc7', requests: '#d95f02', searching: '#1b7a5a' };
 
@@ -39,10 +39,7 @@ export function timePartsChart(parts: DataFrame, { title, unit }: { title: strin
     mark: { type: 'point', shape: 'diamond', filled: true, size: 60, color: '#6b6b6b', opacity: 1 },
     encoding: { y, x: { ...x, field: 'measured' } },
   };
-  const sort = inOrder(
-    'retriever',
-    rows.map(({ retriever }) => retriever),
-  ).map((name) => titleOf('retriever', name));
+  const sort = valuesOf('retriever', rows).map((name) => titleOf('retriever', name));
   return chartOf({
     title,
     alt: `Parts of the predicted wall clock by retriever and way of asking. In turns: ${spoken.join('; ')}.`,

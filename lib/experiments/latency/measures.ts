@@ -3,7 +3,7 @@ import { quantile } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import type { TidyTable } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
-import { predictionOf, type Prediction } from '../predictions.js';
+import { predictionsFrom, type Prediction } from '../predictions.js';
 import type { GenerationTime } from '../timing/measures.js';
 import type { LatencyMeasurement } from './measuring.js';
 import {
@@ -83,11 +83,13 @@ export function summariseLatency(
 function predictionsOf(contrasts: readonly LatencyContrast[]): Prediction[] {
   const { name, delayMs } = LATENCY_RETRIEVERS.reduce((a, b) => (b.delayMs > a.delayMs ? b : a));
   const most = Math.max(...LATENCY_SETTINGS.numQueries);
-  return predictionOf(contrasts, {
-    prediction: `${most} sub-queries to a retriever that takes ${delayMs} ms need less than half the time in one turn`,
-    figure: { retriever: name, sub_queries: most, limit: 'unlimited' },
-    holds: ({ high }) => high < 0.5,
-  });
+  return predictionsFrom(contrasts, [
+    {
+      prediction: `${most} sub-queries to a retriever that takes ${delayMs} ms need less than half the time in one turn`,
+      figure: { retriever: name, sub_queries: most, limit: 'unlimited' },
+      holds: ({ high }) => high < 0.5,
+    },
+  ]);
 }
 
 /** @throws Error naming the retrievers that there are */

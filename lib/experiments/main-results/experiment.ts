@@ -8,7 +8,7 @@ import { frameOf, type Frame } from '../../report/frame.js';
 import { answersOf, count, loadAnswers, SEEDS } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { paperFigure, withPaper } from '../paper.js';
-import { predictionOf, type Prediction } from '../predictions.js';
+import { predictionsFrom, type Prediction } from '../predictions.js';
 import { INITIAL_MODELS, type PolicyRun } from '../runs.js';
 import { mainClaims } from './claims.js';
 
@@ -70,31 +70,35 @@ export async function loadMainResults(
  * What ParallelSearch was to achieve beside Search-R1, each with the figure that decides it: over all test questions,
  * every question counted once, and over both models where the prediction compares two methods.
  */
-function predictionsOf(tidy: TidyResults): Prediction[] {
+function predictionsOf({ rows, contrasts }: TidyResults): Prediction[] {
   const pair = { method: 'parallelsearch', against: 'search-r1', benchmark: 'all', model: 'all' };
   const share = { method: 'parallelsearch', benchmark: 'all', metric: 'decomposition_ratio' };
   return [
-    predictionOf(tidy.contrasts, {
-      prediction: 'Answers as many questions as Search-R1 (interval of the difference above −1 point)',
-      figure: { ...pair, subset: 'all', metric: 'em', kind: 'difference' },
-      holds: ({ low }) => low > -0.01,
-    }),
-    predictionOf(tidy.contrasts, {
-      prediction: 'Needs at most 70 % of the model calls of Search-R1 on parallelizable questions',
-      figure: { ...pair, subset: 'parallelizable', metric: 'model_calls', kind: 'ratio' },
-      holds: ({ value }) => value <= 0.7,
-    }),
-    ...INITIAL_MODELS.flatMap((model) => [
-      predictionOf(tidy.rows, {
-        prediction: `Decomposes at least 90 % of parallelizable questions (${model})`,
-        figure: { ...share, model, subset: 'parallelizable' },
-        holds: ({ value }) => value >= 0.9,
-      }),
-      predictionOf(tidy.rows, {
-        prediction: `Decomposes at most 10 % of sequential questions (${model})`,
-        figure: { ...share, model, subset: 'sequential' },
-        holds: ({ value }) => value <= 0.1,
-      }),
+    ...predictionsFrom(contrasts, [
+      {
+        prediction: 'Answers as many questions as Search-R1 (interval of the difference above −1 point)',
+        figure: { ...pair, subset: 'all', metric: 'em', kind: 'difference' },
+        holds: ({ low }) => low > -0.01,
+      },
+      {
+        prediction: 'Needs at most 70 % of the model calls of Search-R1 on parallelizable questions',
+        figure: { ...pair, subset: 'parallelizable', metric: 'model_calls', kind: 'ratio' },
+        holds: ({ value }) => value <= 0.7,
+      },
     ]),
-  ].flat();
+    ...INITIAL_MODELS.flatMap((model) =>
+      predictionsFrom(rows, [
+        {
+          prediction: `Decomposes at least 90 % of parallelizable questions (${model})`,
+          figure: { ...share, model, subset: 'parallelizable' },
+          holds: ({ value }) => value >= 0.9,
+        },
+        {
+          prediction: `Decomposes at most 10 % of sequential questions (${model})`,
+          figure: { ...share, model, subset: 'sequential' },
+          holds: ({ value }) => value <= 0.1,
+        },
+      ]),
+    ),
+  ];
 }

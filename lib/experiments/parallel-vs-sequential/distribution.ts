@@ -1,6 +1,6 @@
 /** Cumulative distributions as measures: the share of questions with at most so many calls, or tokens. */
 import { max, range } from 'd3-array';
-import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../../evaluation/measures.js';
+import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import type { TidyRow } from '../../evaluation/table.js';
 

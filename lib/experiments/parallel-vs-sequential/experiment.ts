@@ -1,5 +1,5 @@
 /** Parallelizable and sequential questions apart: Tables 3, 5 and 6, Figures 3 and 4. */
-import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../../evaluation/measures.js';
+import { mainMeasure, RESPONSE_TOKENS, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 import { resultsOf, type ReportResults } from '../../report/display.js';
@@ -8,7 +8,7 @@ import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
 import { paperFigure } from '../paper.js';
-import { predictionOf, type Prediction } from '../predictions.js';
+import { predictionsFrom, type Prediction } from '../predictions.js';
 import { loadTiming, summariseTiming, timing } from '../timing/experiment.js';
 import { gainRows, paperCostRows, sizeRows } from './beside-paper.js';
 import { parallelVsSequentialClaims } from './claims.js';
@@ -79,11 +79,8 @@ async function addSeconds(tidy: TidyResults, folder?: string, options: SummaryOp
 }
 
 const predictionsOf = ({ contrasts }: TidyResults): Prediction[] => {
-  const sides = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
-  const cell = { benchmark: 'all', subset: 'parallelizable', metric: 'model_calls' };
-  return predictionOf(contrasts, {
-    prediction: 'Needs at most 60 % of the model calls of Search-R1 on parallelizable questions',
-    figure: { ...sides, ...cell, kind: 'ratio' },
-    holds: ({ value }) => value <= 0.6,
-  });
+  const sides = { method: 'parallelsearch', against: 'search-r1', model: 'all', kind: 'ratio' };
+  const figure = { ...sides, benchmark: 'all', subset: 'parallelizable', metric: 'model_calls' };
+  const prediction = 'Needs at most 60 % of the model calls of Search-R1 on parallelizable questions';
+  return predictionsFrom(contrasts, [{ prediction, figure, holds: ({ value }) => value <= 0.6 }]);
 };

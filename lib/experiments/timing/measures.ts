@@ -2,7 +2,7 @@
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
-import type { Measure } from '../../evaluation/measures.js';
+import type { Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { rolloutConfigOf } from '../../methods/index.js';
 import type { Policy } from '../../policy/policy.js';

@@ -1,5 +1,5 @@
 /** What is measured of answers under every setting, and what is compared with what. */
-import { mainMeasure, type Measure } from '../../evaluation/measures.js';
+import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import {
   summariseResults,

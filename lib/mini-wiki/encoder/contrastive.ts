@@ -1,12 +1,10 @@
+/** Contrastive training of the embedded encoder, with gradients by TensorFlow.js on the backend in use. */
+import * as tf from '@tensorflow/tfjs-core';
 import { createRandom } from '../../random.js';
-import {
-  createHashedEncoder,
-  projectFeatures,
-  type HashedEncoder,
-  type HashedWeights,
-} from '../../retrieval/encoder.js';
+import { createHashedEncoder, type HashedEncoder, type HashedWeights } from '../../retrieval/encoder.js';
 import { hashFeatures, type Features, type TextKind } from '../../retrieval/features.js';
 import { requireInteger } from '../../retrieval/top-k.js';
+import { linear } from '../../tensor/ops.js';
 
 /** A query and a passage that answers it. */
 export interface TrainingPair {
@@ -32,37 +30,16 @@ export interface TrainingOptions {
   onEpoch?: (progress: { epoch: number; epochs: number; meanLossNats: number }) => void;
 }
 
-/** A text's place in a batch. */
-interface Encoded {
-  kind: TextKind;
-  features: Features;
-  norm: number;
-  /** Unit vector. (dimensions) */
-  vector: Float32Array;
-  /** Gradient of the loss by `vector`. (dimensions) */
-  gradient: Float32Array;
-}
-
-interface Parameter {
-  values: Float32Array;
-  gradients: Float32Array;
-  squares: Float32Array;
-}
-
-interface Optimizer {
-  projection: Parameter;
-  query: Parameter;
-  passage: Parameter;
-  learningRate: number;
-}
+/** The arrays that training moves, all with a row a bucket. */
+const TRAINED = ['projection', 'queryGain', 'passageGain'] as const;
 
 /**
  * Trains the embedded encoder by in-batch softmax (InfoNCE, van den Oord et al. 2018; as DPR, Karpukhin et al. 2020):
  * minimises the mean of `-log softmax(cosine / temperature)` of the positive among all passages of the batch, by AdaGrad.
- * `start` is not changed. The same seed gives the same weights.
+ * `initial` is not changed. The same seed gives the same weights on the same backend.
  */
 export function trainEncoder(
-  start: HashedWeights,
+  initial: HashedWeights,
   pairs: readonly TrainingPair[],
   options: TrainingOptions = {},
 ): HashedEncoder {
@@ -70,16 +47,25 @@ export function trainEncoder(
   requireInteger('epochs', epochs);
   requireInteger('batchSize', batchSize, 2);
   if (pairs.length === 0) throw new RangeError('Expected at least one training pair, but got none.');
-  const weights = copyWeights(start);
-  const optimizer = createOptimizer(weights, learningRate);
-  const features = createFeatureCache(weights);
+  const weights = {
+    ...initial,
+    projection: Float32Array.from(initial.projection),
+    queryGain: initial.queryGain.slice(),
+    passageGain: initial.passageGain.slice(),
+  };
+  const squares = TRAINED.map((name) => new Float32Array(weights[name].length));
+  const featuresOf = createFeatureCache(weights);
   const random = createRandom(seed).fork('encoder-batches');
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const order = random.shuffle(pairs);
     let lossSum = 0;
     for (let at = 0; at < order.length; at += batchSize) {
       const batch = order.slice(at, at + batchSize);
-      lossSum += trainBatch(batch, weights, { optimizer, features, temperature }) * batch.length;
+      const { loss, rows, gradients } = batchGradients(batch, weights, { featuresOf, temperature });
+      TRAINED.forEach((name, i) =>
+        adagrad(weights[name], squares[i], { rows, gradient: gradients[i], learningRate }),
+      );
+      lossSum += loss * batch.length;
     }
     onEpoch?.({ epoch, epochs, meanLossNats: lossSum / order.length });
   }
@@ -88,118 +74,80 @@ export function trainEncoder(
 
 type FeatureCache = (text: string, kind: TextKind) => Features;
 
-interface BatchContext {
-  optimizer: Optimizer;
-  features: FeatureCache;
-  temperature: number;
-}
+/** A logit that the softmax gives no weight. */
+const NOTHING = -1e9;
+/** Keeps the length of a text without features from being 0. */
+const TINY = 1e-12;
 
-function trainBatch(
+/** The batch's mean loss (nats), and its gradients by those rows of the {@link TRAINED} arrays that the batch touches. */
+function batchGradients(
   pairs: readonly TrainingPair[],
   weights: HashedWeights,
-  { optimizer, features, temperature }: BatchContext,
-): number {
-  const encode = (text: string, kind: TextKind) => encodeText(weights, features(text, kind), kind);
-  const queries = pairs.map(({ query }) => encode(query, 'query'));
+  { featuresOf, temperature }: { featuresOf: FeatureCache; temperature: number },
+): { loss: number; rows: number[]; gradients: Float32Array[] } {
   const texts = [...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives]))];
-  const passages = texts.map((text) => encode(text, 'passage'));
-  const rows = new Map(texts.map((text, i) => [text, i]));
-  let lossSum = 0;
-  pairs.forEach((pair, i) => {
-    const ignored = new Set(pair.otherPositives?.map((text) => rows.get(text)));
-    const target = rows.get(pair.positive)!;
-    ignored.delete(target);
-    lossSum += softmaxLoss(queries[i], passages, { target, ignored, temperature, share: 1 / pairs.length });
+  const queries = pairs.map(({ query }) => featuresOf(query, 'query'));
+  const passages = texts.map((text) => featuresOf(text, 'passage'));
+  const rows = [...new Set([...queries, ...passages].flatMap(({ buckets }) => [...buckets]))];
+  const table = (valueOf: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
+    tf.tensor2d(pairs.map((pair) => texts.map((text) => valueOf(pair, text)))); // (pairs, texts)
+  return tf.tidy(() => {
+    const [queryFeatures, passageFeatures] = [denseFeatures(queries, rows), denseFeatures(passages, rows)];
+    const isTarget = table(({ positive }, text) => Number(text === positive));
+    const ignored = table(({ positive, otherPositives = [] }, text) =>
+      text !== positive && otherPositives.includes(text) ? NOTHING : 0,
+    );
+    const loss = (projection: tf.Tensor, queryGain: tf.Tensor, passageGain: tf.Tensor): tf.Scalar => {
+      const encode = (features: tf.Tensor2D, gain: tf.Tensor): tf.Tensor2D => {
+        const sum = linear(tf.mul(features, gain), projection as tf.Tensor2D); // (texts, dimensions)
+        return tf.div(sum, tf.sqrt(tf.add(tf.sum(tf.square(sum), 1, true), TINY)));
+      };
+      const [q, p] = [encode(queryFeatures, queryGain), encode(passageFeatures, passageGain)];
+      const logProbs = tf.logSoftmax(tf.add(tf.div(linear(q, tf.transpose(p)), temperature), ignored));
+      return tf.sub(0, tf.div(tf.sum(tf.mul(logProbs, isTarget)), pairs.length));
+    };
+    const touched = TRAINED.map((name) => takeRows(weights[name], rows, weights));
+    const { value, grads } = tf.valueAndGrads(loss)(touched);
+    const gradients = grads.map((gradient) => gradient.dataSync<'float32'>());
+    return { loss: value.dataSync()[0], rows, gradients };
   });
-  const all = [...queries, ...passages];
-  for (const encoded of all) addWeightGradients(weights, optimizer, encoded);
-  updateRows(weights, optimizer, all);
-  return lossSum / pairs.length;
 }
 
-interface LossOptions {
-  target: number;
-  ignored: ReadonlySet<number | undefined>;
-  temperature: number;
-  /** Weight of this query in the batch's mean. */
-  share: number;
-}
-
-/** The loss of one query (nats); adds its gradients to the query's and the passages' vectors. */
-function softmaxLoss(query: Encoded, passages: readonly Encoded[], options: LossOptions): number {
-  const { target, ignored, temperature, share } = options;
-  const logits = passages.map((passage, j) =>
-    ignored.has(j) ? -Infinity : dot(query.vector, passage.vector) / temperature,
+/** Features as a matrix with a column for each of some buckets. (texts, rows) */
+function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.Tensor2D {
+  const column = new Map(rows.map((bucket, i) => [bucket, i]));
+  const dense = new Float32Array(texts.length * rows.length);
+  texts.forEach(({ buckets, values }, i) =>
+    buckets.forEach((bucket, j) => (dense[i * rows.length + column.get(bucket)!] = values[j])),
   );
-  const top = Math.max(...logits);
-  const logSum = top + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - top), 0));
-  logits.forEach((logit, j) => {
-    const gradient = ((Math.exp(logit - logSum) - (j === target ? 1 : 0)) * share) / temperature;
-    addScaled(query.gradient, passages[j].vector, gradient);
-    addScaled(passages[j].gradient, query.vector, gradient);
+  return tf.tensor2d(dense, [texts.length, rows.length]);
+}
+
+/** Some rows of an array that has one for each bucket: of the projection (rows, dimensions), of a gain (rows). */
+function takeRows(
+  array: HashedWeights['projection'],
+  rows: readonly number[],
+  weights: HashedWeights,
+): tf.Tensor {
+  const width = array.length / weights.queryGain.length;
+  const taken = new Float32Array(rows.length * width);
+  rows.forEach((row, i) => taken.set(array.subarray(row * width, (row + 1) * width), i * width));
+  return tf.tensor(taken, array === weights.projection ? [rows.length, width] : [rows.length]);
+}
+
+/** One AdaGrad step on the rows that a gradient is of. */
+function adagrad(
+  values: Float32Array,
+  squares: Float32Array,
+  { rows, gradient, learningRate }: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
+): void {
+  const width = gradient.length / rows.length;
+  gradient.forEach((slope, i) => {
+    if (slope === 0) return;
+    const at = rows[Math.floor(i / width)] * width + (i % width);
+    squares[at] += slope * slope;
+    values[at] -= (learningRate * slope) / (Math.sqrt(squares[at]) + 1e-8);
   });
-  return logSum - logits[target];
-}
-
-function encodeText(weights: HashedWeights, features: Features, kind: TextKind): Encoded {
-  const sum = projectFeatures(weights, features, kind);
-  const norm = Math.sqrt(dot(sum, sum)) || 1;
-  const gradient = new Float32Array(weights.dimensions);
-  return { kind, features, norm, vector: sum.map((value) => value / norm), gradient };
-}
-
-/** Carries a vector's gradient through the normalisation to the projection's rows and the gains. */
-function addWeightGradients(weights: HashedWeights, optimizer: Optimizer, encoded: Encoded): void {
-  const { kind, features, norm, vector, gradient } = encoded;
-  const { dimensions, projection } = weights;
-  const gains = optimizer[kind];
-  const along = dot(gradient, vector);
-  const sumGradient = gradient.map((value, d) => (value - along * vector[d]) / norm);
-  features.buckets.forEach((bucket, i) => {
-    const row = bucket * dimensions;
-    const weight = features.values[i] * gains.values[bucket];
-    let byGain = 0;
-    for (let d = 0; d < dimensions; d++) {
-      byGain += sumGradient[d] * projection[row + d];
-      optimizer.projection.gradients[row + d] += weight * sumGradient[d];
-    }
-    gains.gradients[bucket] += features.values[i] * byGain;
-  });
-}
-
-/** One AdaGrad step on every row that the batch touched; clears the gradients. */
-function updateRows(weights: HashedWeights, optimizer: Optimizer, batch: readonly Encoded[]): void {
-  const { projection, learningRate } = optimizer;
-  const { dimensions } = weights;
-  const touched = new Set(batch.flatMap(({ features }) => Array.from(features.buckets)));
-  for (const bucket of touched) {
-    for (let at = bucket * dimensions; at < (bucket + 1) * dimensions; at++)
-      step(projection, at, learningRate);
-    step(optimizer.query, bucket, learningRate);
-    step(optimizer.passage, bucket, learningRate);
-  }
-}
-
-function step({ values, gradients, squares }: Parameter, at: number, learningRate: number): void {
-  const gradient = gradients[at];
-  if (gradient === 0) return;
-  squares[at] += gradient * gradient;
-  values[at] -= (learningRate * gradient) / (Math.sqrt(squares[at]) + 1e-8);
-  gradients[at] = 0;
-}
-
-function createOptimizer(weights: HashedWeights, learningRate: number): Optimizer {
-  const parameter = (values: Float32Array): Parameter => ({
-    values,
-    gradients: new Float32Array(values.length),
-    squares: new Float32Array(values.length),
-  });
-  return {
-    projection: parameter(weights.projection as Float32Array),
-    query: parameter(weights.queryGain),
-    passage: parameter(weights.passageGain),
-    learningRate,
-  };
 }
 
 function createFeatureCache({ features }: HashedWeights): FeatureCache {
@@ -209,23 +157,4 @@ function createFeatureCache({ features }: HashedWeights): FeatureCache {
     known[kind].set(text, found);
     return found;
   };
-}
-
-function copyWeights(weights: HashedWeights): HashedWeights {
-  return {
-    ...weights,
-    projection: Float32Array.from(weights.projection),
-    queryGain: weights.queryGain.slice(),
-    passageGain: weights.passageGain.slice(),
-  };
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let d = 0; d < a.length; d++) sum += a[d] * b[d];
-  return sum;
-}
-
-function addScaled(target: Float32Array, vector: Float32Array, scale: number): void {
-  for (let d = 0; d < target.length; d++) target[d] += scale * vector[d];
 }

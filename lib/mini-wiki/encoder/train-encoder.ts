@@ -1,6 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Passage } from '../../data/question.js';
+import { writeFileSafely } from '../../io/files.js';
 import { createRandom } from '../../random.js';
 import { createBm25Retriever } from '../../retrieval/bm25.js';
 import { trainEncoder, type TrainingOptions, type TrainingPair } from './contrastive.js';
@@ -53,7 +53,8 @@ const KS = [1, 2, 3, 5, 10];
 
 /**
  * Trains the embedded encoder on the train split's questions and search queries with their evidence passages, measures
- * it on the test split as it is stored (8 bits), and writes encoder.safetensors and encoder.json (the report).
+ * it on the test split as it is stored (8 bits), and writes encoder.safetensors and encoder.json (the report). Gradients are computed
+ * on the backend in use.
  */
 export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<EncoderReport> {
   const { passages, questions, outputFolder, seed = 0, titlePairs = true } = options;
@@ -70,9 +71,8 @@ export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<E
     trained: await measure(await exactRetriever(encoderFromBytes(bytes), passages)),
   };
   const report = { seed, numPairs: pairs.length, bytes: bytes.byteLength, elapsedMs, recall };
-  await mkdir(outputFolder, { recursive: true });
-  await writeFile(join(outputFolder, ENCODER_FILE), bytes);
-  await writeFile(join(outputFolder, 'encoder.json'), JSON.stringify(report, null, 2) + '\n');
+  await writeFileSafely(join(outputFolder, ENCODER_FILE), bytes);
+  await writeFileSafely(join(outputFolder, 'encoder.json'), JSON.stringify(report, null, 2) + '\n');
   return report;
 }
 

@@ -7,7 +7,7 @@ import type { Model } from '../../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';
 import { AdamW, scheduledRate } from '../../training/adamw.js';
-import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from '../../training/checkpoint.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../training/checkpoint.js';
 import {
   trainSupervised,
   type GradientWorker,
@@ -29,7 +29,7 @@ export interface WarmUpRun {
   seed: number;
   /** Where checkpoint and metrics go. */
   folder: string;
-  supervised: Omit<SupervisedOptions, 'steps' | 'learningRateAt'>;
+  supervised: Pick<SupervisedOptions, 'maxGradNorm' | 'maxTokensPerPass'>;
   stages: WarmUpStage[];
   checkpointEvery: number;
 }
@@ -67,7 +67,7 @@ export async function runWarmUp(
 ): Promise<Weights> {
   await mkdir(run.folder, { recursive: true });
   const checkpointFolder = join(run.folder, 'checkpoint');
-  const optimizer = new AdamW({ beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01 });
+  const optimizer = new AdamW({ weightDecay: 0.01 });
   const { seed, supervised, stages } = run;
   const hash = configHash({ seed, supervised, stages });
   const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
@@ -79,32 +79,23 @@ export async function runWarmUp(
   await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
   const random = createRandom(run.seed).fork('warm-up');
   const draw = createWarmUpSampler(data, random, model.config.maxPositionEmbeddings);
-  const weights = await trainSupervised(
-    checkpoint?.trainable ?? model.weights,
-    model.config,
-    {
-      ...supervised,
-      steps: totalSteps(stages),
-      learningRateAt: (step) => learningRateAt(stages, step),
+  const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, {
+    ...supervised,
+    steps: totalSteps(stages),
+    firstStep: checkpoint?.state.nextStep,
+    learningRateAt: (step) => learningRateAt(stages, step),
+    optimizer,
+    worker: options.worker,
+    sample: (step) => draw(step, stageAt(stages, step).stage.options),
+    onStep: async (report, newest) => {
+      await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
+      options.onStep?.(report);
+      const nextStep = report.step + 1;
+      if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
+        await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep, hash });
+      options.signal?.throwIfAborted();
     },
-    {
-      optimizer,
-      worker: options.worker,
-      firstStep: checkpoint?.state.nextStep ?? 0,
-      sample: (step) => draw(step, stageAt(stages, step).stage.options),
-      onStep: async (report, newest) => {
-        await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
-        options.onStep?.(report);
-        if (options.signal?.aborted || (report.step + 1) % run.checkpointEvery === 0) {
-          await saveCheckpoint<RunState>(checkpointFolder, newest, optimizer, {
-            nextStep: report.step + 1,
-            hash,
-          });
-        }
-        options.signal?.throwIfAborted();
-      },
-    },
-  );
+  });
   optimizer.dispose();
   return weights;
 }

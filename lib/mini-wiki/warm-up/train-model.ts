@@ -9,8 +9,7 @@ import { createRandom } from '../../random.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainBpe } from '../../text/bpe.js';
 import { createTokenizer } from '../../text/tokenizer.js';
-import { startGradientWorker } from '../../training/gradient-worker.js';
-import type { SupervisedStep } from '../../training/supervised.js';
+import { startGradientWorker, type SupervisedStep } from '../../training/supervised.js';
 import { writeModelCard } from './model-card.js';
 import { recipeOf, SMALL_MODEL } from './recipes.js';
 import type { WarmUpData } from './rows.js';
@@ -66,7 +65,7 @@ export async function trainInitialModel(
   const model = before ? await loadModel(modelFolder(before, checkpoints)) : freshModel(text, seed);
   const data = { ...text, retriever: world.retriever, tokenizer: model.tokenizer };
   const recipe = recipeOf(name, maxSteps);
-  const worker = startGradientWorker(model.config, backend);
+  const worker = startGradientWorker(backend);
   try {
     const run = { ...recipe, seed, folder, checkpointEvery: 50 };
     const weights = await runWarmUp(model, data, run, {

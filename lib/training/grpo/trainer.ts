@@ -6,7 +6,6 @@ import * as tf from '@tensorflow/tfjs-core';
 import { LRUCache } from 'lru-cache';
 import type { Question } from '../../data/question.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
-import type { Weights } from '../../policy/weights.js';
 import { createRandom, type Random } from '../../random.js';
 import type { RetrievedPassage } from '../../retrieval/retriever.js';
 import { rewardsOf } from '../../rewards/presets.js';
@@ -16,7 +15,6 @@ import { lossMask, tokenIds } from '../../rollout/trajectory.js';
 import { TrainedAdapter } from '../adapter.js';
 import { scheduledRate } from '../adamw.js';
 import { isZeroVariance, tokenAdvantages, withAdvantages, type ScoredTrajectory } from '../advantages.js';
-import type { Checkpoint, RunState } from '../checkpoint.js';
 import { mean, rolloutMetrics, sampledEntropy, type Metrics } from '../metrics.js';
 import { createQuestionSampler } from '../question-sampler.js';
 import { groupsOf, rollOutGroups } from '../rollouts.js';
@@ -40,12 +38,12 @@ function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): 
 }
 
 export class GrpoTrainer implements Trainer {
-  private readonly trained: TrainedAdapter;
+  step = 0;
+  readonly trained: TrainedAdapter;
   private readonly random: Random;
   private readonly drawQuestions: (random: Random, count: number) => Question[];
   private readonly rewards: readonly Reward[];
   private readonly rollout: RolloutOptions;
-  private stepsDone = 0;
 
   /** @throws RangeError where two rewards have the same name */
   constructor(private readonly task: TrainingTask) {
@@ -69,16 +67,8 @@ export class GrpoTrainer implements Trainer {
     });
   }
 
-  get step(): number {
-    return this.stepsDone;
-  }
-
   get numSteps(): number {
     return this.task.config.grpo.steps;
-  }
-
-  get adapter(): Weights {
-    return this.trained.weights;
   }
 
   get policy(): LocalPolicy {
@@ -88,9 +78,9 @@ export class GrpoTrainer implements Trainer {
   /** Groups of equal rewards are skipped and counted (`frac_reward_zero_std`). */
   async next(): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }> {
     const { learningRate: peak, warmupSteps, questionsPerStep, groupSize } = this.task.config.grpo;
-    const random = this.random.fork(this.stepsDone);
+    const random = this.random.fork(this.step);
     const schedule = { peak, final: peak, warmupSteps, totalSteps: this.numSteps };
-    const learningRate = scheduledRate(this.stepsDone, schedule);
+    const learningRate = scheduledRate(this.step, schedule);
     const questions = this.drawQuestions(random.fork('questions'), questionsPerStep);
 
     const start = performance.now();
@@ -104,7 +94,7 @@ export class GrpoTrainer implements Trainer {
     const rows = await this.rowsOf(useful.flat());
     const batches = miniBatches(rows, task.config.grpo.miniBatches, random.fork('mini-batches'));
     const updates = batches.map((batch) => this.update(batch, learningRate));
-    this.stepsDone++;
+    this.step++;
 
     const metrics = {
       ...rolloutMetrics(trajectories, groupSize, rolledOut.stats),
@@ -122,15 +112,6 @@ export class GrpoTrainer implements Trainer {
 
   logProbs(sequences: readonly Sequence[]): Promise<number[][]> {
     return this.trained.logProbs(sequences);
-  }
-
-  save(folder: string, hash: string): Promise<void> {
-    return this.trained.save(folder, { nextStep: this.stepsDone, hash });
-  }
-
-  restore(checkpoint: Checkpoint<RunState>): void {
-    this.trained.restore(checkpoint);
-    this.stepsDone = checkpoint.state.nextStep;
   }
 
   dispose(): void {

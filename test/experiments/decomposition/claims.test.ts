@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { alwaysF1, decompositionClaims } from '../../../lib/experiments/decomposition/claims.js';
-import { loadPaperTables } from '../../../lib/experiments/paper.js';
 
 const interval = { value: 0.9, low: 0.8, high: 1 };
 const sizes = [
@@ -17,10 +16,10 @@ it('F1 from each model must be above that', () => {
   const rows = ['base', 'instruct'].map((model) => ({ ...sizes[0], method: 'parallelsearch', model }));
   const [{ evidence }] = decompositionClaims;
   if ('untestable' in evidence) throw new Error('Expected evidence.');
-  const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [] }, loadPaperTables());
+  const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [] });
   expect(parts.map(({ of, threshold, side }) => [of, threshold, side])).toEqual([
     ['F1 (base; always: 0.364)', 32 / 88, 'above'],
     ['F1 (instruct; always: 0.364)', 32 / 88, 'above'],
   ]);
-  expect(evidence.parts({ rows, contrasts: [] }, loadPaperTables())).toEqual([]);
+  expect(evidence.parts({ rows, contrasts: [] })).toEqual([]);
 });

@@ -1,52 +1,15 @@
+import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { matchSubQuestions } from '../../../lib/rewards/coverage.js';
 import {
   decompositionMeasures,
   parallelizingCurves,
 } from '../../../lib/experiments/decomposition/measures.js';
-import { quantitiesOf, type Measure } from '../../../lib/evaluation/measures.js';
+import type { Measure } from '../../../lib/evaluation/metrics.js';
 import { summariseResults, type TidyRow } from '../../../lib/evaluation/table.js';
-import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../../training/tiny.js';
+import { COMPARISON, QUESTIONS } from '../../training/tiny.js';
 import { result } from '../synthetic.js';
 
 const PEOPLE = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
-
-describe('matchSubQuestions', () => {
-  it('pairs each sub-query with at most one sub-question, over all turns and within the best', () => {
-    const match = matchSubQuestions(COMPARISON, [['Ada Stone', 'Bo Reed'], ['cy hill born']]);
-    expect(match).toEqual({ asked: 3, independent: 3, matched: 3, atOnce: 2 });
-  });
-
-  it('counts repeats and other words as asked but not as matched', () => {
-    const match = matchSubQuestions(COMPARISON, [['Ada Stone', 'Ada Stone', 'weather']]);
-    expect(match).toEqual({ asked: 3, independent: 3, matched: 1, atOnce: 1 });
-  });
-
-  it('lets a sub-query that names two entities ask one of them, whichever leaves most pairs', () => {
-    expect(matchSubQuestions(COMPARISON, [['Ada Stone, Bo Reed and Cy Hill']]).matched).toBe(1);
-    expect(matchSubQuestions(COMPARISON, [['Ada Stone or Bo Reed', 'Ada Stone']]).matched).toBe(2);
-    expect(matchSubQuestions(COMPARISON, [['Ada Stone', 'Ada Stone or Bo Reed']]).matched).toBe(2);
-  });
-
-  it('looks at what can be asked at once: not at later hops', () => {
-    const second = [['Red River'], ['Bo Reed']];
-    expect(matchSubQuestions(SEQUENTIAL, second)).toEqual({
-      asked: 2,
-      independent: 1,
-      matched: 1,
-      atOnce: 1,
-    });
-    const both = [
-      ['Red River', 'Blue Lake'],
-      ['Bo Reed', 'Ada Stone'],
-    ];
-    expect(matchSubQuestions(HYBRID, both)).toEqual({ asked: 4, independent: 2, matched: 2, atOnce: 2 });
-  });
-
-  it('has nothing to pair without searches', () => {
-    expect(matchSubQuestions(SINGLE, [])).toEqual({ asked: 0, independent: 1, matched: 0, atOnce: 0 });
-  });
-});
 
 /** Five questions: two parallelizable (one decomposed), one sequential (decomposed), one single-hop, one hybrid. */
 const second = { ...COMPARISON, id: 'second' };
@@ -118,53 +81,32 @@ describe('measures against the graphs', () => {
   });
 });
 
-/** Numerator over denominator of a measure over all answers. */
-function ratioOf(measure: Measure): number {
-  const sums = Object.values(quantitiesOf([measure])).map((of) =>
-    answers.reduce((sum, answer) => sum + of(answer), 0),
-  );
-  return sums[0] / sums[1];
+/** Numerator over denominator of a measure over all answers that it is about. */
+function ratioOf({ of, per, among = () => true }: Measure): number {
+  const counted = answers.filter(among);
+  return sum(counted, of) / sum(counted, per!);
 }
 
 describe('parallelizing over training', () => {
-  const point = { method: 'm', model: 'base', seed: 1, step: 0 };
+  const curveOf = (share: number, ratio: number | null, decomposed: number) =>
+    parallelizingCurves([
+      {
+        ...{ method: 'm', model: 'base', seed: 1, step: 0, 'share/parallelizable': share },
+        ...{ 'decomposition_ratio/parallelizable': ratio, decomposition_ratio: decomposed },
+      },
+    ])[0];
 
   it('follows from the shares and ratios of a step: 0.3 hits, 0.4 decomposed, 0.5 parallelizable', () => {
-    const [curve] = parallelizingCurves([
-      {
-        ...point,
-        ...{
-          'share/parallelizable': 0.5,
-          'decomposition_ratio/parallelizable': 0.6,
-          decomposition_ratio: 0.4,
-        },
-      },
-    ]);
+    const curve = curveOf(0.5, 0.6, 0.4);
     expect(curve.parallelizing_precision).toBeCloseTo(0.3 / 0.4, 12);
     expect(curve.parallelizing_recall).toBeCloseTo(0.6, 12);
     expect(curve.parallelizing_f1).toBeCloseTo(0.6 / 0.9, 12);
   });
 
   it('is null where nothing was decomposed, or a step had no parallelizable question', () => {
-    const [none, empty] = parallelizingCurves([
-      {
-        ...point,
-        ...{ 'share/parallelizable': 0.5, 'decomposition_ratio/parallelizable': 0, decomposition_ratio: 0 },
-      },
-      {
-        ...point,
-        ...{
-          'share/parallelizable': 0,
-          'decomposition_ratio/parallelizable': null,
-          decomposition_ratio: 0.1,
-        },
-      },
-    ]);
-    expect(none).toMatchObject({
-      parallelizing_precision: null,
-      parallelizing_recall: 0,
-      parallelizing_f1: 0,
-    });
-    expect(empty).toMatchObject({ parallelizing_precision: null, parallelizing_recall: null });
+    const none = { parallelizing_precision: null, parallelizing_recall: 0, parallelizing_f1: 0 };
+    expect(curveOf(0.5, 0, 0)).toMatchObject(none);
+    const empty = { parallelizing_precision: null, parallelizing_recall: null };
+    expect(curveOf(0, null, 0.1)).toMatchObject(empty);
   });
 });

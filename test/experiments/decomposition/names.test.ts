@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { quantitiesOf } from '../../../lib/evaluation/measures.js';
+import { matching } from '../../../lib/evaluation/table.js';
 import {
   countNames,
+  isInGroup,
   NAME_GROUPS,
   nameMeasures,
   nameReader,
@@ -23,7 +24,9 @@ describe('NAME_GROUPS', () => {
   it('hold every name once by rarity and once by length', () => {
     for (const length of [1, 3, 4, 5, 6, 8, 9, 40]) {
       for (const rarest of [0, 1, 4, 5, 19, 20, 1000]) {
-        const suffixes = NAME_GROUPS.filter(({ holds }) => holds({ length, rarest })).map((g) => g.suffix);
+        const suffixes = NAME_GROUPS.filter((nameGroup) => isInGroup({ length, rarest }, nameGroup)).map(
+          (g) => g.suffix,
+        );
         expect(suffixes.map((s) => s.split('_')[0])).toEqual(['rarest', 'tokens']);
       }
     }
@@ -46,8 +49,8 @@ const answer = result({
 describe('nameMeasures', () => {
   const measures = nameMeasures(questions, nameReader(questions, LETTERS));
   const figure = (metric: string): number => {
-    const [of, per] = Object.values(quantitiesOf(measures.filter((m) => m.metric === metric)));
-    return of(answer) / per(answer);
+    const [{ of, per }] = matching(measures, { metric });
+    return of(answer) / per!(answer);
   };
 
   it('gives each group the share of its names that a search held whole', () => {
@@ -67,8 +70,7 @@ describe('nameMeasures', () => {
   it('counts only training questions', () => {
     const untrained = questions.map((question) => ({ ...question, split: 'test' }));
     const none = nameMeasures(questions, nameReader(untrained, LETTERS));
-    const [of] = Object.values(quantitiesOf(none.filter((m) => m.metric === 'names_rarest_0')));
-    expect(of(answer)).toBe(3);
+    expect(matching(none, { metric: 'names_rarest_0' })[0].of(answer)).toBe(3);
   });
 });
 
@@ -91,8 +93,7 @@ describe('countNames', () => {
 describe('omissionMeasures', () => {
   it('are shares of what was left out, which is nothing in some answers', () => {
     const measures = omissionMeasures(questions);
-    const sums = (one: typeof answer): number[][] =>
-      measures.map((measure) => Object.values(quantitiesOf([measure])).map((of) => of(one)));
+    const sums = (one: typeof answer): number[][] => measures.map(({ of, per }) => [of(one), per!(one)]);
     expect(measures.map(({ metric }) => metric)).toEqual(
       ['misnamed', 'repeated', 'no_search', 'overlooked'].map((reason) => `omitted_${reason}`),
     );

@@ -4,7 +4,6 @@ import { parseTrainConfig } from '../../../lib/methods/config.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { firstSearches } from '../../../lib/experiments/first-steps/first-search.js';
-import { sequenceLogProbs } from '../../../lib/training/sequences.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
 
@@ -39,7 +38,7 @@ describe('firstSearches', () => {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
-      const [logProbs] = await sequenceLogProbs(model.weights, [sequence], model.config);
+      const [logProbs] = await trainer.trained.referenceLogProbs([sequence]);
       expect(Math.log(found[i].value)).toBeCloseTo(
         logProbs.reduce((a, b) => a + b, 0),
         3,

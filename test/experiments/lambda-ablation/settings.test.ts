@@ -10,11 +10,9 @@ import {
   lambdaTitle,
   onLines,
   PAPER,
-  paperLambdaFigure,
   rewardsOf,
 } from '../../../lib/experiments/lambda-ablation/settings.js';
 import { mainRuns } from '../../../lib/experiments/main-results/experiment.js';
-import { loadPaperTables } from '../../../lib/experiments/paper.js';
 import { runName } from '../../../lib/experiments/runs.js';
 import { stepsOf } from '../../../lib/experiments/train-runs.js';
 import { trainedRuns } from '../../../lib/mini-wiki/retrain.js';
@@ -56,22 +54,6 @@ describe('the settings of Table 4', () => {
 
   it('have two whose rows are the same to the last digit', () => {
     expect(identicalSettings().map(lambdaTitle)).toEqual(['(0.5, 0.35)', '(0.15, 0.5)']);
-  });
-
-  it('have the paper’s figures where it prints them', () => {
-    const paper = loadPaperTables();
-    const cell = { lambdaD: 0.15, lambdaS: 0, benchmark: 'hotpotqa', subset: 'parallelizable', metric: 'em' };
-    const figures = [
-      [{}, 0.61],
-      [{ metric: 'decomposition_ratio' }, 0.9641],
-      [{ metric: 'model_calls' }, 2.67],
-      [{ metric: 'coverage' }, null],
-      [{ subset: 'sequential' }, null],
-      [{ benchmark: 'all' }, null],
-      [{ lambdaD: 1 }, null],
-    ] as const;
-    for (const [change, figure] of figures)
-      expect(paperLambdaFigure(paper, { ...cell, ...change })).toBe(figure);
   });
 });
 

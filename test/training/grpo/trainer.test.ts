@@ -103,7 +103,7 @@ describe('GrpoTrainer', () => {
     const trainer = trainerOf({}, { config, questions: [never] });
     const { metrics } = await trainer.next();
     expect(metrics).toMatchObject({ frac_reward_zero_std: 1, reward_std: 0, loss: 0, grad_norm: 0 });
-    for (const [key, tensor] of Object.entries(trainer.adapter))
+    for (const [key, tensor] of Object.entries(trainer.trained.weights))
       if (key.endsWith('.B')) expect(Math.max(...tensor.dataSync().map(Math.abs)), key).toBe(0);
     trainer.dispose();
   });
@@ -111,7 +111,7 @@ describe('GrpoTrainer', () => {
   it('refuses rewards of the same name, and a trainer that there is not', () => {
     const rewards = [...rewardsOf('paper'), ...rewardsOf('paper')];
     expect(() => trainerOf({}, { rewards })).toThrow('a name of its own, but got "outcome"');
-    const config = tinyTraining({ trainer: 'ppo' });
+    const config = { ...tinyTraining(), trainer: 'ppo' };
     const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
     expect(() => createTrainer(task)).toThrow('Expected a trainer of grpo, but got ppo.');
   });

@@ -1,7 +1,7 @@
 /** One trajectory in full. */
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
-import { componentTitle } from '../../../rewards/component-title.js';
+import { componentTitle } from '../../../rewards/reward.js';
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
 import { FAILURE_SIGNS } from '../signs.js';
 import { drawDiagram } from './drawing.js';

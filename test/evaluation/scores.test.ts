@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { MAIN_MEASURES } from '../../lib/evaluation/metrics.js';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { scoreTable } from '../../lib/evaluation/scores.js';
+import { result, syntheticResults } from '../experiments/synthetic.js';
+
+it.each<[string, QuestionResult[], string | RegExp]>([
+  [
+    'the run and the question that are missing',
+    [result({ questionId: 'a' }), result({ questionId: 'b' }), result({ questionId: 'a', seed: 2 })],
+    /seed 2 .*all 2 questions.*1 are missing.*first is b/,
+  ],
+  ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
+  ['a figure that is no number', [result({ f1: NaN })], 'to have a number for f1 of q0, but got NaN'],
+])('names %s', (_, results, message) => {
+  expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
+});
+
+it('puts questions in rows and runs in columns', () => {
+  const table = scoreTable(syntheticResults({ perTemplate: 2, seeds: 2 }), MAIN_MEASURES);
+  expect([table.questions.length, table.runs.length]).toEqual([20, 14]);
+  expect(table.values.length).toBe(20 * 14 * 7);
+});
