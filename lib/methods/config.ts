@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
+import type { RewardOptions } from '../rewards/options.js';
 import { trainingFields } from '../training/options.js';
 import { TRAINERS } from '../training/trainers.js';
 import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';
@@ -37,10 +38,7 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 }
 
 /** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
-export interface Lambdas {
-  lambdaD: number;
-  lambdaS: number;
-}
+export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
 /**
  * The training configuration of a method at the embedded scale.

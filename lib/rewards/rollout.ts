@@ -25,12 +25,8 @@ export interface Rollout {
   question: Question | undefined;
 }
 
-/** What is known of a question beside its text; ground truth, for rewards and evaluation only. */
-export interface RewardQuestion {
-  goldenAnswers: readonly string[];
-  /** Undefined or left out where unknown. */
-  shape?: QuestionShape | undefined;
-}
+/** What is known of a question beside its text, its shape only sometimes; ground truth, for rewards and evaluation only. */
+type RewardQuestion = Pick<Rollout, 'goldenAnswers'> & Partial<Pick<Rollout, 'shape'>>;
 
 /**
  * What the rewards see of segments. Answer and sub-queries are read from policy segments only; a search turn counts when it

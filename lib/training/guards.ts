@@ -10,39 +10,21 @@ export interface Guard {
   meaning: string;
 }
 
-export const GUARDS: readonly Guard[] = [
-  { metric: 'entropy', bad: 'below', limit: 0.001, meaning: 'entropy collapse: all samples are alike' },
-  {
-    metric: 'kl',
-    bad: 'above',
-    limit: 0.5,
-    meaning: 'far from the reference: lower the learning rate or raise beta',
-  },
-  {
-    metric: 'frac_reward_zero_std',
-    bad: 'above',
-    limit: 0.95,
-    meaning: 'nearly no group has anything to teach',
-  },
-  {
-    metric: 'completions/clipped_ratio',
-    bad: 'above',
-    limit: 0.5,
-    meaning: 'half of the rollouts do not end in an answer',
-  },
-  {
-    metric: 'turns',
-    bad: 'below',
-    limit: 0.5,
-    meaning: 'the policy has stopped searching: lambdaS may be too high',
-  },
-  {
-    metric: 'decomposition_ratio/sequential',
-    bad: 'above',
-    limit: 0.5,
-    meaning: 'sequential questions are decomposed: over-parallelization',
-  },
-];
+export const GUARDS: readonly Guard[] = (
+  [
+    ['entropy', 'below', 0.001, 'entropy collapse: all samples are alike'],
+    ['kl', 'above', 0.5, 'far from the reference: lower the learning rate or raise beta'],
+    ['frac_reward_zero_std', 'above', 0.95, 'nearly no group has anything to teach'],
+    ['completions/clipped_ratio', 'above', 0.5, 'half of the rollouts do not end in an answer'],
+    ['turns', 'below', 0.5, 'the policy has stopped searching: lambdaS may be too high'],
+    [
+      'decomposition_ratio/sequential',
+      'above',
+      0.5,
+      'sequential questions are decomposed: over-parallelization',
+    ],
+  ] as const
+).map(([metric, bad, limit, meaning]) => ({ metric, bad, limit, meaning }));
 
 /** Whether a value is on the bad side of a guard's limit. */
 export const isAlarming = ({ bad, limit }: Guard, value: number): boolean =>

@@ -43,24 +43,6 @@ const hashOf = (run: TrainingRun): string =>
 /** Name of the folder with the adapter after so many steps, in a run's folder. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
-/** @throws RangeError naming a number of steps to keep that the run does not have */
-function checkKeepSteps(keepSteps: readonly number[], numSteps: number): void {
-  const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
-  if (wrong !== undefined)
-    throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
-}
-
-/** @throws Error naming a step to keep that the run is past and has not kept */
-function requireKept({ folder, keepSteps = [] }: TrainingRun, numSteps: number): void {
-  const isKept = (step: number): boolean => existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
-  const lost = keepSteps.find((step) => step <= numSteps && !isKept(step));
-  if (lost !== undefined) {
-    throw new Error(
-      `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${numSteps} steps without keeping it. Choose another folder, or remove that one.`,
-    );
-  }
-}
-
 /**
  * Trains and writes `adapter/` (PEFT's format), and one such folder for each of `keepSteps`. A run that was stopped goes on
  * from its checkpoint, with the same result as one that was not.
@@ -76,14 +58,22 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   const save = (): Promise<void> =>
     saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, { nextStep: trainer.step, hash });
   try {
-    checkKeepSteps(keepSteps, numSteps);
+    const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
+    if (wrong !== undefined)
+      throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
     await mkdir(folder, { recursive: true });
     const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
     if (checkpoint) {
       trained.restore(checkpoint);
       trainer.step = checkpoint.state.nextStep;
     }
-    requireKept(run, trainer.step);
+    const isLost = (step: number): boolean =>
+      step <= trainer.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+    const lost = keepSteps.find(isLost);
+    if (lost !== undefined)
+      throw new Error(
+        `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
+      );
     await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
     while (trainer.step < numSteps) {
       if (signal?.aborted) {
@@ -126,15 +116,9 @@ async function saveAdapter(
   const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
   const bytes = printSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
-  const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-  await writeFileSafely(
-    join(folder, 'adapter_config.json'),
-    print(
-      peftConfig(config.lora, {
-        config: model.config,
-        base: run.modelFolder ? relative(folder, run.modelFolder) : config.model,
-      }),
-    ),
-  );
-  await writeFileSafely(join(folder, TRAIN_CONFIG_FILE), print(config));
+  const writeJson = (file: string, value: unknown): Promise<void> =>
+    writeFileSafely(join(folder, file), `${JSON.stringify(value, null, 2)}\n`);
+  const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;
+  await writeJson('adapter_config.json', peftConfig(config.lora, { config: model.config, base }));
+  await writeJson(TRAIN_CONFIG_FILE, config);
 }

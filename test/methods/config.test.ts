@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig, trainingPreset } from '../../lib/methods/config.js';
+import { METHODS } from '../../lib/methods/index.js';
 import { configHash } from '../../lib/io/hash.js';
+import { TRAINERS } from '../../lib/training/trainers.js';
 
 const MINIMAL = {
   method: 'parallelsearch',
@@ -39,18 +41,15 @@ function reversed(value: unknown): unknown {
 }
 
 describe('parseTrainConfig', () => {
-  it("fills in the paper's settings where nothing is said", () => {
-    const { grpo, rollout } = parseTrainConfig(MINIMAL);
+  it("fills in the paper's settings where nothing is said, and reads its own output", () => {
+    const config = parseTrainConfig(MINIMAL);
+    expect(parseTrainConfig(JSON.parse(JSON.stringify(config)))).toEqual(config);
+    const { grpo, rollout } = config;
     expect(grpo).toMatchObject({ clip: 0.2, beta: 0.001, temperature: 1, steps: 10 });
     expect(rollout).toMatchObject({ maxSearchTurns: 4, topP: 1, promptForm: 'short' });
     expect(
       grpo.mix.singleHop + grpo.mix.sequential + grpo.mix.comparisons.reduce((a, b) => a + b),
     ).toBeCloseTo(1, 12);
-  });
-
-  it('reads its own output', () => {
-    const config = parseTrainConfig(MINIMAL);
-    expect(parseTrainConfig(JSON.parse(JSON.stringify(config)))).toEqual(config);
   });
 
   it.each([
@@ -101,36 +100,19 @@ describe('parseTrainConfig', () => {
 
   it('names every field that does not fit', () => {
     const parse = (): unknown => parseTrainConfig({ ...MINIMAL, seed: 'x', checkpointEvery: 0 });
-    expect(parse).toThrow('seed');
-    expect(parse).toThrow('checkpointEvery');
+    for (const field of ['seed', 'checkpointEvery']) expect(parse).toThrow(field);
   });
 });
 
-describe('configHash', () => {
-  const config: TrainConfig = parseTrainConfig({
-    ...MINIMAL,
-    rewards: { preset: 'paper', lambdaD: 0.1, lambdaS: 0.2, lambdaF: 0.3, alpha: 2 },
-  });
-
-  it('is twelve hex digits', () => {
-    expect(configHash(config)).toMatch(/^[0-9a-f]{12}$/);
-  });
-
-  it('changes with any setting', () => {
-    const paths = pathsOf(config);
-    expect(paths.length).toBeGreaterThan(25);
-    const hashes = paths.map((path) => configHash(changedAt(config, path)));
-    expect(new Set([...hashes, configHash(config)]).size).toBe(paths.length + 1);
-  });
-
-  it('does not change with the order of keys', () => {
-    expect(JSON.stringify(reversed(config))).not.toBe(JSON.stringify(config));
-    expect(configHash(reversed(config) as object)).toBe(configHash(config));
-  });
-
-  it('does change with the order of a list', () => {
-    expect(configHash({ a: [1, 2] })).not.toBe(configHash({ a: [2, 1] }));
-  });
+it('the hash of a configuration changes with any setting, and not with the order of keys', () => {
+  const lambdas = { lambdaD: 0.1, lambdaS: 0.2, lambdaF: 0.3, alpha: 2 };
+  const config = parseTrainConfig({ ...MINIMAL, rewards: { preset: 'paper', ...lambdas } });
+  const paths = pathsOf(config);
+  expect(paths.length).toBeGreaterThan(25);
+  const hashes = paths.map((path) => configHash(changedAt(config, path)));
+  expect(new Set([...hashes, configHash(config)]).size).toBe(paths.length + 1);
+  expect(JSON.stringify(reversed(config))).not.toBe(JSON.stringify(config));
+  expect(configHash(reversed(config) as object)).toBe(configHash(config));
 });
 
 describe('presets', () => {
@@ -147,5 +129,15 @@ describe('presets', () => {
       rollout: { ...searchR1.rollout, prompt, splitQueries },
     }).toEqual(parallel);
     expect(parallel).toMatchObject({ model: 'base', seed: 3 });
+  });
+
+  it("name a method's trainer where it is not grpo, so that the hashes of the others stay", () => {
+    expect(trainingPreset('parallelsearch', 'base', 1)).not.toHaveProperty('trainer');
+    TRAINERS.add({ name: 'dpo', create: TRAINERS.get('grpo').create });
+    METHODS.add({
+      ...METHODS.get('search-r1'),
+      ...{ name: 'by-dpo', training: { trainer: 'dpo', rewards: 'search-r1' } },
+    });
+    expect(trainingPreset('by-dpo', 'base', 1)).toMatchObject({ method: 'by-dpo', trainer: 'dpo' });
   });
 });

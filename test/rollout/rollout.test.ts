@@ -138,34 +138,28 @@ describe('Algorithm 1', () => {
     expect(policy.options[0].randoms).toHaveLength(1);
   });
 
-  it('takes a search as one query when splitting is off', async () => {
-    const trajectory = await playOne([SEARCH, ANSWER], { splitQueries: false });
-    expect(trajectory.searchTurns[0].queries).toEqual(['X Y']);
-    expect(trajectory.segments[2].text).toBe(found('X Y'));
+  it.each<[string, Partial<RolloutOptions>, string[]]>([
+    ['takes a search as one query when splitting is off', { splitQueries: false }, ['X Y Z']],
+    ['drops sub-queries beyond maxSubQueries', { maxSubQueries: 2 }, ['X', 'Y']],
+  ])('%s', async (_, options, queries) => {
+    const { segments, searchTurns } = await playOne(['<search> X ## Y ## Z </search>', ANSWER], options);
+    expect(searchTurns[0].queries).toEqual(queries);
+    expect(segments[2].text).toBe(found(...queries));
   });
 
-  it('drops sub-queries beyond maxSubQueries', async () => {
-    const trajectory = await playOne(['<search> a ## b ## c </search>', ANSWER], { maxSubQueries: 2 });
-    expect(trajectory.searchTurns[0].queries).toEqual(['a', 'b']);
-  });
-
-  it('generates once more after B search turns, and does not execute a search in it', async () => {
+  it.each<[maxSearchTurns: number, script: string[], turns: number, finish: string]>([
+    [2, [SEARCH], 2, 'budget'],
+    [1, [SEARCH, ANSWER], 1, 'answer'],
+    [0, [ANSWER], 0, 'answer'],
+  ])('generates once more after %d search turns, and does not execute a search in it', async (...row) => {
+    const [maxSearchTurns, script, turns, finish] = row;
     const retriever = library();
-    const trajectory = await playOne([SEARCH], { maxSearchTurns: 2, retriever });
-    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'information', 'policy', 'information', 'policy']);
-    expect(trajectory).toMatchObject({ modelCalls: 3, finish: 'budget' });
-    expect(trajectory.searchTurns).toHaveLength(2);
-    expect(retriever.calls).toHaveLength(2);
-  });
-
-  it('lets the last generation answer, also when B is 0', async () => {
-    expect(await playOne([SEARCH, ANSWER], { maxSearchTurns: 1 })).toMatchObject({
-      modelCalls: 2,
-      finish: 'answer',
-    });
-    const direct = await playOne([ANSWER], { maxSearchTurns: 0 });
-    expect(kinds(direct)).toEqual(['prompt', 'policy']);
-    expect(direct).toMatchObject({ modelCalls: 1, finish: 'answer' });
+    const trajectory = await playOne(script, { maxSearchTurns, retriever });
+    const searched = Array.from({ length: turns }, () => ['policy', 'information']);
+    expect(kinds(trajectory)).toEqual(['prompt', ...searched.flat(), 'policy']);
+    expect(trajectory).toMatchObject({ modelCalls: turns + 1, finish });
+    expect(trajectory.searchTurns).toHaveLength(turns);
+    expect(retriever.calls).toHaveLength(turns);
   });
 
   it.each(['<think> only </think>', '<search>  </search>', 'x </answer>', '<search> a </answer>'])(
@@ -258,14 +252,11 @@ describe('many rows', () => {
     expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
   });
 
-  it('need a generator each', async () => {
+  it('need a generator each, and may be none', async () => {
     const options = { ...OPTIONS, randoms: [createRandom(1)] };
     await expect(rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options)).rejects.toThrow(
       'Expected 2 generators, one a question, but got 1.',
     );
-  });
-
-  it('may be none', async () => {
     expect((await play({})).trajectories).toEqual([]);
   });
 });
@@ -276,13 +267,13 @@ describe('a retriever that fails', () => {
       if (queries.includes('X')) throw new Error('the index is gone');
     });
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
-    const [trajectory] = trajectories;
-    expect(trajectory.segments[2].kind).toBe('information');
-    expect(trajectory.segments[2].text).toContain('Retrieval failed: the index is gone\nDoc 1(Title: Y)');
-    expect(trajectory.searchTurns[0].results[0]).toEqual({ status: 'failed', reason: 'the index is gone' });
-    expect(trajectory.searchTurns[0].results[1].status).toBe('ok');
+    const [{ segments, searchTurns, finish }] = trajectories;
+    expect(segments[2].kind).toBe('information');
+    expect(segments[2].text).toContain('Retrieval failed: the index is gone\nDoc 1(Title: Y)');
+    const failed = { status: 'failed', reason: 'the index is gone' };
+    expect(searchTurns[0].results).toMatchObject([failed, { status: 'ok' }]);
     expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFetched: 2, retrievalsFailed: 1 });
-    expect(trajectory.finish).toBe('answer');
+    expect(finish).toBe('answer');
   });
 });
 
@@ -297,43 +288,31 @@ describe('an abort', () => {
 });
 
 describe('a trajectory', () => {
-  it('holds the ids of its segments, each as its writer wrote it', async () => {
+  it('holds ids as their writers wrote them, a loss mask of 1 on those of the policy, and their log-probabilities', async () => {
     const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
-    for (const { text, tokenIds: ids } of trajectory.segments) expect(ids).toEqual(CHARACTERS.encode(text));
-    expect(tokenIds(trajectory)).toEqual(trajectory.segments.flatMap((segment) => segment.tokenIds));
+    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+    const mask = lossMask(trajectory);
+    let at = 0;
+    for (const { kind, text, tokenIds: ids, logProbs } of trajectory.segments) {
+      expect(ids).toEqual(CHARACTERS.encode(text));
+      expect(mask.slice(at, (at += ids.length))).toEqual(ids.map(() => (kind === 'policy' ? 1 : 0)));
+      expect(logProbs?.length).toBe(kind === 'policy' ? ids.length : undefined);
+    }
+    expect(mask).toHaveLength(at);
     expect(CHARACTERS.decode(tokenIds(trajectory))).toBe(
       trajectory.segments[0].text + responseText(trajectory),
     );
   });
 
   it("never encodes the policy's text again", async () => {
-    const policy = scriptedPolicy({ 'who?': [ANSWER] });
+    const written = { tokenIds: [7, 8], text: ANSWER, logProbs: [-1, -2] };
     const drifting = {
-      ...policy,
-      generate: async () => [{ tokenIds: [7, 8], text: ANSWER, logProbs: [-1, -2], finish: 'stop' as const }],
+      ...scriptedPolicy({}),
+      generate: async () => [{ ...written, finish: 'stop' as const }],
     };
-    const { trajectories } = await rollOut(drifting, library(), [ask('who?')], {
-      ...OPTIONS,
-      randoms: [createRandom(1)],
-    });
-    expect(trajectories[0].segments[1]).toEqual({
-      kind: 'policy',
-      tokenIds: [7, 8],
-      text: ANSWER,
-      logProbs: [-1, -2],
-    });
-  });
-
-  it('has a loss mask of 1 on the tokens of the policy and nowhere else, with a log-probability for each', async () => {
-    const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
-    const mask = lossMask(trajectory);
-    expect(mask).toHaveLength(tokenIds(trajectory).length);
-    let at = 0;
-    for (const { kind, tokenIds: ids, logProbs } of trajectory.segments) {
-      expect(mask.slice(at, (at += ids.length))).toEqual(ids.map(() => (kind === 'policy' ? 1 : 0)));
-      expect(logProbs?.length).toBe(kind === 'policy' ? ids.length : undefined);
-    }
-    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+    const options = { ...OPTIONS, randoms: [createRandom(1)] };
+    const { trajectories } = await rollOut(drifting, library(), [ask('who?')], options);
+    expect(trajectories[0].segments[1]).toEqual({ kind: 'policy', ...written });
   });
 });
 
@@ -366,24 +345,18 @@ describe('passages for which the context has no room', () => {
     return { ...trajectory, shown };
   };
 
-  it('are left out from the lowest ranks on, alike for every sub-query, and counted', async () => {
-    const { shown, segments, finish } = await search(enoughForTwo, 10);
-    expect(shown).toEqual([
-      [2, 2],
-      [2, 2],
-    ]);
-    expect(segments[2].text).toBe(two);
-    expect(finish).toBe('answer');
-    expect((await search(enoughForTwo - 1, 10)).shown[0]).toEqual([1, 3]);
-  });
-
-  it('are never the first of a sub-query', async () => {
-    expect((await search(prompt.length + SEARCH.length + 60, 10)).shown[0]).toEqual([1, 3]);
+  it.each([
+    ['from the lowest ranks on, alike for every sub-query', enoughForTwo, 10, [2, 2]],
+    ['at the first token that is too much', enoughForTwo - 1, 10, [1, 3]],
+    ['but for the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
+  ])('are left out and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
+    expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
   });
 
   it('are shown all the same where nothing is kept free, and end the rollout', async () => {
-    const { shown, finish } = await search(enoughForTwo);
-    expect(shown[0]).toEqual([4, undefined]);
-    expect(finish).toBe('length');
+    const { segments, finish } = await search(enoughForTwo, 10);
+    expect([segments[2].text, finish]).toEqual([two, 'answer']);
+    const unreserved = await search(enoughForTwo);
+    expect([unreserved.shown[0], unreserved.finish]).toEqual([[4, undefined], 'length']);
   });
 });

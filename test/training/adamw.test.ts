@@ -5,20 +5,20 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { clipByGlobalNorm } from '../../lib/training/gradients.js';
 
-interface AdamwFixture {
-  settings: { lr: number; betas: [number, number]; eps: number; weight_decay: number };
-  initial: number[][];
-  gradients: number[][][];
-  cases: {
-    max_norm: number | null;
-    steps: { gradient_norm: number; used_gradient: number[][]; parameter: number[][] }[];
-  }[];
+interface Fixture {
+  adamw: {
+    settings: { lr: number; betas: [number, number]; eps: number; weight_decay: number };
+    initial: number[][];
+    gradients: number[][][];
+    cases: {
+      max_norm: number | null;
+      steps: { gradient_norm: number; used_gradient: number[][]; parameter: number[][] }[];
+    }[];
+  };
 }
-const fixture = (
-  JSON.parse(readFileSync(new URL('../fixtures/grpo.json', import.meta.url), 'utf8')) as {
-    adamw: AdamwFixture;
-  }
-).adamw;
+const { adamw: fixture } = JSON.parse(
+  readFileSync(new URL('../fixtures/grpo.json', import.meta.url), 'utf8'),
+) as Fixture;
 const { lr, betas, eps, weight_decay } = fixture.settings;
 const options = { beta1: betas[0], beta2: betas[1], epsilon: eps, weightDecay: weight_decay };
 
@@ -64,27 +64,19 @@ describe('AdamW', () => {
     expect([...after.gain.dataSync()]).toEqual([1, 1, 1]);
   });
 
-  it('goes on from its kept state to the very same weights', async () => {
-    const [whole, first] = [new AdamW(options), new AdamW(options)];
+  it('goes on from its kept state to the very same weights, with two tensors a weight, and disposes of the rest', async () => {
+    const before = tf.memory().numTensors;
+    const [whole, first, second] = [new AdamW(options), new AdamW(options), new AdamW(options)];
     let [a, b] = [start(), start()];
-    for (const i of [0, 1]) a = whole.apply(a, gradientOf(i), lr);
+    for (const i of [0, 1, 2, 3]) a = whole.apply(a, gradientOf(i), lr);
+    expect(tf.memory().numTensors).toBe(before + 2 + 2 + 4);
     for (const i of [0, 1]) b = first.apply(b, gradientOf(i), lr);
-    const second = new AdamW(options);
     second.restore(await first.toArrays());
-    for (const i of [2, 3]) a = whole.apply(a, gradientOf(i), lr);
     for (const i of [2, 3]) b = second.apply(b, gradientOf(i), lr);
     for (const key of ['w', 'gain']) expect(b[key].dataSync()).toEqual(a[key].dataSync());
     expect(await second.toArrays()).toEqual(await whole.toArrays());
-  });
-
-  it('keeps two tensors a weight and disposes of everything it is given', () => {
-    const before = tf.memory().numTensors;
-    const optimizer = new AdamW(options);
-    let weights = start();
-    for (const i of [0, 1, 2]) weights = optimizer.apply(weights, gradientOf(i), lr);
-    expect(tf.memory().numTensors).toBe(before + 2 + 4);
-    optimizer.dispose();
-    tf.dispose(weights);
+    for (const optimizer of [whole, first, second]) optimizer.dispose();
+    tf.dispose([a, b]);
     expect(tf.memory().numTensors).toBe(before);
   });
 });
@@ -99,9 +91,11 @@ describe('scheduledRate', () => {
     );
   });
 
-  it('stays at the peak when it ends there, and at the end after the last step', () => {
-    expect(scheduledRate(9, { ...shape, final: 1 })).toBe(1);
-    expect(scheduledRate(99, shape)).toBeCloseTo(0.2, 12);
-    expect(scheduledRate(0, { ...shape, warmupSteps: 0 })).toBe(1);
+  it.each([
+    [9, { final: 1 }, 1],
+    [99, {}, 0.2],
+    [0, { warmupSteps: 0 }, 1],
+  ])('is at step %d with %j %d', (step, change, rate) => {
+    expect(scheduledRate(step, { ...shape, ...change })).toBeCloseTo(rate, 12);
   });
 });

@@ -20,37 +20,36 @@ export const PASSAGES: Passage[] = makePassages([
   'Tallinn\nTallinn is the capital of Estonia.',
 ]);
 
-const PEOPLE: [name: string, born: string, passage: string][] = [
-  ['Ada Stone', '1922', 'p0'],
-  ['Bo Reed', '1904', 'p1'],
-  ['Cy Hill', '1960', 'p2'],
-];
-
-/** A sub-question about the birth of person `i`. */
-export function bornIn(i: number, id: string, dependsOn: string[] = []): SubQuestion {
-  const [entity, year, passage] = PEOPLE[i];
+function asking(
+  question: string,
+  [entity, attribute, answer, passage]: readonly [string, string, string, string],
+  id: string,
+  dependsOn: string[] = [],
+): SubQuestion {
   return {
     id,
-    question: `When was ${entity} born?`,
+    question,
     entity,
-    attribute: 'born',
+    attribute,
     query: entity,
     dependsOn,
-    answers: [year],
+    answers: [answer],
     evidence: [passage],
   };
 }
 
-const directorOf = (film: string, director: string, passage: string, id: string): SubQuestion => ({
-  id,
-  question: `Who directed ${film}?`,
-  entity: film,
-  attribute: 'director',
-  query: film,
-  dependsOn: [],
-  answers: [director],
-  evidence: [passage],
-});
+const PEOPLE = [
+  ['Ada Stone', 'born', '1922', 'p0'],
+  ['Bo Reed', 'born', '1904', 'p1'],
+  ['Cy Hill', 'born', '1960', 'p2'],
+] as const;
+
+/** A sub-question about the birth of person `i`. */
+export const bornIn = (i: number, id: string, dependsOn?: string[]): SubQuestion =>
+  asking(`When was ${PEOPLE[i][0]} born?`, PEOPLE[i], id, dependsOn);
+
+const directorOf = (film: string, director: string, passage: string, id: string): SubQuestion =>
+  asking(`Who directed ${film}?`, [film, 'director', director, passage], id);
 
 function question(
   id: string,

@@ -1,13 +1,6 @@
 /** The loss of group relative policy optimisation (Shao et al. 2024), and what it tells of a step. */
 import * as tf from '@tensorflow/tfjs-core';
 
-export interface GrpoLossOptions {
-  /** The ratio is clipped to [1 - clip, 1 + clip]. */
-  clip: number;
-  /** Weight of the KL term. */
-  beta: number;
-}
-
 /** What the loss needs of each masked-in token, (M) each. */
 export interface GrpoTokens {
   /** Log-probabilities (nats) under the policy that sampled. */
@@ -21,11 +14,13 @@ export interface GrpoTokens {
 /**
  * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's low-variance estimator
  * KL = exp(d) - d - 1, d = log reference - log policy. Differentiable in `logProbs`.
+ * @param options.clip the ratio is clipped to [1 - clip, 1 + clip]
+ * @param options.beta weight of the KL term
  */
 export function grpoLoss(
   logProbs: tf.Tensor1D,
   tokens: GrpoTokens,
-  { clip, beta }: GrpoLossOptions,
+  { clip, beta }: { clip: number; beta: number },
 ): tf.Scalar {
   const ratio = tf.exp(tf.sub(logProbs, tokens.oldLogProbs));
   const unclipped = tf.mul(ratio, tokens.advantages);
@@ -37,31 +32,24 @@ export function grpoLoss(
   return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
 }
 
-export interface GrpoStatistics {
-  /** Mean over tokens of the KL estimator, nats. */
-  kl: number;
-  /** Share of tokens whose clipped surrogate is the smaller one. */
-  clipFraction: number;
-  /** Mean ratio of new to old probability. */
-  ratio: number;
-}
-
-/** Token means that tell how a step went, from plain numbers. */
+/**
+ * Token means that tell how a step went, from plain numbers: of the KL estimator (nats), and the share of tokens whose clipped
+ * surrogate is the smaller one.
+ */
 export function grpoStatistics(
   logProbs: ArrayLike<number>,
   old: ArrayLike<number>,
   reference: ArrayLike<number>,
   advantages: ArrayLike<number>,
   clip: number,
-): GrpoStatistics {
-  let [kl, clipped, ratioSum] = [0, 0, 0];
+): { kl: number; clipFraction: number } {
+  let [kl, clipped] = [0, 0];
   for (let m = 0; m < logProbs.length; m++) {
     const ratio = Math.exp(logProbs[m] - old[m]);
     const d = reference[m] - logProbs[m];
     kl += Math.exp(d) - d - 1;
-    ratioSum += ratio;
     if ((advantages[m] > 0 && ratio > 1 + clip) || (advantages[m] < 0 && ratio < 1 - clip)) clipped++;
   }
   const n = Math.max(1, logProbs.length);
-  return { kl: kl / n, clipFraction: clipped / n, ratio: ratioSum / n };
+  return { kl: kl / n, clipFraction: clipped / n };
 }
