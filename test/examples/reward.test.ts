@@ -1,14 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, describe, vi } from 'vitest';
 import fewSearches from '../../examples/reward.js';
-import { runTrain } from '../../lib/commands/train.js';
+import { trainCommand } from '../../lib/commands/train.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { saveModel, trainingPreset, useBackend } from '../../lib/index.js';
+import { saveModel, useBackend } from '../../lib/index.js';
+import { temporaryFolder } from '../folder.js';
 import { rolloutLike } from '../rewards/rollouts.js';
-import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
 
 const FILE = fileURLToPath(new URL('../../examples/reward.ts', import.meta.url));
 const searching = (times: number, more = {}) =>
@@ -27,25 +27,30 @@ describe('examples/reward.ts', () => {
     expect(none.map((rollout) => fewSearches.score(rollout, none))).toEqual([1, 0]);
   });
 
-  it('is trained with by train --reward, and recorded under its name', async () => {
-    const root = mkdtempSync(join(tmpdir(), 'reward-'));
-    const [data, model, out, config] = ['data', 'model', 'run', 'config.json'].map((name) =>
-      join(root, name),
+  it('is trained with by the command train --reward, and recorded under its name', async () => {
+    const root = temporaryFolder();
+    const [data, model, out, config, taken] = ['data', 'model', 'run', 'config.json', 'taken.mjs'].map(
+      (name) => join(root, name),
     );
     mkdirSync(data);
     writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
     writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
     await useBackend('wasm');
     await saveModel(model, chattyModel(), { storage: 'F32' });
-    const preset = trainingPreset('search-r1', model, 1);
-    const grpo = { ...preset.grpo, steps: 1, questionsPerStep: 1, groupSize: 2 };
-    const rollout = { ...preset.rollout, maxNewTokens: 8 };
-    writeFileSync(config, JSON.stringify({ ...preset, lora: { rank: 2, alpha: 4 }, grpo, rollout }));
+    const grpo = { steps: 1, questionsPerStep: 1, groupSize: 2 };
+    writeFileSync(config, JSON.stringify(tinyTraining({ model, grpo })));
+    writeFileSync(taken, `export default { name: 'format', score: () => 1 };`);
+    const train = (...files: string[]): Promise<unknown> => {
+      const rewards = files.flatMap((file) => ['--reward', file]);
+      const settings = ['--config', config, '--data', data, '--out', out, '--backend', 'wasm'];
+      return trainCommand().parseAsync([...settings, ...rewards], { from: 'user' });
+    };
     vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    expect(await runTrain({ config, data, out, reward: [FILE], backend: 'wasm' })).toBe(0);
+    await expect(train(FILE, taken)).rejects.toThrow('a name of its own, but got "format"');
+    await train(FILE);
     vi.restoreAllMocks();
+    expect(process.exitCode).toBe(0);
     const [line] = readFileSync(join(out, 'metrics.jsonl'), 'utf8').split('\n');
     expect(Object.keys(JSON.parse(line) as object)).toContain('rewards/few_searches');
-    rmSync(root, { recursive: true });
   });
 });

@@ -113,6 +113,8 @@ it('the hash of a configuration changes with any setting, and not with the order
   expect(new Set([...hashes, configHash(config)]).size).toBe(paths.length + 1);
   expect(JSON.stringify(reversed(config))).not.toBe(JSON.stringify(config));
   expect(configHash(reversed(config) as object)).toBe(configHash(config));
+  expect(configHash({ a: [1, 2] })).not.toBe(configHash({ a: [2, 1] }));
+  expect(configHash(config)).toMatch(/^[0-9a-f]{12}$/);
 });
 
 describe('presets', () => {

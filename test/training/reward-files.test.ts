@@ -1,12 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadRewards } from '../../lib/training/reward-files.js';
+import { temporaryFolder } from '../folder.js';
 import { rolloutLike } from '../rewards/rollouts.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'reward-files-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 function write(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
   return join(folder, name);

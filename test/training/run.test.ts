@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
 import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
@@ -12,18 +11,17 @@ import { rewardsOf } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
 const retriever = createBm25Retriever(PASSAGES);
 
-let root: string;
+const root = temporaryFolder();
 let model: Model;
 beforeAll(async () => {
   await useBackend('wasm');
-  root = await mkdtemp(join(tmpdir(), 'grpo-'));
   model = chattyModel();
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
 
 const hashOf = (config: TrainConfig): string => configHash({ config, inputsHash: 'inputs' });
 
