@@ -31,16 +31,16 @@ const INK = `(() => {
 const CELLS = [
   markdown('# Small\n\nA chart, a table, a data frame, a rollout, progress.'),
   code(
-    `import * as ps from '../dist/index.js';
-const right = { answer: 'A', goldenAnswers: ['A'], formatOk: true, shape: 'parallelizable' } as const;
-const rollouts = {
-  parallelsearch: { ...right, searchTurns: [['A', 'B']] },
-  'search-r1': { ...right, searchTurns: [['A'], ['B']] },
-};`,
+    `import * as ps from '../dist/report/index.js';
+const rewards = ps.frameOf(
+  [1, 2, 3, 4, 5].map((step) => ({ method: 'parallelsearch', metric: 'reward', step, value: step / 5 })),
+);`,
   ),
-  code('await ps.display(ps.lambdaChart(rollouts));'),
-  code('await ps.display(ps.rewardTable(rollouts));'),
-  code('await ps.display(ps.rewardTable(rollouts).frame);'),
+  code(
+    `await ps.display(ps.lineChart(rewards, { title: 'Reward over training', x: 'step', color: 'method' }));`,
+  ),
+  code(`await ps.display(ps.plainTable(rewards, 'Rewards of five steps.'));`),
+  code('await ps.display(rewards);'),
   code(
     `const segments = [{ kind: 'policy', text: '<think> why </think><answer> A </answer>', tokenIds: [1] }];
 await ps.display(ps.transcriptOf({ question: 'A?', segments: segments as never, searchTurns: [] }));`,
