@@ -29,7 +29,7 @@ function under(key: string, spec: unknown): unknown[] {
  * What a chart fails to tell, as sentences that follow "Expected ...". Layers share an axis, so that one of them must
  * name it; the title of a quantity ends in its unit, in parentheses.
  */
-export function chartComplaints({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
+function complaintsAbout({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
   const complaints: string[] = [];
   if (title.trim() === '') complaints.push('a title');
   if (alt.trim() === '' || alt.trim() === title.trim()) complaints.push('a text alternative that says more');
@@ -50,7 +50,7 @@ export function chartComplaints({ title, alt, spec }: Omit<Chart, 'kind'>): stri
  * @throws Error naming what its readers would miss: a title, an axis title, a unit, the text alternative
  */
 export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
-  const complaints = chartComplaints({ title, alt, spec });
+  const complaints = complaintsAbout({ title, alt, spec });
   if (complaints.length > 0)
     throw new Error(`Expected the chart "${title}" to have ${complaints.join(', ')}, but it has not.`);
   const heading = {

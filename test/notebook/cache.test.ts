@@ -13,11 +13,8 @@ import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
 const folder = temporaryFolder();
-const write = (name: string, text: string): void => {
-  const file = path.join(folder, name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
-};
+mkdirSync(path.join(folder, 'data', 'deep'), { recursive: true });
+const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
 
 describe('hashPath', () => {
   it('changes with the text and with the name of any file below a folder', async () => {

@@ -31,13 +31,12 @@ describe('a notebook that passes', () => {
       path.join(folder, 'good.ipynb'),
       markdown('# Good'),
       code('let n = 1;', 'parameters'),
-      code(
-        `import { double } from './lib.mjs';\nconsole.log('a'); console.log(double(n)); console.error('careful');`,
-      ),
-      code(`import * as tslab from 'tslab';\nconst shown = tslab.newDisplay(); shown.html('<b>old</b>');`),
-      code(
-        `await new Promise((resolve) => setTimeout(resolve, 30));\nshown.html('<b>new</b>\\n<i>line</i>');`,
-      ),
+      code(`import { double } from './lib.mjs';
+console.log('a'); console.log(double(n)); console.error('careful');`),
+      code(`import * as tslab from 'tslab';
+const shown = tslab.newDisplay(); shown.html('<b>old</b>');`),
+      code(`await new Promise((resolve) => setTimeout(resolve, 30));
+shown.html('<b>new</b>\\n<i>line</i>');`),
       code(''),
     );
     const output = path.join(folder, 'good.out.ipynb');
@@ -54,12 +53,8 @@ describe('a notebook that passes', () => {
       { output_type: 'stream', name: 'stdout', text: ['a\n', '42\n'] },
       { output_type: 'stream', name: 'stderr', text: ['careful\n'] },
     ]);
-    const display = {
-      output_type: 'display_data',
-      data: { 'text/html': ['<b>new</b>\n', '<i>line</i>'] },
-      metadata: {},
-    };
-    expect(cells[3].outputs).toEqual([display]);
+    const data = { 'text/html': ['<b>new</b>\n', '<i>line</i>'] };
+    expect(cells[3].outputs).toEqual([{ output_type: 'display_data', data, metadata: {} }]);
     expect(cells[4].outputs).toEqual([]);
     expect(live).toMatch(/\[3\/6\] import \{ double \}.*\n {8}a\n {8}42\n/);
     expect(result.cellMs).toHaveLength(6);
@@ -73,9 +68,8 @@ describe('a notebook that was run before', () => {
     writeFileSync(data, '1');
     const cells = [
       code(`let file = 'numbers.txt';`, 'parameters'),
-      code(
-        `import { readFileSync } from 'node:fs';\nconsole.log(readFileSync(file, 'utf8'), Math.random());`,
-      ),
+      code(`import { readFileSync } from 'node:fs';
+console.log(readFileSync(file, 'utf8'), Math.random());`),
     ];
     const file = writeCells(path.join(folder, 'cached.ipynb'), ...cells);
     const cache = path.join(folder, 'cache');
@@ -135,14 +129,12 @@ describe('a notebook that fails', () => {
     let live = '';
     const log = (text: string): void => void (live += text);
     const { failures } = await runNotebook(file, { output, keepGoing: true, cellTimeoutMs: 3000, log });
-    expect(failures.map(({ cell, reason }) => [cell.number, reason])).toEqual([
-      ...[
-        [1, 'error'],
-        [3, 'timeout'],
-        [4, 'timeout'],
-        [5, 'error'],
-        [7, 'died'],
-      ],
+    expect(failures.map(({ cell, reason }) => `${cell.number} ${reason}`)).toEqual([
+      '1 error',
+      '3 timeout',
+      '4 timeout',
+      '5 error',
+      '7 died',
     ]);
     expect(failures[2].errorText).toMatch(/did not end within 3 s[^]*at it/);
     const cells = codeCells(readNotebook(output));

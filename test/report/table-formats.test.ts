@@ -64,16 +64,16 @@ describe('tableLatex', () => {
     );
   });
 
-  it('escapes every character that LaTeX takes for a command', () => {
-    expect(latexText('\\ { } $ & # % _ ^ ~')).toBe(
+  it.each([
+    [
+      '\\ { } $ & # % _ ^ ~',
       '\\textbackslash{} \\{ \\} \\$ \\& \\# \\% \\_ \\textasciicircum{} \\textasciitilde{}',
-    );
-    expect(latexText('a<b>c|d')).toBe('a\\textless{}b\\textgreater{}c\\textbar{}d');
-    expect(latexText('λ ≥ 0.5 · é')).toBe('$\\lambda$ $\\geq$ 0.5 $\\cdot$ é');
-  });
-
-  it('writes minus signs before figures, hyphens in words and ranges', () => {
-    expect(latexText('-0.5 [-1, +2] Search-R1 2-4')).toBe('$-$0.5 [$-$1, +2] Search-R1 2-4');
+    ],
+    ['a<b>c|d', 'a\\textless{}b\\textgreater{}c\\textbar{}d'],
+    ['λ ≥ 0.5 · é', '$\\lambda$ $\\geq$ 0.5 $\\cdot$ é'],
+    ['-0.5 [-1, +2] Search-R1 2-4', '$-$0.5 [$-$1, +2] Search-R1 2-4'],
+  ])('writes %s as LaTeX prints it', (text, latex) => {
+    expect(latexText(text)).toBe(latex);
   });
 });
 

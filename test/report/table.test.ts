@@ -27,26 +27,23 @@ describe('figures as text', () => {
     expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed)).toEqual(['', 'a', 'a and b', 'a, b and c']);
   });
 
-  it('are written by what they are: shares, counts, differences in points, ratios', () => {
-    const found = { value: 0.1234, low: 0.1, high: 0.2 };
-    expect(interval({ ...found, metric: 'em' })).toBe('0.123 [0.100, 0.200]');
-    expect(interval({ ...found, metric: 'model_calls' })).toBe('0.12 [0.10, 0.20]');
-    expect(interval({ ...found, metric: 'em', kind: 'difference' })).toBe('+12.3 [+10.0, +20.0]');
-    expect(interval({ ...found, metric: 'turns', kind: 'difference' })).toBe('0.12 [0.10, 0.20]');
-    expect(interval({ ...found, metric: 'em', kind: 'ratio' })).toBe('0.123 [0.100, 0.200]');
-    expect(interval({ metric: 'em', value: null })).toBe('–');
+  it.each([
+    [{ metric: 'em' }, '0.123 [0.100, 0.200]'],
+    [{ metric: 'model_calls' }, '0.12 [0.10, 0.20]'],
+    [{ metric: 'em', kind: 'difference' }, '+12.3 [+10.0, +20.0]'],
+    [{ metric: 'turns', kind: 'difference' }, '0.12 [0.10, 0.20]'],
+    [{ metric: 'em', kind: 'ratio' }, '0.123 [0.100, 0.200]'],
+    [{ metric: 'em', value: null }, '–'],
+  ])('are written by what they are: %j', (row, text) => {
+    expect(interval({ value: 0.1234, low: 0.1, high: 0.2, ...row })).toBe(text);
   });
 });
 
 describe('table', () => {
   it('pivots a frame: methods in their order, a column for each format, none for what is nowhere', () => {
     const cells = { paper: figure('paper'), 'here [95 %]': interval };
-    const { cells: found } = table(frameOf(ROWS), {
-      caption: 'T',
-      rows: ['model'],
-      columns: ['method'],
-      cells,
-    });
+    const spec = { caption: 'T', rows: ['model'], columns: ['method'], cells };
+    const { cells: found } = table(frameOf(ROWS), spec);
     expect(found.columns).toEqual([
       ...['Initial model', 'Search-R1 · paper', 'Search-R1 · here [95 %]'],
       ...['Search-R1 + parallel prompt · here [95 %]'],
@@ -68,7 +65,7 @@ describe('table', () => {
   });
 
   it('writes differences in points', () => {
-    const [difference] = [{ ...ROWS[0], kind: 'difference' }];
+    const difference = { ...ROWS[0], kind: 'difference' };
     const cells = { paper: points('paper'), here: interval };
     expect(table(frameOf([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows).toEqual([
       ['NQ', '+40.0', '+50.0 [+40.0, +60.0]'],
