@@ -1,4 +1,7 @@
-/** `parallelsearch/experiments`: what reports read. */
+/** `parallelsearch/experiments`: what reports read, and what an experiment is made of. */
+export { EXPERIMENTS } from './list.js';
+export { computation, type Computation, type Experiment, type Job } from './experiment.js';
+export { requireResults } from './results.js';
 export { loadMainResults, type MainResults } from './main-results/experiment.js';
 export { loadLambdaAblation, type LambdaAblation } from './lambda-ablation/experiment.js';
 export { tradeOffChart } from './lambda-ablation/figures.js';

@@ -10,7 +10,7 @@ import { parallelVsSequential } from './parallel-vs-sequential/experiment.js';
 import { topK } from './top-k/experiment.js';
 import { trajectories } from './trajectories/experiment.js';
 
-export const EXPERIMENTS: readonly Experiment[] = [
+export const EXPERIMENTS: Experiment[] = [
   ...[mainResults, lambdaAblation, baseVsInstruct, topK, parallelVsSequential, decomposition],
   ...[timing, latency, trajectories],
 ];

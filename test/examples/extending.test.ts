@@ -17,7 +17,9 @@ describe('docs/extending.md', () => {
   });
 
   it('has a section for every example, each with its one line of registration', () => {
-    const examples = readdirSync(new URL('examples/', root)).filter((name) => name.endsWith('.ts'));
+    const examples = readdirSync(new URL('examples/', root), { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.ts'));
     for (const name of examples) {
       expect(page).toContain(`](../examples/${name})`);
       expect(read(`examples/${name}`).match(/^\/\/ The one line of registration\./gm)).toHaveLength(1);

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { plainQuestions, plainQuestionsTable } from '../../examples/experiment/experiment.js';
+import { runJobs } from '../../lib/experiments/jobs.js';
+import { EXPERIMENTS } from '../../lib/experiments/list.js';
+import type { JobWorker } from '../../lib/experiments/worker.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { PASSAGES, QUESTIONS } from '../training/tiny.js';
+import type { BackendReport } from '../../lib/tensor/backend.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'experiment-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Does jobs in this process, over a world of a few passages. */
+const start = (): JobWorker => ({
+  send: async ({ input }) => {
+    const questions = QUESTIONS.map((question) => ({ ...question, split: 'test' }));
+    const world = { passages: PASSAGES, questions, retriever: createBm25Retriever(PASSAGES) };
+    const value = await plainQuestions.computation!.work(input, {
+      ...{ backend: 'wasm', world, kept: [], until: Infinity },
+      ...{ onFraction: () => undefined, keep: async () => undefined },
+    });
+    return { reply: Promise.resolve({ value, seconds: 1, residentBytes: 1 }) };
+  },
+  stop: () => undefined,
+});
+
+it('is registered, computed by the job runner, and shown in a table', async () => {
+  expect(EXPERIMENTS).toContain(plainQuestions);
+  await expect(plainQuestionsTable(folder)).rejects.toThrow('npx parallelsearch experiment plain-questions');
+  const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
+  const { signal } = new AbortController();
+  await runJobs(plainQuestions, { backend, folder, signal, start, onProgress: () => undefined });
+  const { cells } = await plainQuestionsTable(folder);
+  expect(cells.columns).toEqual(['Questions', 'Share']);
+  // The second hop of a chain is not in the question.
+  expect(cells.rows).toEqual([
+    ['single hop', '1.000'],
+    ['parallelizable', '1.000'],
+    ['sequential', '0.500'],
+    ['hybrid', '0.500'],
+  ]);
+});
