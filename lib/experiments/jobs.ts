@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore } from '../io/records.js';
+import { sideBySide } from '../io/side-by-side.js';
 import type { BackendReport } from '../tensor/backend.js';
-import type { Experiment, Job } from './experiment.js';
+import type { Computation, Experiment, Job } from './experiment.js';
 import { NOTE, RECORDED, RESULTS, resultsOf, resultStore, type Done } from './results.js';
 import { startJobWorker, type JobWorker, type Reply, type Task } from './worker.js';
 
@@ -42,30 +43,33 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
   const all = await resultsOf(experiment, folder);
   const open = all.filter(({ done }) => force || !done?.isOwn);
   const isBudgeted = open.every(({ done }) => done !== null);
-  const report = addUp(
-    open.map(({ job }) => job.seconds),
-    (fraction, i) => onProgress(fraction, open[i].job.key),
+  const fractions = open.map(() => 0);
+  const total = Math.max(
+    1e-9,
+    sum(open, ({ job }) => job.seconds),
   );
-  await workSideBySide(open.length, options, computation.processes ?? 2, async (i, send) => {
-    const { job, done } = open[i];
-    const left = isBudgeted ? budgetSeconds - (performance.now() - start) / 1000 : Infinity;
-    if (left > 0) {
-      const journal = journalFile(folder, job);
-      const { name } = options.backend;
-      const task: Task = {
-        experiment: experiment.name,
-        input: job.input,
-        hash: job.hash,
-        journal,
-        backend: name,
-      };
-      if (Number.isFinite(left)) task.seconds = left;
-      const { value, seconds } = await send(task, (fraction) => report(i, fraction));
-      if (value !== undefined) await writeResult(job, value, seconds, options);
-      else if (done && computation.merged) await writeMerged(experiment, done, folder);
-    }
-    report(i, 1);
-  });
+  const report = (i: number, fraction: number): void => {
+    fractions[i] = fraction;
+    onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
+  };
+  await withProcesses(options, (send) =>
+    sideBySide([...open.keys()], computation.processes ?? 2, async (i) => {
+      signal.throwIfAborted();
+      const { job, done } = open[i];
+      const left = isBudgeted ? budgetSeconds - (performance.now() - start) / 1000 : Infinity;
+      if (left > 0) {
+        const task: Task = {
+          ...{ experiment: experiment.name, input: job.input, hash: job.hash },
+          ...{ journal: journalFile(folder, job), backend: options.backend.name },
+          ...(Number.isFinite(left) && { seconds: left }),
+        };
+        const { value, seconds } = await send(task, (fraction) => report(i, fraction));
+        if (value !== undefined) await writeResult(job, value, seconds, options);
+        else if (done) await writeMerged(computation, done, folder);
+      }
+      report(i, 1);
+    }),
+  );
   signal.throwIfAborted();
 }
 
@@ -79,74 +83,50 @@ async function writeResult(
   await resultStore(options.folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
-/** A recorded result with what was computed anew in it, and a note that says so. */
+/** A recorded result with what was computed anew in it, and a note that says so, where the computation knows how. */
 async function writeMerged(
-  experiment: Experiment,
+  computation: Computation,
   { job, record }: Done<unknown, unknown>,
   folder: string,
 ): Promise<void> {
+  if (!computation.merged) return;
   const { items } = await openJournal<unknown>(journalFile(folder, job), job.hash);
-  const { value, note } = experiment.computation!.merged!(record.value, items);
+  const { value, note } = computation.merged(record.value, items);
   const provenance = { ...record.provenance, [NOTE]: note };
   await resultStore(folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
 type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;
 
-/** Works through jobs, by their places, in processes that do one after the other; stops them at the end. */
-async function workSideBySide(
-  numJobs: number,
+/** Lets `work` send tasks to processes, which are started as they are needed, do one task after the other, and stop at the end or the signal. */
+async function withProcesses(
   { signal, start = startJobWorker }: RunJobsOptions,
-  numProcesses: number,
-  work: (i: number, send: Send) => Promise<void>,
+  work: (send: Send) => Promise<void>,
 ): Promise<void> {
-  let next = 0;
-  const goThrough = async (): Promise<void> => {
-    let worker = start();
-    const stop = (): void => worker.stop();
-    const send: Send = async (task, onFraction) => {
+  const started: JobWorker[] = [];
+  const idle: JobWorker[] = [];
+  const startOne = (): JobWorker => {
+    const worker = start();
+    started.push(worker);
+    return worker;
+  };
+  const stop = (): void => started.forEach((worker) => worker.stop());
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await work(async (task, onFraction) => {
+      const worker = idle.pop() ?? startOne();
       const reply = await (await worker.send(task, onFraction)).reply;
-      if (reply.residentBytes >= MOST_BYTES) {
-        worker.stop();
-        worker = start();
-      }
+      if (reply.residentBytes < MOST_BYTES) idle.push(worker);
+      else worker.stop();
       return reply;
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      for (let i = next++; i < numJobs; i = next++) {
-        signal.throwIfAborted();
-        await work(i, send);
-      }
-    } catch (error) {
-      next = numJobs;
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      worker.stop();
-    }
-  };
-  // What the others are at is finished and kept, too.
-  const lanes = await Promise.allSettled(Array.from({ length: Math.min(numProcesses, numJobs) }, goThrough));
-  const failed = lanes.find((lane) => lane.status === 'rejected');
-  if (failed) throw failed.reason;
-}
-
-/**
- * Adds up how far jobs side by side have come.
- * @param weights what share each has in the whole, in any unit
- * @param onProgress gets the share that is done, and the place of the job that went on
- */
-function addUp(
-  weights: readonly number[],
-  onProgress: (fraction: number, i: number) => void,
-): (i: number, fraction: number) => void {
-  const done = weights.map(() => 0);
-  return (i, fraction) => {
-    done[i] = fraction * weights[i];
-    onProgress(sum(done) / Math.max(1e-9, sum(weights)), i);
-  };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
 }
 
 /**

@@ -1,26 +1,13 @@
 /** The tidy table over what the latency experiment has measured: medians, quartiles, and what the model of time predicts. */
-import { quantile } from 'd3-array';
+import { greatest, max, quantile, range } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import type { TidyTable } from '../../evaluation/table.js';
+import { matching, type TidyTable } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import { predictionsFrom, type Prediction } from '../predictions.js';
 import type { GenerationTime } from '../timing/measures.js';
 import type { LatencyMeasurement } from './measuring.js';
-import {
-  modelCalls,
-  predictTime,
-  questionMs,
-  type Asking,
-  type AskingName,
-  type RequestCosts,
-} from './model.js';
-import {
-  askingTitle,
-  LATENCY_RETRIEVERS,
-  LATENCY_SETTINGS,
-  type ConcurrencyLimit,
-  type LatencyRetriever,
-} from './settings.js';
+import { modelCalls, predictTime, questionMs, type AskingName, type RequestCosts } from './model.js';
+import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS } from './settings.js';
 
 /** What was measured of one retriever, or of all. */
 export interface Latency {
@@ -29,12 +16,9 @@ export interface Latency {
   serviceSamplesMs: number[];
 }
 
-interface Measured extends Interval {
-  retriever: string;
+interface Measured extends Interval, Pick<LatencyMeasurement, 'retriever' | 'method' | 'limit'> {
   /** The retriever's artificial waiting time. */
   delay_ms: number;
-  method: AskingName;
-  limit: ConcurrencyLimit | null;
   sub_queries: number;
   /** What the model of time gives. */
   predicted: number;
@@ -63,16 +47,39 @@ export function summariseLatency(
   provenance: Provenance = {},
 ): TidyTable<LatencyRow, LatencyContrast> {
   const { measurements } = latency;
-  const rows = measurements.flatMap((measurement) => rowsFor(latency, measurement, generation));
-  const contrasts = measurements.flatMap((measurement) => contrastFor(latency, measurement) ?? []);
-  const costs = LATENCY_RETRIEVERS.map(({ name }) => [name, roundedValues(requestCosts(latency, name))]);
+  const costs = Object.fromEntries(LATENCY_RETRIEVERS.map(({ name }) => [name, requestCosts(latency, name)]));
+  const predicted = (set: LatencyMeasurement): number => predictTime(set, costs[set.retriever]).totalMs;
+  const rows = measurements.flatMap((set): LatencyRow[] => {
+    const base = { ...nameOf(set, costs), n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
+    const wall = { ...spread(set.samplesMs), predicted: rounded(predicted(set)) };
+    const ofWall: LatencyRow = { ...base, metric: 'wall_ms', ...wall };
+    if (!generation) return [ofWall];
+    const question = (searchMs: number): number =>
+      rounded(questionMs(set, { searchMs, generationMs: generation.msPerCall }));
+    const [value, low, high] = [wall.value, wall.low, wall.high].map(question);
+    return [
+      ofWall,
+      { ...base, metric: 'question_ms', value, low, high, predicted: question(predicted(set)) },
+    ];
+  });
+  const contrasts = measurements
+    .filter(({ method }) => method !== 'in-turns')
+    .map((set): LatencyContrast => {
+      const { retriever, numQueries, samplesMs } = set;
+      const [inTurns] = matching(measurements, { retriever, method: 'in-turns', numQueries });
+      return {
+        ...nameOf(set, costs),
+        ...{ against: 'in-turns', metric: 'wall_ms', kind: 'ratio' },
+        ...spread(samplesMs.map((ms, i) => ms / inTurns.samplesMs[i])),
+        predicted: rounded(predicted(set) / predicted(inTurns)),
+      };
+    });
   return {
-    rows,
-    contrasts,
+    ...{ rows, contrasts },
     provenance: {
       ...provenance,
       figures: 'median over repeats; low and high are the quartiles',
-      costs: Object.fromEntries(costs),
+      costs: Object.fromEntries(Object.entries(costs).map(([name, some]) => [name, roundedCosts(some)])),
       generation: generation ?? 'unknown',
       predictions: predictionsOf(contrasts),
     },
@@ -81,8 +88,8 @@ export function summariseLatency(
 
 /** Whether the slowest retriever is waited for once instead of again and again. */
 function predictionsOf(contrasts: readonly LatencyContrast[]): Prediction[] {
-  const { name, delayMs } = LATENCY_RETRIEVERS.reduce((a, b) => (b.delayMs > a.delayMs ? b : a));
-  const most = Math.max(...LATENCY_SETTINGS.numQueries);
+  const { name, delayMs } = greatest(LATENCY_RETRIEVERS, (retriever) => retriever.delayMs)!;
+  const most = max(LATENCY_SETTINGS.numQueries)!;
   return predictionsFrom(contrasts, [
     {
       prediction: `${most} sub-queries to a retriever that takes ${delayMs} ms need less than half the time in one turn`,
@@ -92,87 +99,37 @@ function predictionsOf(contrasts: readonly LatencyContrast[]): Prediction[] {
   ]);
 }
 
-/** @throws Error naming the retrievers that there are */
-function retrieverOf(name: string): LatencyRetriever {
-  const found = LATENCY_RETRIEVERS.find((retriever) => retriever.name === name);
-  if (found) return found;
-  const known = LATENCY_RETRIEVERS.map((retriever) => retriever.name).join(', ');
-  throw new Error(`Expected a retriever of ${known}, but got ${name}.`);
-}
-
 /**
  * The costs of a retriever's requests: searching from single searches, the rest of a request from single sub-queries of
  * the undelayed retriever of the same place, the delay as it was set. So nothing about several sub-queries and nothing
  * about delayed retrievers goes into what is predicted of them.
  */
 export function requestCosts({ measurements, serviceSamplesMs }: Latency, name: string): RequestCosts {
-  const { place, delayMs } = retrieverOf(name);
-  const undelayed = LATENCY_RETRIEVERS.find((r) => r.place === place && r.delayMs === 0)!;
-  const single = measurements.find(
-    (m) => m.retriever === undelayed.name && m.method === 'in-turns' && m.numQueries === 1,
-  )!;
-  const serviceMs = quantile(serviceSamplesMs, 0.5)!;
-  return { callMs: Math.max(0, quantile(single.samplesMs, 0.5)! - serviceMs), serviceMs, delayMs };
+  const [{ place, delayMs }] = matching(LATENCY_RETRIEVERS, { name });
+  const [{ name: retriever }] = matching(LATENCY_RETRIEVERS, { place, delayMs: 0 });
+  const [single] = matching(measurements, { retriever, method: 'in-turns', numQueries: 1 });
+  const serviceMs = median(serviceSamplesMs);
+  return { callMs: Math.max(0, median(single.samplesMs) - serviceMs), serviceMs, delayMs };
 }
 
-const spread = (samples: readonly number[]): Interval =>
-  roundedValues({
-    value: quantile(samples, 0.5)!,
-    low: quantile(samples, 0.25)!,
-    high: quantile(samples, 0.75)!,
-  });
+const median = (samples: readonly number[]): number => quantile(samples, 0.5)!;
 
-function rowsFor(
-  latency: Latency,
-  { retriever, samplesMs, ...asking }: LatencyMeasurement,
-  generation: GenerationTime | null,
-): LatencyRow[] {
-  const base = {
-    ...nameOf(retriever, asking),
-    ...{ n: samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length },
-  };
-  const predicted = predictTime(asking, requestCosts(latency, retriever)).totalMs;
-  const wall: LatencyRow = {
-    ...base,
-    metric: 'wall_ms',
-    ...spread(samplesMs),
-    predicted: rounded(predicted),
-  };
-  if (!generation) return [wall];
-  const question = (searchMs: number): number =>
-    rounded(questionMs(asking, { searchMs, generationMs: generation.msPerCall }));
-  const [value, low, high] = [wall.value, wall.low, wall.high].map(question);
-  return [wall, { ...base, metric: 'question_ms', value, low, high, predicted: question(predicted) }];
-}
+const spread = (samples: readonly number[]): Interval => {
+  const [value, low, high] = [0.5, 0.25, 0.75].map((p) => rounded(quantile(samples, p)!));
+  return { value, low, high };
+};
 
-function contrastFor(latency: Latency, measurement: LatencyMeasurement): LatencyContrast | null {
-  const { retriever, samplesMs, ...asking } = measurement;
-  if (asking.method === 'in-turns') return null;
-  const inTurns = latency.measurements.find(
-    (m) => m.retriever === retriever && m.method === 'in-turns' && m.numQueries === asking.numQueries,
-  )!;
-  const costs = requestCosts(latency, retriever);
-  const predicted = predictTime(asking, costs).totalMs / predictTime(inTurns, costs).totalMs;
-  return {
-    ...nameOf(retriever, asking),
-    ...{ against: 'in-turns', metric: 'wall_ms', kind: 'ratio' },
-    ...spread(samplesMs.map((ms, i) => ms / inTurns.samplesMs[i])),
-    predicted: rounded(predicted),
-  };
-}
-
-const nameOf = (retriever: string, { method, limit, numQueries }: Asking) => ({
-  ...{ retriever, delay_ms: retrieverOf(retriever).delayMs },
-  ...{ method, limit, sub_queries: numQueries },
-});
+const nameOf = (
+  { retriever, method, limit, numQueries }: LatencyMeasurement,
+  costs: Readonly<Record<string, RequestCosts>>,
+) => ({ retriever, delay_ms: costs[retriever].delayMs, method, limit, sub_queries: numQueries });
 
 /** Whole microseconds, and ratios to three decimals: finer than anything here is measured. */
 const rounded = (value: number): number => Number(value.toFixed(3));
 
-function roundedValues<T extends object>(values: T): T {
-  const entries = Object.entries(values).map(([name, value]) => [name, rounded(value as number)]);
-  return Object.fromEntries(entries) as T;
-}
+const roundedCosts = ({ callMs, serviceMs, delayMs }: RequestCosts): RequestCosts => ({
+  ...{ callMs: rounded(callMs), serviceMs: rounded(serviceMs), delayMs: rounded(delayMs) },
+});
 
 /** The costs of each retriever's requests, milliseconds. */
 export const costsOf = (latency: Latency): object[] =>
@@ -186,7 +143,7 @@ export const partsOf = (latency: Latency): object[] =>
   latency.measurements.flatMap(({ retriever, samplesMs, ...asking }) => {
     const { callMs, serviceMs, waitingMs } = predictTime(asking, requestCosts(latency, retriever));
     const set = { retriever, asked: askingTitle(asking), sub_queries: asking.numQueries };
-    const measured = rounded(quantile(samplesMs, 0.5)!);
+    const measured = rounded(median(samplesMs));
     const parts = { waiting: waitingMs, requests: callMs, searching: serviceMs };
     return Object.entries(parts).map(([part, value]) => ({ ...set, part, value: rounded(value), measured }));
   });
@@ -205,7 +162,7 @@ export const questionsOf = (rows: readonly LatencyRow[], generation: GenerationT
   }));
 
 /** Times of a call of the model over which a question is looked at, ms: 1 to 10,000 in equal ratios. */
-const GENERATION_MS = Array.from({ length: 41 }, (_, i) => 10 ** (i / 10));
+const GENERATION_MS = range(41).map((i) => 10 ** (i / 10));
 
 /**
  * How many times as fast a question is in one turn without limit as it is in turns, by the time of a call of the model: over
@@ -214,16 +171,14 @@ const GENERATION_MS = Array.from({ length: 41 }, (_, i) => 10 ** (i / 10));
 export function speedUpsOf(rows: readonly LatencyRow[], generation: GenerationTime | null): object[] {
   const ways = questionWays(rows);
   const times = [...GENERATION_MS, ...(generation ? [generation.msPerCall] : [])].sort((a, b) => a - b);
-  return ways.flatMap(({ retriever, method, sub_queries: numQueries, value: inTurnsMs }) => {
-    if (method !== 'in-turns') return [];
-    const oneTurn = ways.find(
-      (row) => row.method === 'one-turn' && row.retriever === retriever && row.sub_queries === numQueries,
-    )!;
-    return times.map((generationMs) => {
-      const total = (way: AskingName, searchMs: number): number =>
-        questionMs({ method: way, numQueries }, { searchMs, generationMs });
-      const value = total('in-turns', inTurnsMs) / total('one-turn', oneTurn.value);
-      return { retriever, sub_queries: numQueries, generation_ms: generationMs, metric: 'speed_up', value };
+  return matching(ways, { method: 'in-turns' }).flatMap((inTurns) => {
+    const { retriever, sub_queries } = inTurns;
+    const [oneTurn] = matching(ways, { method: 'one-turn', retriever, sub_queries });
+    return times.map((generation_ms) => {
+      const totalMs = (method: AskingName, searchMs: number): number =>
+        questionMs({ method, numQueries: sub_queries }, { searchMs, generationMs: generation_ms });
+      const value = totalMs('in-turns', inTurns.value) / totalMs('one-turn', oneTurn.value);
+      return { retriever, sub_queries, generation_ms, metric: 'speed_up', value };
     });
   });
 }

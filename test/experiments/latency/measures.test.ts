@@ -27,12 +27,8 @@ describe('requestCosts', () => {
     expect(requestCosts(record, 'slow-50')).toEqual({ callMs: 2, serviceMs: 1, delayMs: 50 });
   });
 
-  it('are never below 0, and name what is missing', () => {
-    const record = { ...syntheticLatency(), serviceSamplesMs: [10] };
-    expect(requestCosts(record, 'http').callMs).toBe(0);
-    expect(() => requestCosts(record, 'fast')).toThrow(
-      'Expected a retriever of embedded, http, slow-50, slow-200, but got fast.',
-    );
+  it('are never below 0', () => {
+    expect(requestCosts({ ...syntheticLatency(), serviceSamplesMs: [10] }, 'http').callMs).toBe(0);
   });
 });
 
