@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { serve, startWorker, type Worker } from '../../lib/io/worker.js';
 
 /** A worker runs compiled code: without a build there is none to test. */
-const isBuilt = existsSync(new URL('../dist/worker.js', import.meta.url));
+const isBuilt = existsSync(new URL('../../dist/io/worker.js', import.meta.url));
 const ECHO = new URL('../fixtures/echo-worker.mjs', import.meta.url).href;
 
 interface Reply {
