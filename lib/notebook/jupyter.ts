@@ -16,17 +16,14 @@ export const KERNEL_NAME = 'tslab';
 const pythonSchema = z.object({
   executable: z.string(),
   python: z.string(),
-  jupyterlab: z.string().nullable(),
+  jupyterlab: z.string(),
 });
-type Python = z.infer<typeof pythonSchema>;
 
+/** Fails where there is no JupyterLab. */
 const PROBE = `
 import json, sys
 from importlib.metadata import version
-try:
-    lab = version("jupyterlab")
-except Exception:
-    lab = None
+lab = version("jupyterlab")
 print(json.dumps({"executable": sys.executable, "python": sys.version.split()[0], "jupyterlab": lab}))
 `;
 
@@ -55,21 +52,6 @@ async function runPython(python: string, script: string, args: readonly string[]
   return stdout.trim().split('\n').at(-1) ?? '';
 }
 
-/** What a Python has of Jupyter; null when there is no Python (3.8 or later) under this name. */
-export async function probePython(python: string): Promise<Python | null> {
-  try {
-    return pythonSchema.parse(JSON.parse(await runPython(python, PROBE)));
-  } catch {
-    return null;
-  }
-}
-
-/** The Python inside of a virtual environment. */
-const pythonIn = (environment: string): string =>
-  process.platform === 'win32'
-    ? path.join(environment, 'Scripts', 'python.exe')
-    : path.join(environment, 'bin', 'python');
-
 /** The interpreter that a script's first line names: how `jupyter` on the PATH leads to its Python. */
 function interpreterOf(script: string | undefined): string | undefined {
   if (!script || process.platform === 'win32') return undefined;
@@ -90,10 +72,11 @@ export function pythonCandidates(): string[] {
     packagePath('.venv'),
     ...tools.flatMap((folder) => ['jupyterlab', 'jupyter'].map((name) => path.join(homedir(), folder, name))),
   ];
-  const inside = environments.flatMap((environment) => (environment ? pythonIn(environment) : []));
+  const inside = process.platform === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
+  const pythons = environments.flatMap((folder) => (folder ? path.join(folder, ...inside) : []));
   const scripts = ['jupyter-lab', 'jupyter'].map((name) => interpreterOf(findProgram(name)));
   const files = [
-    ...inside.filter((file) => existsSync(file)),
+    ...pythons.filter((file) => existsSync(file)),
     ...scripts,
     ...['python3', 'python'].map(findProgram),
   ];
@@ -101,20 +84,19 @@ export function pythonCandidates(): string[] {
 }
 
 export interface LabSearch {
-  found: (Python & { jupyterlab: string }) | null;
+  found: z.infer<typeof pythonSchema> | null;
   /** Where it was looked for, in order. */
   tried: string[];
 }
 
-/** The first of `candidates` that has JupyterLab. */
+/** The first of `candidates` that has JupyterLab; a program that does not answer like Python 3.8 or later has not. */
 export async function findJupyterLab(candidates: readonly string[] = pythonCandidates()): Promise<LabSearch> {
-  const tried: string[] = [];
-  for (const candidate of candidates) {
-    tried.push(candidate);
-    const python = await probePython(candidate);
-    if (python?.jupyterlab) return { found: { ...python, jupyterlab: python.jupyterlab }, tried };
+  for (const [i, candidate] of candidates.entries()) {
+    const answer = runPython(candidate, PROBE).then((text): unknown => JSON.parse(text));
+    const parsed = pythonSchema.safeParse(await answer.catch(() => null));
+    if (parsed.success) return { found: parsed.data, tried: candidates.slice(0, i + 1) };
   }
-  return { found: null, tried };
+  return { found: null, tried: [...candidates] };
 }
 
 /** What to do where JupyterLab is not found. */
@@ -146,18 +128,12 @@ export function isOurs(specs: Kernelspecs): boolean {
   return JSON.stringify(specs[KERNEL_NAME]?.spec.argv) === JSON.stringify(kernelspec().argv);
 }
 
-export interface Registration {
-  /** Where the kernelspec is. */
-  folder: string;
-  /** False when it was there already. */
-  isNew: boolean;
-}
-
 /**
  * Registers the kernel with a Python that has Jupyter: in its environment, or for the user where that is read-only.
+ * @returns where the kernelspec is, and whether it was not there already
  * @throws Error when another kernel of the same name takes precedence, naming its folder and the remedy
  */
-export async function registerKernel(python: string): Promise<Registration> {
+export async function registerKernel(python: string): Promise<{ folder: string; isNew: boolean }> {
   const before = await readKernelspecs(python);
   if (isOurs(before)) return { folder: before[KERNEL_NAME].resource_dir, isNew: false };
   const folder = await installKernelspec(python);

@@ -8,7 +8,7 @@ export type ParameterValue =
 export type Parameters = Record<string, ParameterValue>;
 
 /** `json`: a list or an object; `any`: what the declaration leaves open, such as `null` or a computed default. */
-export type ParameterKind = 'string' | 'number' | 'boolean' | 'json' | 'any';
+type ParameterKind = 'string' | 'number' | 'boolean' | 'json' | 'any';
 
 interface Declaration {
   kind: ParameterKind;

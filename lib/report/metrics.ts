@@ -14,7 +14,7 @@ const ROLLOUTS = 'share of rollouts';
 const SUB_QUESTIONS = 'share of sub-questions';
 const OMISSIONS = 'share of sub-questions left out';
 
-export const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
+const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   // of evaluation
   em: { title: 'Exact match', unit: 'share of questions' },
   f1: { title: 'F1', unit: 'mean per question' },

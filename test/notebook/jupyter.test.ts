@@ -5,7 +5,6 @@ import {
   findJupyterLab,
   isOurs,
   kernelspec,
-  probePython,
   pythonCandidates,
   readKernelspecs,
   registerKernel,
@@ -39,7 +38,7 @@ describe.skipIf(isWindows)('findJupyterLab', () => {
   });
 
   it('does not take a program for Python that does not answer like one', async () => {
-    expect(await probePython(process.execPath)).toBeNull();
+    expect((await findJupyterLab([process.execPath])).found).toBeNull();
   });
 });
 
