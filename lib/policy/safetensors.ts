@@ -1,19 +1,12 @@
-/**
- * The safetensors format: an 8-byte little-endian header length, a JSON header with `data_offsets`, then the bytes.
- * Half precisions are widened to float32 on reading, since tfjs has no half type.
- */
+/** Weights in safetensors files. Half precisions are widened to float32 on reading, since tfjs has no half type. */
+import { readSafetensors, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
+
 export interface NamedArray {
   shape: number[];
   values: Float32Array;
 }
 
 export type StorageType = 'F32' | 'F16';
-
-interface HeaderEntry {
-  dtype: string;
-  shape: number[];
-  data_offsets: [number, number];
-}
 
 const scratch = new DataView(new ArrayBuffer(4));
 
@@ -67,30 +60,26 @@ function decode(dtype: string, bytes: Uint8Array): Float32Array {
   return values;
 }
 
+function encode(values: Float32Array, storage: StorageType): Uint8Array {
+  const width = storage === 'F32' ? 4 : 2;
+  const view = new DataView(new ArrayBuffer(values.length * width));
+  values.forEach((value, i) => {
+    if (storage === 'F32') view.setFloat32(4 * i, value, true);
+    else view.setUint16(2 * i, floatToHalf(value), true);
+  });
+  return new Uint8Array(view.buffer);
+}
+
 /**
  * Reads F32, F16 and BF16 tensors.
  * @throws Error when the bytes are no safetensors file or hold another type
  */
 export function parseSafetensors(bytes: Uint8Array): Map<string, NamedArray> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headerLength = bytes.byteLength < 8 ? -1 : Number(view.getBigUint64(0, true));
-  if (headerLength < 2 || headerLength + 8 > bytes.byteLength) {
-    throw new Error(`Expected a safetensors file, but its header would be ${headerLength} bytes long.`);
-  }
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + headerLength))) as Record<
-    string,
-    HeaderEntry
-  >;
   const tensors = new Map<string, NamedArray>();
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === '__metadata__') continue;
-    if (!['F32', 'F16', 'BF16'].includes(entry.dtype)) {
-      throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${entry.dtype}.`);
-    }
-    const [from, to] = entry.data_offsets.map((offset) => offset + 8 + headerLength);
-    if (to > bytes.byteLength)
-      throw new Error(`Expected ${to} bytes for tensor ${name}, but got ${bytes.byteLength}.`);
-    tensors.set(name, { shape: entry.shape, values: decode(entry.dtype, bytes.subarray(from, to)) });
+  for (const [name, { dtype, shape, bytes: stored }] of readSafetensors(bytes).tensors) {
+    if (!['F32', 'F16', 'BF16'].includes(dtype))
+      throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
+    tensors.set(name, { shape, values: decode(dtype, stored) });
   }
   return tensors;
 }
@@ -98,28 +87,11 @@ export function parseSafetensors(bytes: Uint8Array): Map<string, NamedArray> {
 /** Writes tensors in the given order as float32 or half precision. */
 export function printSafetensors(
   tensors: ReadonlyMap<string, NamedArray>,
-  options: { storage: StorageType; metadata?: Record<string, string> },
+  { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
-  const width = options.storage === 'F32' ? 4 : 2;
-  const header: Record<string, unknown> = { __metadata__: { format: 'pt', ...options.metadata } };
-  let offset = 0;
-  for (const [name, { shape, values }] of tensors) {
-    header[name] = { dtype: options.storage, shape, data_offsets: [offset, offset + values.length * width] };
-    offset += values.length * width;
-  }
-  const text = JSON.stringify(header);
-  const json = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
-  const bytes = new Uint8Array(8 + json.length + offset);
-  const view = new DataView(bytes.buffer);
-  view.setBigUint64(0, BigInt(json.length), true);
-  bytes.set(json, 8);
-  let at = 8 + json.length;
-  for (const { values } of tensors.values()) {
-    for (const value of values) {
-      if (width === 4) view.setFloat32(at, value, true);
-      else view.setUint16(at, floatToHalf(value), true);
-      at += width;
-    }
-  }
-  return bytes;
+  const stored = [...tensors].map(([name, { shape, values }]): [string, StoredTensor] => [
+    name,
+    { dtype: storage, shape, bytes: encode(values, storage) },
+  ]);
+  return writeSafetensors({ metadata: { format: 'pt', ...metadata }, tensors: new Map(stored) });
 }
