@@ -10,7 +10,7 @@ import { trainingFields } from '../training/options.js';
 import { TRAINERS } from '../training/trainers.js';
 import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';
 
-export const trainSchema = z.strictObject({
+const trainSchema = z.strictObject({
   method: methodNameSchema,
   ...trainingFields,
   /** `grpo` by default. */

@@ -28,8 +28,6 @@ export type SearchResult =
     }
   | { status: 'failed'; reason: string };
 
-export type FinishReason = 'answer' | 'budget' | 'length';
-
 export interface Trajectory {
   questionId: string;
   question: string;
@@ -38,7 +36,7 @@ export interface Trajectory {
   searchTurns: SearchTurn[];
   /** Generations asked of the policy: search turns, invalid actions and the answer. */
   modelCalls: number;
-  finish: FinishReason;
+  finish: 'answer' | 'budget' | 'length';
 }
 
 /** 1 = the token was written by the policy and contributes to the loss; follows `segments` token by token. */

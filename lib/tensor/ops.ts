@@ -184,11 +184,3 @@ export function rotary(
     (dy, [c, s, r]) => [tf.sub(tf.mul(dy, c), tf.matMul(tf.mul<tf.Tensor2D>(dy, s), r as tf.Tensor2D))],
   );
 }
-
-/** Entropy (nats) of each row of logits (M, V): (M). Not differentiated. */
-export function entropies(logits: tf.Tensor2D): tf.Tensor1D {
-  return tf.tidy(() => {
-    const p = tf.softmax(logits);
-    return tf.neg(tf.sum(tf.mul(p, tf.log(tf.add(p, 1e-12))), 1)) as tf.Tensor1D;
-  });
-}

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray } from '../policy/safetensors.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 
-export interface AdamWOptions {
+interface AdamWOptions {
   beta1: number;
   beta2: number;
   epsilon: number;

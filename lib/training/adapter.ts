@@ -10,7 +10,7 @@ import type { Checkpoint } from './checkpoint.js';
 import { clipByGlobalNorm, rowGradients, type TokenLoss } from './gradients.js';
 import { sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
-export interface AdapterOptions {
+interface AdapterOptions {
   /** The name of the policy. */
   name: string;
   lora: LoraOptions;

@@ -4,7 +4,7 @@ import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { grpoSchema } from './grpo/options.js';
 
-export const loraSchema = z.strictObject({
+const loraSchema = z.strictObject({
   rank: z.int().min(1).default(16),
   alpha: z.number().positive().default(32),
 });

@@ -11,12 +11,11 @@ export const questionMixSchema = z.strictObject({
   /** Comparisons of 2, 3, 4 and 5 entities. */
   comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
 });
-export type QuestionMix = z.infer<typeof questionMixSchema>;
 
 /** Questions by kind, so that each kind has its share of every step. */
 export function createQuestionSampler(
   questions: readonly Question[],
-  mix: QuestionMix,
+  mix: z.infer<typeof questionMixSchema>,
 ): (random: Random, count: number) => Question[] {
   const where = (test: (shape: string, size: number) => boolean): Question[] =>
     questions.filter(

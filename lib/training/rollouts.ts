@@ -18,7 +18,7 @@ export interface RewardedTrajectory extends Trajectory {
   turnRewards?: number[];
 }
 
-export interface GroupOptions {
+interface GroupOptions {
   retriever: Retriever;
   rollout: RolloutOptions;
   rewards: readonly Reward[];

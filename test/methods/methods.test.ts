@@ -3,9 +3,10 @@ import { METHODS, methodTitle, rolloutConfigOf, trainedBy, trainedMethods } from
 import { paperTables } from '../../lib/experiments/paper.js';
 
 describe('the methods', () => {
-  it('stand in the order of tables', () => {
+  it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
     expect(METHODS.names()).toEqual(['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch']);
     expect(trainedMethods()).toEqual(['search-r1', 'parallelsearch']);
+    expect(METHODS.names().map(trainedBy)).toEqual([null, 'search-r1', 'search-r1', 'parallelsearch']);
   });
 
   it('search in up to four turns, but for r1', () => {
@@ -16,10 +17,6 @@ describe('the methods', () => {
   it('are called as the tables of the paper call them', () => {
     const inPaper = new Set(paperTables().rows.map(({ method }) => method));
     for (const { paperName } of METHODS.all()) expect(inPaper).toContain(paperName);
-  });
-
-  it('have weights of a training, of another method, or of the initial model', () => {
-    expect(METHODS.names().map(trainedBy)).toEqual([null, 'search-r1', 'search-r1', 'parallelsearch']);
   });
 
   it('differ in colour and shape', () => {

@@ -33,17 +33,11 @@ describe('scoreTranscript', () => {
 
   it("scores this project's trajectories by their segments", () => {
     const line = {
-      questionId: 'q1',
-      question: 'q',
-      goldenAnswers: ['x'],
+      ...{ questionId: 'q1', goldenAnswers: ['x'], searchTurns: [], shape: 'single_hop' },
       segments: [
         { kind: 'prompt', tokenIds: [1], text: 'q' },
         { kind: 'policy', tokenIds: [2], text: '<think> t </think><answer> x </answer>', logProbs: [-1] },
       ],
-      searchTurns: [],
-      modelCalls: 1,
-      finish: 'answer',
-      shape: 'single_hop',
     };
     expect(scored(line)).toMatchObject({
       id: 'q1',

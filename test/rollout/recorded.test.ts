@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { SEQUENTIAL } from '../training/tiny.js';
 
 const trajectory = {
   questionId: 7,
@@ -16,12 +17,8 @@ describe('parseTranscript', () => {
       results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }] }],
     };
     const recorded = {
-      step: 3,
-      finish: 'answer',
-      coverage: 0.5,
-      advantage: -1,
-      rewards,
-      searchTurns: [turn],
+      ...{ step: 3, finish: 'answer', coverage: 0.5, advantage: -1 },
+      ...{ rewards, searchTurns: [turn] },
     };
     expect(parseTranscript({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
       ...recorded,
@@ -57,20 +54,10 @@ describe('parseTranscript', () => {
   });
 
   const transcript = { id: 't1', golden_answers: ['x'], response: '' };
-  const node = (id: string, dependsOn: string[]): object => ({
-    id,
-    question: 'q',
-    entity: 'e',
-    attribute: 'a',
-    query: 'q',
-    dependsOn,
-    answers: ['x'],
-    evidence: [],
-  });
 
   it.each([
     ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
-    ['a graph', { metadata: { type: 'comparison', graph: [node('a', []), node('b', ['a'])] } }, 'sequential'],
+    ['a graph', { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } }, 'sequential'],
     ['a type', { type: 'bridge' }, 'sequential'],
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],

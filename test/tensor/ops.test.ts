@@ -5,7 +5,6 @@ import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
   chosenLogProbs,
-  entropies,
   gatherRows,
   linear,
   matMulTransposeB,
@@ -178,10 +177,9 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
       for (const product of [matMulTransposeB, tiedLogits]) expectClose(product(a, b), [1, 3, 3, 7], 1e-6);
     });
 
-    it('gives finite log-probabilities for logits of 1000, and entropies from 0 to ln 4, within 1e-5', () => {
+    it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
       const logProbs = chosenLogProbs(tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]), indices(1, 2));
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
-      expectClose(entropies(tf.tensor2d([1, 1, 1, 1, 100, 0, 0, 0], [2, 4])), [Math.log(4), 0], 1e-5);
     });
 
     it('leaves no tensor behind but the result', () => {
@@ -189,7 +187,6 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
       const before = tf.memory().numTensors;
       const gradient = tf.grad((a) => tf.sum(swiglu(linear(a as tf.Tensor2D, tf.ones([6, 8])))))(x);
       gradient.dispose();
-      entropies(x).dispose();
       expect(tf.memory().numTensors).toBe(before);
     });
   });

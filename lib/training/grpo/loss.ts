@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 
 /** What the loss needs of each masked-in token, (M) each. */
-export interface GrpoTokens {
+interface GrpoTokens {
   /** Log-probabilities (nats) under the policy that sampled. */
   oldLogProbs: tf.Tensor1D;
   referenceLogProbs: tf.Tensor1D;
