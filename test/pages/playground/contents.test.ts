@@ -1,19 +1,23 @@
 /** Which weights the page carries. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INITIAL_MODELS } from '../../../lib/experiments/runs.js';
-import { adapterFolder, runName, modelFolder, stepFolder } from '../../../lib/experiments/runs.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  adapterFolder,
+  INITIAL_MODELS,
+  modelFolder,
+  runName,
+  stepFolder,
+} from '../../../lib/experiments/runs.js';
 import { readPlayground } from '../../../lib/pages/playground/contents.js';
 import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
+import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 const ADAPTER = ['adapter_config.json', 'adapter_model.safetensors'];
 
-let root: string;
+const root = temporaryFolder();
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'checkpoints-'));
   for (const model of INITIAL_MODELS) {
     symlinkSync(modelFolder(model), modelFolder(model, root));
     for (const method of METHODS) {
@@ -24,7 +28,6 @@ beforeAll(() => {
     }
   }
 });
-afterAll(() => rmSync(root, { recursive: true }));
 
 /** Puts an adapter of a step into a run's folder, its content the folder's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
@@ -34,14 +37,15 @@ function keepStep(method: (typeof METHODS)[number], step: number): void {
   for (const file of ADAPTER) writeFileSync(join(folder, file), `${runName(run)} ${step}`);
 }
 
-async function setupOf(files = readPlayground(root)): Promise<PlaygroundSetup> {
-  return JSON.parse((await files).get(SETUP_FILE) as string) as PlaygroundSetup;
+async function read() {
+  const files = await readPlayground(root);
+  return { files, setup: JSON.parse(files.get(SETUP_FILE) as string) as PlaygroundSetup };
 }
 const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({ id }) => id);
 
 describe('readPlayground', () => {
   it('has both ends of the training, and begins with the trained policies', async () => {
-    const setup = await setupOf();
+    const { setup } = await read();
     expect(idsOf(setup)).toEqual(['instruct', 'instruct-step-30', 'base', 'base-step-30']);
     expect(setup.firstCheckpoint).toBe('instruct-step-30');
     expect(setup.checkpoints.map(({ title }) => title)).toEqual([
@@ -56,8 +60,7 @@ describe('readPlayground', () => {
   it('has the kept steps between them, where both methods have them', async () => {
     for (const step of [3, 10]) for (const method of METHODS) keepStep(method, step);
     keepStep('parallelsearch', 6);
-    const files = await readPlayground(root);
-    const setup = await setupOf(Promise.resolve(files));
+    const { files, setup } = await read();
     expect(idsOf(setup).slice(0, 4)).toEqual([
       ...['instruct', 'instruct-step-3', 'instruct-step-10', 'instruct-step-30'],
     ]);
