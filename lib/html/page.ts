@@ -27,19 +27,15 @@ const POLICY = {
   'form-action': "'none'",
 };
 
-const policyText = (rules: Readonly<Record<string, string>>): string =>
-  Object.entries(rules)
-    .map(([rule, sources]) => `${rule} ${sources}`)
-    .join('; ');
-
 /** A complete HTML document. */
 export function pageHtml({ title, description, body, styles = '', scripts = [], policy }: Page): string {
+  const rules = Object.entries({ ...POLICY, ...policy }).map((rule) => rule.join(' '));
   return [
     '<!doctype html>',
     '<html lang="en">',
     '<head>',
     '<meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${policyText({ ...POLICY, ...policy })}">`,
+    `<meta http-equiv="Content-Security-Policy" content="${rules.join('; ')}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     `<title>${escapeHtml(title)}</title>`,

@@ -1,5 +1,5 @@
 /** Where a page's numbers come from. */
-import { escapeHtml } from './cells.js';
+import { markup, markupHtml } from './markup.js';
 
 /** The heading, for a table of contents. */
 export const PROVENANCE = { level: 2, text: 'Where the numbers come from', id: 'provenance' } as const;
@@ -28,11 +28,12 @@ const PROVENANCE_TITLES: Record<string, string> = {
 /** Everything that the evaluation says about itself, as a list of names and values. */
 export function provenanceHtml(provenance: Readonly<Record<string, unknown>>): string {
   const items = Object.entries(provenance).filter(([name]) => name !== 'predictions');
-  const list = items.map(
-    ([name, value]) =>
-      `<dt>${escapeHtml(PROVENANCE_TITLES[name] ?? name)}</dt><dd>${escapeHtml(valueText(value))}</dd>`,
-  );
-  return `<section id="${PROVENANCE.id}"><h2>${PROVENANCE.text}</h2><dl class="provenance">${list.join('')}</dl></section>`;
+  const list = items.map(([name, value]) => [
+    markup('dt', PROVENANCE_TITLES[name] ?? name),
+    markup('dd', valueText(value)),
+  ]);
+  const { id, text } = PROVENANCE;
+  return markupHtml(markup('section', { id }, markup('h2', text), markup('dl.provenance', list)));
 }
 
 function valueText(value: unknown): string {

@@ -6,7 +6,6 @@ import { dirname, join, posix } from 'node:path';
 import { parseTrainConfig, type TrainConfig } from '../../methods/config.js';
 import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
-import { commitOf } from '../../io/provenance.js';
 import { adapterFolder, INITIAL_MODELS, keptSteps, runName, stepFolder } from '../../experiments/runs.js';
 import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
@@ -69,7 +68,6 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
     }),
     ...{ checkpoints, firstCheckpoint: trained.id },
     titleWeight: (await trainConfig(join(root, trained.adapters.parallelsearch))).titleWeight,
-    commit: commitOf(),
   };
   const questions = await readQuestions(join(MINI_WIKI, 'questions.jsonl'));
   files.set(QUESTIONS_FILE, formatQuestions(questions.filter(({ split }) => split === 'test')));

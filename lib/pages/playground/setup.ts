@@ -25,8 +25,6 @@ export interface PlaygroundSetup {
   firstCheckpoint: string;
   /** Weight of a title's words in BM25. */
   titleWeight: number;
-  /** The commit that the page was made from. */
-  commit: string;
 }
 
 /** Names of the files that are no weights. */
