@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TidyResults } from '../../lib/evaluation/table.js';
+import { matching, type TidyResults } from '../../lib/evaluation/table.js';
 import type { Prediction } from '../../lib/experiments/predictions.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
 import { chromiumPath } from '../browser/chromium.js';
@@ -71,9 +71,7 @@ describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, findings,
     const { rows, contrasts, provenance } = JSON.parse(
       readFileSync(join(folder, `${name}.json`), 'utf8'),
     ) as TidyResults;
-    const whole = rows.filter(
-      (row) => row.benchmark === 'all' && row.subset === 'all' && row.metric === 'em',
-    );
+    const whole = matching(rows, { benchmark: 'all', subset: 'all', metric: 'em' });
     expect(new Set(whole.map(({ n }) => n))).toEqual(new Set([numQuestions]));
     expect(contrasts.length).toBeGreaterThan(0);
     const own = (provenance.predictions ?? []) as Prediction[];
@@ -95,10 +93,8 @@ it('seconds are those of the timing', () => {
     readFileSync(join(folder, 'parallel-vs-sequential.json'), 'utf8'),
   ) as TidyResults;
   const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa', subset: 'parallelizable' };
-  const [calls, seconds] = ['model_calls', 'seconds'].map((metric) =>
-    rows.find((row) => Object.entries({ ...cell, metric }).every(([key, x]) => row[key as 'metric'] === x)),
-  );
-  expect(seconds!.value).toBeCloseTo(SECONDS_A_CALL * calls!.value, 5);
+  const [calls, seconds] = ['model_calls', 'seconds'].map((metric) => matching(rows, { ...cell, metric })[0]);
+  expect(seconds.value).toBeCloseTo(SECONDS_A_CALL * calls.value, 5);
 });
 
 it('the claims that these reports decide are judged, and lead to cells that are there', () => {

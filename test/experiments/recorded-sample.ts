@@ -1,4 +1,5 @@
 /** Recorded answers to a few questions of every kind, as if only these had been asked: reports on them take seconds. */
+import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, type Answers } from '../../lib/experiments/answers.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
 import { stratifiedSample } from '../../lib/experiments/question-sample.js';
@@ -26,8 +27,8 @@ export async function writeRecordedSample(folder: string, { oneOf = 12 } = {}): 
   const { answers } = await loadAnswers(mainResults, folder);
   const timed = answers.filter(({ benchmark }) => ['hotpotqa', '2wikimultihopqa'].includes(benchmark));
   await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
-    answers: timed
-      .filter((a) => runs.some((r) => r.method === a.method && r.model === a.model && r.seed === a.seed))
+    answers: runs
+      .flatMap((run) => matching(timed, { ...run }))
       .map((answer) => ({ ...answer, seconds: SECONDS_A_CALL * answer.modelCalls })),
   }));
   return ids.size;

@@ -1,6 +1,7 @@
 /** Made-up results for tests of statistics and reports. They are never shown as results. */
 import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { matching } from '../../lib/evaluation/table.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
 import { timing } from '../../lib/experiments/timing/experiment.js';
@@ -41,25 +42,10 @@ const SKILL: Record<string, number> = {
 /** A plain result, for tests which set the few fields that they are about. */
 export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   return {
-    questionId: 'q0',
-    method: 'search-r1',
-    model: 'base',
-    seed: 1,
-    benchmark: 'nq',
-    type: 'na',
-    subset: 'single_hop',
-    entitiesCompared: 0,
-    em: 1,
-    f1: 1,
-    formatOk: true,
-    turns: 1,
-    modelCalls: 2,
-    decomposed: false,
-    coverage: 1,
-    criticalPathRatio: 1,
-    responseTokens: 40,
-    searches: [['x']],
-    answer: 'x',
+    ...{ questionId: 'q0', method: 'search-r1', model: 'base', seed: 1 },
+    ...{ benchmark: 'nq', type: 'na', subset: 'single_hop', entitiesCompared: 0 },
+    ...{ em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: false },
+    ...{ coverage: 1, criticalPathRatio: 1, responseTokens: 40, searches: [['x']], answer: 'x' },
     ...fields,
   };
 }
@@ -129,18 +115,11 @@ export function syntheticQuestions(results: readonly QuestionResult[]): Question
 }
 
 const CURVES = [
-  'reward',
-  'rewards/outcome',
-  'turns',
-  'completions/mean_length',
-  'decomposition_ratio',
-  'kl',
-  'entropy',
+  ...['reward', 'rewards/outcome', 'turns', 'completions/mean_length', 'decomposition_ratio'],
+  ...['kl', 'entropy'],
 ];
 const SHARES = [
-  'share/parallelizable',
-  'decomposition_ratio/parallelizable',
-  'decomposition_ratio/sequential',
+  ...['share/parallelizable', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'],
   'coverage/parallelizable',
 ];
 
@@ -187,9 +166,7 @@ export async function writeSyntheticAnswers(
 ): Promise<void> {
   const results = syntheticResults({ ...options, seeds: 3 });
   await writeRecords(folder, mainResults, (run: PolicyRun) => {
-    const own = results.filter(
-      (r) => r.method === run.method && r.model === run.model && r.seed === run.seed,
-    );
+    const own = matching(results, { ...run });
     return {
       run,
       measurements: own.map(({ method: _m, model: _n, seed: _s, ...measurement }) => measurement),
@@ -201,10 +178,8 @@ export async function writeSyntheticAnswers(
 export async function writeSyntheticTiming(folder: string, { perTemplate = 4 } = {}): Promise<void> {
   const results = syntheticResults({ perTemplate, seeds: 3 });
   await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
-    answers: results
-      .filter((r) =>
-        runs.some((run) => run.method === r.method && run.model === r.model && run.seed === r.seed),
-      )
-      .map((r) => ({ ...r, seconds: 0.01 * r.modelCalls })),
+    answers: runs
+      .flatMap((run) => matching(results, { ...run }))
+      .map((answer) => ({ ...answer, seconds: 0.01 * answer.modelCalls })),
   }));
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadBaseVsInstruct,
   type BaseVsInstruct,
@@ -18,8 +19,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true }));
 
-const find = (frame: Frame, fields: Row): Row =>
-  rowsOf(frame).find((row) => Object.entries(fields).every(([name, value]) => row[name] === value))!;
+const find = (frame: Frame, fields: Row): Row => matching(rowsOf(frame), fields)[0];
 
 it('the two models differ by their rows, and in the paper by +3.3 points on average', () => {
   const cell = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };

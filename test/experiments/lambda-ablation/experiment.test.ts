@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TidyTable } from '../../../lib/evaluation/table.js';
+import { matching, type TidyTable } from '../../../lib/evaluation/table.js';
 import { lambdaAblation, loadLambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
 import type { ExportedReport } from '../../../lib/experiments/reports.js';
 import { tradeOffChart } from '../../../lib/experiments/lambda-ablation/figures.js';
@@ -18,25 +18,20 @@ const folder = mkdtempSync(path.join(tmpdir(), 'lambda-ablation-'));
 beforeAll(() => writeSyntheticLambdaAblation(folder));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
+
 describe('the settings', () => {
   let rows: Row[];
   let contrasts: Row[];
   beforeAll(async () => {
     const results = await loadLambdaAblation(folder, { resamples: 60 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
-    const parallel = rows.filter(
-      ({ benchmark, subset }) => benchmark === 'all' && subset === 'parallelizable',
-    );
-    const chart = tradeOffChart(frameOf(parallel));
+    const chart = tradeOffChart(frameOf(matching(rows, ON_PARALLEL)));
     expect(chart.alt).toMatch(/\(0, 0\) 0\.\d+ with 4\.00 calls; /);
   });
 
   const differences = (fields: object): Row[] =>
-    contrasts.filter((row) =>
-      Object.entries({ benchmark: 'all', subset: 'parallelizable', kind: 'difference', ...fields }).every(
-        ([field, value]) => row[field] === value,
-      ),
-    );
+    matching(contrasts, { ...ON_PARALLEL, kind: 'difference', ...fields });
 
   it('are named in every row and contrast, with their weights', () => {
     expect(rows.length).toBeGreaterThan(0);
@@ -47,10 +42,8 @@ describe('the settings', () => {
   });
 
   it('stand beside the paper’s Table 4', () => {
-    const figures = rows.filter(
-      ({ rewards, benchmark, subset }) =>
-        rewards === 'paper' && benchmark === '2wikimultihopqa' && subset === 'parallelizable',
-    );
+    const cell = { ...ON_PARALLEL, rewards: 'paper', benchmark: '2wikimultihopqa' };
+    const figures = matching(rows, cell);
     expect(Object.fromEntries(figures.map(({ metric, paper }) => [metric, paper]))).toEqual({
       ...{ em: 0.65, decomposition_ratio: 0.9975, model_calls: 2.03, coverage: null, turns: null },
     });
@@ -62,11 +55,8 @@ describe('the settings', () => {
     expect(againstOthers.find((row) => row.against_setting === '(0.15, 0)')).toMatchObject({
       ...{ value: -2, low: -2, high: -2 },
     });
-    const decomposed = {
-      metric: 'decomposition_ratio',
-      setting: '(0.15, 0.35)',
-      against_setting: '(0, 0.35)',
-    };
+    const sides = { setting: '(0.15, 0.35)', against_setting: '(0, 0.35)' };
+    const decomposed = { ...sides, metric: 'decomposition_ratio' };
     expect(differences(decomposed)).toMatchObject([{ value: 1, low: 1, high: 1 }]);
     expect(differences({ setting: '(0.5, 0.35)' }).map((row) => row.against_setting)).toEqual(
       Array(5).fill('(0.15, 0.5)'),

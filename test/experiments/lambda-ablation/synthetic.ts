@@ -1,4 +1,5 @@
 /** Made-up answers after training with each setting of the two weights, with known effects of both. */
+import { matching } from '../../../lib/evaluation/table.js';
 import { lambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
 import { lambdasOf } from '../../../lib/experiments/lambda-ablation/settings.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
@@ -6,20 +7,22 @@ import { syntheticResults, writeRecords } from '../synthetic.js';
 
 /** Without lambda_d nothing is decomposed; every parallelizable question takes two calls more without lambda_s. */
 export async function writeSyntheticLambdaAblation(folder: string): Promise<void> {
-  const ours = syntheticResults({ perTemplate: 8 }).filter(
-    ({ method, model }) => method === 'parallelsearch' && model === 'instruct',
-  );
+  const ours = matching(syntheticResults({ perTemplate: 8 }), {
+    method: 'parallelsearch',
+    model: 'instruct',
+  });
   await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
     const { lambdaD, lambdaS } = lambdasOf(run);
-    const own = ours.filter(({ seed }) => seed === run.seed);
-    const measurements = own.map(({ method: _m, model: _n, seed: _s, ...answer }) => {
-      const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
-      return {
-        ...answer,
-        decomposed: answer.decomposed && lambdaD > 0,
-        ...{ turns: answer.turns + extra, modelCalls: answer.modelCalls + extra },
-      };
-    });
+    const measurements = matching(ours, { seed: run.seed }).map(
+      ({ method: _m, model: _n, seed: _s, ...answer }) => {
+        const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
+        return {
+          ...answer,
+          decomposed: answer.decomposed && lambdaD > 0,
+          ...{ turns: answer.turns + extra, modelCalls: answer.modelCalls + extra },
+        };
+      },
+    );
     return { run, measurements };
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
 import {
   costsOf,
   partsOf,
@@ -37,32 +38,20 @@ describe('summariseLatency', () => {
 
   it('gives the median, the quartiles and the prediction of every setting', () => {
     expect(tidy.rows).toHaveLength(4 * 8 * 6);
-    const row = tidy.rows.find(
-      (r) => r.retriever === 'slow-50' && r.method === 'one-turn' && r.sub_queries === 3,
-    );
+    const set = { retriever: 'slow-50', method: 'one-turn', limit: 1, sub_queries: 3 };
     // limit 1: 3 * (2 + 1 + 50)
-    expect(row).toEqual({
-      ...{
-        retriever: 'slow-50',
-        delay_ms: 50,
-        method: 'one-turn',
-        limit: 1,
-        sub_queries: 3,
-        metric: 'wall_ms',
-      },
+    expect(matching(tidy.rows, set)[0]).toEqual({
+      ...{ ...set, delay_ms: 50, metric: 'wall_ms' },
       ...{ value: 159, low: 143.1, high: 190.8, n: 5, seeds: 3, predicted: 159 },
     });
   });
 
   it('compares with the same sub-queries in turns, repeat by repeat', () => {
     expect(tidy.contrasts).toHaveLength(4 * 8 * 5);
-    const contrast = tidy.contrasts.find(
-      (c) => c.retriever === 'slow-50' && c.limit === 'unlimited' && c.sub_queries === 8,
-    );
+    const set = { retriever: 'slow-50', method: 'one-turn', limit: 'unlimited', sub_queries: 8 };
     // (8 * 3 + 50) / (8 * 53); the factors of a repeat cancel out
-    expect(contrast).toEqual({
-      ...{ retriever: 'slow-50', delay_ms: 50, method: 'one-turn', against: 'in-turns', limit: 'unlimited' },
-      ...{ sub_queries: 8, metric: 'wall_ms', kind: 'ratio' },
+    expect(matching(tidy.contrasts, set)[0]).toEqual({
+      ...{ ...set, delay_ms: 50, against: 'in-turns', metric: 'wall_ms', kind: 'ratio' },
       ...{ value: 0.175, low: 0.175, high: 0.175, predicted: 0.175 },
     });
   });
@@ -84,9 +73,7 @@ describe('summariseLatency', () => {
   it('adds whole questions only where the time of a call of the model is stated', () => {
     expect(tidy.rows.some((r) => r.metric === 'question_ms')).toBe(false);
     const { rows } = summariseLatency(syntheticLatency(), generation);
-    const questions = rows.filter(
-      (r) => r.metric === 'question_ms' && r.retriever === 'http' && r.sub_queries === 2,
-    );
+    const questions = matching(rows, { metric: 'question_ms', retriever: 'http', sub_queries: 2 });
     // in turns 3 calls and 2 * 3 ms, in one turn 2 calls and 2 * 3 ms, in one request 2 calls and 2 + 2 ms
     expect(questions.map((r) => r.value)).toEqual([306, 206, 206, 206, 206, 204]);
   });
@@ -102,9 +89,7 @@ describe('frames of the latency report', () => {
       { retriever: 'slow-50', request_ms: 2, search_ms: 1, delay_ms: 50 },
     ]);
     const set = { retriever: 'slow-50', asked: 'one turn, no limit', sub_queries: 4 };
-    const parts = partsOf(syntheticLatency()) as (typeof set)[];
-    const own = parts.filter((p) => Object.entries(set).every(([k, v]) => p[k as keyof typeof set] === v));
-    expect(own).toEqual([
+    expect(matching(partsOf(syntheticLatency()), set)).toEqual([
       { ...set, part: 'waiting', value: 50, measured: 62 },
       { ...set, part: 'requests', value: 8, measured: 62 },
       { ...set, part: 'searching', value: 4, measured: 62 },
@@ -126,9 +111,9 @@ describe('frames of the latency report', () => {
   it('say how much faster one turn is: towards the ratio of calls as the model gets slower', () => {
     type SpeedUp = Record<'sub_queries' | 'generation_ms' | 'value', number> & { retriever: string };
     const at = (retriever: string, numQueries: number): [number, number][] =>
-      (speedUpsOf(rows, generation) as SpeedUp[])
-        .filter((row) => row.retriever === retriever && row.sub_queries === numQueries)
-        .map(({ generation_ms, value }) => [generation_ms, value]);
+      matching(speedUpsOf(rows, generation) as SpeedUp[], { retriever, sub_queries: numQueries }).map(
+        ({ generation_ms, value }) => [generation_ms, value],
+      );
     const slow = at('slow-50', 3);
     expect(slow.find(([ms]) => ms === 100)![1]).toBeCloseTo(559 / 259, 9);
     expect(slow.map(([ms]) => ms)).toEqual(slow.map(([ms]) => ms).sort((a, b) => a - b));

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadParallelVsSequential,
   type ParallelVsSequential,
@@ -25,8 +26,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 const load = () => loadParallelVsSequential(folder, { resamples: 60 });
 
-const where = (frame: Frame, fields: Row): Row[] =>
-  rowsOf(frame).filter((row) => Object.entries(fields).every(([name, value]) => row[name] === value));
+const where = (frame: Frame, fields: Row): Row[] => matching(rowsOf(frame), fields);
 
 describe('the two kinds of question', () => {
   it('are as many as were asked, beside those of Table 5', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sum } from 'd3-array';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TidyTable } from '../../../lib/evaluation/table.js';
+import { matching, type TidyTable } from '../../../lib/evaluation/table.js';
 import type { ExportedReport } from '../../../lib/experiments/reports.js';
 import { loadTopK, topK } from '../../../lib/experiments/top-k/experiment.js';
 import { judgeClaims } from '../../../lib/experiments/verdicts.js';
@@ -36,9 +36,6 @@ describe('passages per query', () => {
     expect(results.tidy.provenance.recall).toContainEqual({ retriever: 'bm25', k: 10, hitRate: 0.96, n: 20 });
   });
 
-  const where = (items: Row[], fields: object): Row[] =>
-    items.filter((item) => Object.entries(fields).every(([field, value]) => item[field] === value));
-
   it('are in every row and contrast, with the retriever', () => {
     for (const { method, retriever, k } of [...rows, ...contrasts]) {
       expect(['parallelsearch', 'search-r1']).toContain(method);
@@ -50,18 +47,18 @@ describe('passages per query', () => {
   it('are compared with one passage, with BM25 and with the other method, each once', () => {
     const em = { method: 'parallelsearch', benchmark: 'all', subset: 'all', metric: 'em', k: 10 };
     const more = { ...em, against: 'parallelsearch', against_k: 1 };
-    const [gain, ...others] = where(contrasts, { ...more, retriever: 'bm25' });
+    const [gain, ...others] = matching(contrasts, { ...more, retriever: 'bm25' });
     expect(others).toEqual([]);
     expect(gain.value).toBeGreaterThan(0);
-    expect(where(contrasts, { ...more, retriever: 'exact' })).toMatchObject([{ value: 0 }]);
-    expect(where(contrasts, { ...em, retriever: 'hnsw', against_retriever: 'bm25' })).toHaveLength(1);
-    expect(where(contrasts, { ...em, against: 'search-r1' })).toHaveLength(3);
+    expect(matching(contrasts, { ...more, retriever: 'exact' })).toMatchObject([{ value: 0 }]);
+    expect(matching(contrasts, { ...em, retriever: 'hnsw', against_retriever: 'bm25' })).toHaveLength(1);
+    expect(matching(contrasts, { ...em, against: 'search-r1' })).toHaveLength(3);
   });
 
   it('are counted: found, seen, left out', () => {
-    const atTen = where(rows, { benchmark: 'all', subset: 'all', k: 10 });
+    const atTen = matching(rows, { benchmark: 'all', subset: 'all', k: 10 });
     for (const [metric, value] of Object.entries({ passages_shown: 3, passages_left_out: 0.7 })) {
-      const figures = where(atTen, { metric });
+      const figures = matching(atTen, { metric });
       expect(figures).toHaveLength(3 * 2);
       for (const figure of figures) expect(figure).toMatchObject({ value, low: value, high: value });
     }

@@ -1,4 +1,5 @@
 /** Made-up answers with each retriever and k, with known effects of both. */
+import { matching } from '../../../lib/evaluation/table.js';
 import type { TopKAnswer } from '../../../lib/experiments/top-k/answers.js';
 import { topK, type TopKInput } from '../../../lib/experiments/top-k/experiment.js';
 import { topKSettings } from '../../../lib/experiments/top-k/settings.js';
@@ -11,10 +12,7 @@ export async function writeSyntheticTopK(folder: string): Promise<void> {
   await writeRecords(folder, topK, (input: TopKInput) => {
     if (input === 'recall') return { recall };
     const { run, retriever, k } = input;
-    const own = results.filter(
-      ({ method, model, seed }) => method === run.method && model === run.model && seed === run.seed,
-    );
-    const answers = own.map((result): TopKAnswer => {
+    const answers = matching(results, { ...run }).map((result): TopKAnswer => {
       const subQueries = result.searches.flat().length;
       const isFound = k >= 3 && retriever === 'bm25';
       return {
