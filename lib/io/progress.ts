@@ -18,26 +18,17 @@ function formatSeconds(seconds: number): string {
 /** Milliseconds that an estimate looks back: what was recalled at a go, when a run goes on, must not count for long. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** Estimates the seconds left from the pace of the last two minutes, or since the last update where that is longer ago. */
-function createEstimate(total: number, first: number): (done: number, now: number) => number {
-  const seen = [{ time: performance.now(), done: first }];
-  return (done, now) => {
-    while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
-    const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
-    seen.push({ time: now, done });
-    return (total - done) / pace;
-  };
-}
-
+/** Lines; what is left is estimated from the pace of the last two minutes, or since the last line where that is longer ago. */
 function startPlain(title: string, total: number, first: number): Progress {
-  const estimate = createEstimate(total, first);
-  let last = performance.now();
+  const seen = [{ time: performance.now(), done: first }];
   return {
     update: (done, note = '') => {
       const now = performance.now();
-      if (now - last < PLAIN_INTERVAL_MS && done < total) return;
-      last = now;
-      const left = formatSeconds(estimate(done, now));
+      if (now - seen.at(-1)!.time < PLAIN_INTERVAL_MS && done < total) return;
+      while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
+      const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
+      seen.push({ time: now, done });
+      const left = formatSeconds((total - done) / pace);
       process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);
     },
     stop: () => undefined,
