@@ -1,4 +1,5 @@
 /** A fixed part of the test questions that holds every kind of them. */
+import { group } from 'd3-array';
 import { questionShape, type Question } from '../data/question.js';
 import { createRandom } from '../random.js';
 
@@ -11,12 +12,10 @@ export interface SampleOptions {
 
 /** One of `oneOf` test questions of each benchmark, shape and size of the graph. */
 export function stratifiedSample(questions: readonly Question[], { oneOf, seed }: SampleOptions): Question[] {
-  const strata = new Map<string, Question[]>();
-  for (const question of questions.filter(({ split }) => split === 'test')) {
-    const { benchmark, graph = [] } = question.metadata;
-    const stratum = `${benchmark}/${questionShape(graph)}/${graph.length}`;
-    strata.set(stratum, [...(strata.get(stratum) ?? []), question]);
-  }
+  const strata = group(
+    questions.filter(({ split }) => split === 'test'),
+    ({ metadata: { benchmark, graph = [] } }) => `${benchmark}/${questionShape(graph)}/${graph.length}`,
+  );
   return [...strata].flatMap(([stratum, members]) =>
     createRandom(`${seed}/${stratum}`)
       .shuffle(members)

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { sum } from 'd3-array';
+import { mean, sum } from 'd3-array';
 import { trainingPreset } from '../methods/config.js';
 import { contentHash } from '../io/hash.js';
 import { packagePath, CHECKPOINTS } from '../io/paths.js';
@@ -43,11 +43,8 @@ async function linesOf(path: string): Promise<string[]> {
 
 /** Sum of recorded metrics over the lines of a file; 0 without one. */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
-  const secondsOf = (line: string): number => {
-    const metrics = JSON.parse(line) as Record<string, number>;
-    return sum(names, (name) => metrics[name] ?? 0);
-  };
-  return sum(await linesOf(path), secondsOf);
+  const steps = (await linesOf(path)).map((line) => JSON.parse(line) as Record<string, number>);
+  return sum(steps, (metrics) => sum(names, (name) => metrics[name] ?? 0));
 }
 
 /**
@@ -60,10 +57,8 @@ export async function estimateTraining(
 ): Promise<number> {
   const secondsOf = (run: PolicyRun): Promise<number> =>
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']);
-  const measured = (await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0);
-  const mean = measured.length === 0 ? 0 : sum(measured) / measured.length;
-  const seconds = await Promise.all(runs.map(secondsOf));
-  return sum(seconds, (some) => some || mean) / NUM_PROCESSES;
+  const usual = mean((await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
+  return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
 /**
