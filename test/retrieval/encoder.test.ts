@@ -89,7 +89,9 @@ describe('encoderToBytes', () => {
   it('rejects files that are cut short or of another kind', () => {
     const bytes = encoderToBytes(createHashedEncoder(initialWeights()));
     expect(() => encoderFromBytes(bytes.subarray(0, 5))).toThrow('Expected a safetensors file');
-    expect(() => encoderFromBytes(bytes.subarray(0, bytes.length - 1))).toThrow('bytes for tensor passage_gain');
+    expect(() => encoderFromBytes(bytes.subarray(0, bytes.length - 1))).toThrow(
+      'bytes for tensor passage_gain',
+    );
     const other = new Uint8Array(10);
     other.set([2, 0, 0, 0, 0, 0, 0, 0, 123, 125]);
     expect(() => encoderFromBytes(other)).toThrow('Expected an encoder file');
