@@ -29,8 +29,6 @@ export interface TrainEncoderOptions {
   /** Receives encoder.safetensors and encoder.json; made when absent. */
   outputFolder: string;
   seed?: number | string;
-  /** Adds "title -> passage" for every passage of the corpus, which needs no question; default true. */
-  titlePairs?: boolean;
   encoder?: HashedOptions;
   training?: Omit<TrainingOptions, 'seed'>;
 }
@@ -57,11 +55,11 @@ const KS = [1, 2, 3, 5, 10];
  * on the backend in use.
  */
 export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<EncoderReport> {
-  const { passages, questions, outputFolder, seed = 0, titlePairs = true } = options;
+  const { passages, questions, outputFolder, seed = 0 } = options;
   const start = performance.now();
   const texts = passages.map(({ contents }) => contents);
   const untrained = randomWeights(texts, createRandom(seed).fork('encoder-projection'), options.encoder);
-  const pairs = trainingPairs(passages, questions, { titlePairs });
+  const pairs = trainingPairs(passages, questions);
   const bytes = encoderToBytes(trainEncoder(untrained, pairs, { ...options.training, seed }));
   const elapsedMs = performance.now() - start;
   const measure = (retriever: Retriever) => recallTable(retriever, questions);
@@ -76,11 +74,8 @@ export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<E
   return report;
 }
 
-function trainingPairs(
-  passages: readonly Passage[],
-  questions: readonly EvidenceQuestion[],
-  { titlePairs }: { titlePairs: boolean },
-): TrainingPair[] {
+/** Every query with its evidence, and every title with its passage, which needs no question. */
+function trainingPairs(passages: readonly Passage[], questions: readonly EvidenceQuestion[]): TrainingPair[] {
   const contents = new Map(passages.map((passage) => [passage.id, passage.contents]));
   const queries = (['subQueries', 'questions'] as const).flatMap((of) =>
     queriesWithEvidence(questions, { split: 'train', of }),
@@ -90,7 +85,7 @@ function trainingPairs(
     return positives.map((positive) => ({ query, positive, otherPositives: positives }));
   });
   const titles = passages.map(({ contents: text }) => ({ query: splitTitle(text).title, positive: text }));
-  return titlePairs ? [...pairs, ...titles] : pairs;
+  return [...pairs, ...titles];
 }
 
 function missingPassage(id: string, query: string): never {
