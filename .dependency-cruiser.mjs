@@ -50,6 +50,12 @@ export default {
       return [...(above.length > 0 ? [{ ...upwards, to: { path: pattern(above) } }] : []), ...beside];
     }),
     {
+      name: 'viewer-without-report',
+      severity: 'error',
+      from: { path: '^lib/pages/viewer/' },
+      to: { path: '^lib/report/' },
+    },
+    {
       name: 'browser-needs-no-node',
       severity: 'error',
       from: { path: BROWSER },

@@ -17,6 +17,7 @@ export {
   type Table,
   type TableSpec,
 } from './table.js';
-export { figureText, intervalText, listed, pointsIntervalText, pointsText } from './text.js';
+export { listed } from '../text/listed.js';
+export { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 export { titleOf } from './titles.js';
 export { transcriptOf, type Transcript } from '../html/transcript.js';

@@ -2,7 +2,8 @@
 import type { DataFrame } from 'danfojs-node';
 import { rowsOf, type Row } from './frame.js';
 import { decimalsOf, isShare, metricInfo } from './metrics.js';
-import { intervalText, listed, pointsIntervalText } from './text.js';
+import { listed } from '../text/listed.js';
+import { intervalText, pointsIntervalText } from './text.js';
 import { titleOf } from './titles.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 

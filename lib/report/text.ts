@@ -29,6 +29,3 @@ export function pointsIntervalText(interval: Interval | null | undefined): strin
   if (!interval) return '–';
   return `${pointsText(interval.value)} [${pointsText(interval.low)}, ${pointsText(interval.high)}]`;
 }
-
-/** `A, B and C`. */
-export const listed = (names: readonly string[]): string => new Intl.ListFormat('en-GB').format(names);

@@ -5,7 +5,8 @@ import { mimeBundle } from '../../lib/report/display.js';
 import { frameOf, rowsOf } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
 import { where } from './fixtures.js';
-import { intervalText, listed, pointsText } from '../../lib/report/text.js';
+import { intervalText, pointsText } from '../../lib/report/text.js';
+import { listed } from '../../lib/text/listed.js';
 
 const row = (method: string, model: string, metric: string, value: number, paper: number | null = null) => ({
   ...{ method, model, metric, benchmark: 'nq', value, low: value - 0.1, high: value + 0.1, paper },

@@ -1,7 +1,8 @@
 /** Claims of the paper on the weights of the two rewards. */
 import { greatest } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
-import { figureText, listed } from '../../report/text.js';
+import { figureText } from '../../report/text.js';
+import { listed } from '../../text/listed.js';
 import { AHEAD, EM_DIFFERENCE, partsWhere } from '../evidence.js';
 import { paperMean } from '../paper.js';
 import type { PaperClaim } from '../verdicts.js';

@@ -1,7 +1,6 @@
 /** The weights of the two rewards (Table 4): every setting is trained, answers the test questions, and is compared. */
 import type { DataFrame } from 'danfojs-node';
-import { mainMeasure } from '../../evaluation/metrics.js';
-import type { Metric } from '../../evaluation/metrics.js';
+import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import { summariseResults, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import type { Lambdas } from '../../methods/config.js';
 import { trainingRows } from '../../report/curves.js';

@@ -14,7 +14,7 @@ import { viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/cells.js';
 import { provenanceHtml } from '../../html/provenance.js';
-import { listed } from '../../report/text.js';
+import { listed } from '../../text/listed.js';
 
 const TITLE = 'Trajectories of test questions';
 
