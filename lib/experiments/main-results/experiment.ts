@@ -40,7 +40,7 @@ const DYNAMICS = [
 export interface MainResults extends ReportResults {
   /** Training curves: a row for each metric, run and window of steps. */
   training: Frame;
-  /** What was predicted before the test questions were answered, a row each. */
+  /** What was predicted beforehand, a row each. */
   predictions: Frame;
 }
 
