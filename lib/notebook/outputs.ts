@@ -1,22 +1,21 @@
-/** What a kernel's messages become: outputs of cells, as nbformat wants them, and text in a terminal as it comes. */
+/** What a kernel sends becomes outputs of cells, as nbformat wants them, and text in a terminal as it comes. */
 import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
-import type { Message } from './protocol.js';
+import type { KernelOutput } from './kernel.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
 /**
- * A function that adds a message to the outputs of its cell: streams are joined, an updated display changes where it was
- * first shown, also in an earlier cell.
+ * A function that adds what a kernel sends to the outputs of its cell: streams are joined, an updated display changes where it
+ * was first shown, also in an earlier cell.
  */
-export function outputCollector(): (outputs: CellOutput[], message: Message) => void {
+export function outputCollector(): (outputs: CellOutput[], output: KernelOutput) => void {
   const displays = new Map<unknown, Display[]>();
-  return (outputs, { header: { msg_type }, content }) => {
-    if (msg_type === 'stream') addStream(outputs, content);
-    if (msg_type !== 'display_data' && msg_type !== 'update_display_data') return;
+  return (outputs, { type, content }) => {
+    if (type === 'stream') return addStream(outputs, content);
     const shown = displayOf(content);
     const id = (content.transient as { display_id?: unknown } | undefined)?.display_id;
     const known = displays.get(id) ?? [];
-    if (msg_type === 'update_display_data') {
+    if (type === 'update_display_data') {
       for (const earlier of known) Object.assign(earlier, shown);
       return;
     }
@@ -25,7 +24,7 @@ export function outputCollector(): (outputs: CellOutput[], message: Message) => 
   };
 }
 
-function addStream(outputs: CellOutput[], content: Message['content']): void {
+function addStream(outputs: CellOutput[], content: KernelOutput['content']): void {
   const name = content.name === 'stderr' ? 'stderr' : 'stdout';
   const text = String(content.text);
   const last = outputs.at(-1);
@@ -34,7 +33,7 @@ function addStream(outputs: CellOutput[], content: Message['content']): void {
 }
 
 /** JSON stays as it is, texts become lists of lines; nbformat allows nothing else under other MIME types. */
-function displayOf({ data = {}, metadata = {} }: Message['content']): Display {
+function displayOf({ data = {}, metadata = {} }: KernelOutput['content']): Display {
   const lines = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
     return [mime, linesOf(typeof value === 'string' ? value : JSON.stringify(value))];
@@ -50,7 +49,7 @@ export interface LiveLog {
   /** A line of progress; it begins on a line of its own. */
   progress(line: string): void;
   /** What a cell printed or shows, as far as a terminal can show it: indented below the progress. */
-  output(message: Message): void;
+  output(output: KernelOutput): void;
 }
 
 const INDENT = '        ';
@@ -62,19 +61,19 @@ export function createLiveLog(log: Log): LiveLog {
       log(`${isLineStart ? '' : '\n'}${line}\n`, 'stderr');
       isLineStart = true;
     },
-    output(message) {
-      const text = textOfMessage(message);
+    output({ type, content }) {
+      const text = textOfOutput({ type, content });
       if (text === '') return;
       const indented = text.replace(/\n(?=[^])/g, `\n${INDENT}`);
-      log(`${isLineStart ? INDENT : ''}${indented}`, message.content.name === 'stderr' ? 'stderr' : 'stdout');
+      log(`${isLineStart ? INDENT : ''}${indented}`, content.name === 'stderr' ? 'stderr' : 'stdout');
       isLineStart = text.endsWith('\n');
     },
   };
 }
 
 /** Streams as they are, displays as their plain text. */
-function textOfMessage({ header, content }: Message): string {
-  if (header.msg_type === 'stream') return String(content.text);
+function textOfOutput({ type, content }: KernelOutput): string {
+  if (type === 'stream') return String(content.text);
   const text = (content.data as Display['data'] | undefined)?.['text/plain'];
   return typeof text === 'string' ? text.replace(/\n?$/, '\n') : '';
 }

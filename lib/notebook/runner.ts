@@ -4,11 +4,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { contentHash, declaredInputs, rememberOutputs, restoreOutputs, type Timing } from './cache.js';
 import { errorOutput, hasUnhandled, NotebookError, stderrOf, type FailureReason } from './failure.js';
-import { KernelError, startKernel } from './kernel.js';
+import { KernelError, startKernel, type KernelOutput } from './kernel.js';
 import { codeCells, readNotebook, textOf, writeNotebook, type CodeCell, type Notebook } from './nbformat.js';
 import { createLiveLog, outputCollector, type LiveLog, type Log } from './outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
-import type { Message } from './protocol.js';
 
 export { NotebookError } from './failure.js';
 
@@ -105,9 +104,9 @@ async function execute(
   const kernel = await startKernel(cwd);
   /** Runs one cell; false when the kernel can run no other. */
   const runCell = async (cell: CodeCell): Promise<boolean> => {
-    const onOutput = (message: Message): void => {
-      collect(cell.outputs, message);
-      live.output(message);
+    const onOutput = (output: KernelOutput): void => {
+      collect(cell.outputs, output);
+      live.output(output);
     };
     try {
       const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, onOutput });

@@ -1,14 +1,15 @@
 /** A JupyterLab for tests: its settings, its kernels and its files are in one new folder, and it asks nobody. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { chooseConnection } from '../../lib/notebook/kernel.js';
 
 /** Milliseconds; a free machine needs a few seconds. */
 const START_MS = 180_000;
@@ -94,12 +95,21 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
+/** A port of this machine that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
 /** Starts JupyterLab as `parallelsearch lab` does, on a free port with a new token. The caller closes it. */
 export async function startLab(python: string): Promise<LabServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'jupyterlab-'));
   const notebooks = path.join(folder, 'notebooks');
   const env = { ...process.env, ...prepare(folder) };
-  const { shell_port: port, key: token } = await chooseConnection();
+  const [port, token] = [await freePort(), randomUUID()];
   const args = labArguments(notebooks, { port, browser: false }, [
     `--IdentityProvider.token=${token}`,
     ...ARGUMENTS,
