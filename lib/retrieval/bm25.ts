@@ -1,3 +1,4 @@
+import { sum } from 'd3-array';
 import type { Passage } from '../data/question.js';
 import { perQuery } from './per-query.js';
 import type { Retriever } from './retriever.js';
@@ -22,17 +23,18 @@ export interface Bm25Retriever extends Retriever {
   search(query: string, topK: number): Neighbour[];
 }
 
-/** Postings of all terms end to end: those of term t lie in [offsets[t], offsets[t + 1]). */
+/** Where a word stands: passages in order, and how often it counts in each. */
+interface Postings {
+  passages: number[];
+  frequencies: number[];
+}
+
 interface InvertedIndex {
-  terms: Map<string, number>;
-  offsets: Uint32Array;
-  passageIndexes: Uint32Array;
-  frequencies: Float32Array;
+  postings: Map<string, Postings>;
+  /** Words of each passage, those of titles by their weight. */
   lengths: Float64Array;
   meanLength: number;
 }
-
-type TermFrequencies = Map<string, number>;
 
 /**
  * Builds a BM25 retriever with Lucene's formula:
@@ -48,7 +50,7 @@ export function createBm25Retriever(passages: readonly Passage[], options: Bm25O
     const all = splitWords(text);
     return stopWords ? all.filter((word) => !stopWords.has(word)) : all;
   };
-  const index = buildIndex(passages.map(({ contents }) => termFrequencies(contents, titleWeight, words)));
+  const index = buildIndex(passages, titleWeight, words);
   const scores = new Float64Array(passages.length);
 
   const search = (query: string, topK: number): Neighbour[] => {
@@ -79,56 +81,26 @@ function checkOptions(k1: number, b: number, titleWeight: number): void {
     throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
 }
 
-function termFrequencies(
-  contents: string,
+function buildIndex(
+  passages: readonly Passage[],
   titleWeight: number,
   words: (text: string) => string[],
-): TermFrequencies {
-  const frequencies: TermFrequencies = new Map();
-  const { title, text } = splitTitle(contents);
-  const count = (word: string, weight: number) =>
-    frequencies.set(word, (frequencies.get(word) ?? 0) + weight);
-  if (titleWeight > 0) words(title).forEach((word) => count(word, titleWeight));
-  words(text).forEach((word) => count(word, 1));
-  return frequencies;
-}
-
-function buildIndex(passageTerms: readonly TermFrequencies[]): InvertedIndex {
-  const terms = new Map<string, number>();
-  const documentFrequencies: number[] = [];
-  for (const frequencies of passageTerms) {
-    for (const term of frequencies.keys()) {
-      const id = terms.get(term) ?? terms.size;
-      terms.set(term, id);
-      documentFrequencies[id] = (documentFrequencies[id] ?? 0) + 1;
-    }
-  }
-  const offsets = new Uint32Array(terms.size + 1);
-  documentFrequencies.forEach((df, id) => (offsets[id + 1] = offsets[id] + df));
-  const postings = fillPostings(passageTerms, terms, offsets);
-  const total = postings.lengths.reduce((sum, length) => sum + length, 0);
-  return { terms, offsets, ...postings, meanLength: total / Math.max(1, passageTerms.length) };
-}
-
-function fillPostings(
-  passageTerms: readonly TermFrequencies[],
-  terms: ReadonlyMap<string, number>,
-  offsets: Uint32Array,
-): Pick<InvertedIndex, 'passageIndexes' | 'frequencies' | 'lengths'> {
-  const numPostings = offsets[terms.size];
-  const passageIndexes = new Uint32Array(numPostings);
-  const frequencies = new Float32Array(numPostings);
-  const lengths = new Float64Array(passageTerms.length);
-  const next = offsets.slice();
-  passageTerms.forEach((passage, i) => {
-    for (const [term, frequency] of passage) {
-      const at = next[terms.get(term)!]++;
-      passageIndexes[at] = i;
-      frequencies[at] = frequency;
-      lengths[i] += frequency;
-    }
+): InvertedIndex {
+  const postings = new Map<string, Postings>();
+  const lengths = new Float64Array(passages.length);
+  const count = (word: string, passage: number, weight: number): void => {
+    const known = postings.get(word) ?? { passages: [], frequencies: [] };
+    postings.set(word, known);
+    if (known.passages.at(-1) !== passage) known.frequencies[known.passages.push(passage) - 1] = 0;
+    known.frequencies[known.frequencies.length - 1] += weight;
+    lengths[passage] += weight;
+  };
+  passages.forEach(({ contents }, i) => {
+    const { title, text } = splitTitle(contents);
+    if (titleWeight > 0) words(title).forEach((word) => count(word, i, titleWeight));
+    words(text).forEach((word) => count(word, i, 1));
   });
-  return { passageIndexes, frequencies, lengths };
+  return { postings, lengths, meanLength: sum(lengths) / Math.max(1, passages.length) };
 }
 
 /** Adds every query word's part to `scores` and returns the passages touched, each once. */
@@ -138,18 +110,16 @@ function addScores(
   scores: Float64Array,
   { k1, b }: { k1: number; b: number },
 ): number[] {
+  const { postings, lengths, meanLength } = index;
   const touched: number[] = [];
   for (const word of queryWords) {
-    const term = index.terms.get(word);
-    if (term === undefined) continue;
-    const [start, end] = [index.offsets[term], index.offsets[term + 1]];
-    const idf = inverseDocumentFrequency(scores.length, end - start);
-    for (let at = start; at < end; at++) {
-      const passage = index.passageIndexes[at];
-      const tf = index.frequencies[at];
+    const { passages, frequencies } = postings.get(word) ?? { passages: [], frequencies: [] };
+    const idf = inverseDocumentFrequency(scores.length, passages.length);
+    passages.forEach((passage, at) => {
+      const tf = frequencies[at];
       if (scores[passage] === 0) touched.push(passage);
-      scores[passage] += (idf * tf) / (tf + k1 * (1 - b + (b * index.lengths[passage]) / index.meanLength));
-    }
+      scores[passage] += (idf * tf) / (tf + k1 * (1 - b + (b * lengths[passage]) / meanLength));
+    });
   }
   return touched;
 }

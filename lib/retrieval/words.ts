@@ -13,14 +13,6 @@ const POSSESSIVE = /(?<=\p{L})['’]s(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
 const WORDS = /[\p{L}\p{N}]+/gu;
 
-/** The stop words of Lucene's EnglishAnalyzer; a list to pass as `stopWords`, not used unless asked for. */
-export const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
-  (
-    'a an and are as at be but by for if in into is it no not of on or such that the their then there these ' +
-    'they this to was will with'
-  ).split(' '),
-);
-
 /** The first line of a passage's contents and the rest. */
 export function splitTitle(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
