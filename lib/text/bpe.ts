@@ -44,53 +44,28 @@ function countWords(lines: Iterable<string>, added: readonly string[], byteIds: 
   }));
 }
 
-/** Pair counts with, for each pair, the words that may hold it. */
-class PairIndex {
-  private readonly counts = new Map<number, number>();
-  private readonly words = new Map<number, Set<Word>>();
-
-  constructor(
-    words: readonly Word[],
-    private readonly base: number,
-  ) {
-    for (const word of words) this.add(word, 1);
-  }
-
-  add(word: Word, sign: 1 | -1): void {
-    for (let i = 0; i + 1 < word.symbols.length; i++) {
-      const pair = word.symbols[i] * this.base + word.symbols[i + 1];
-      this.counts.set(pair, (this.counts.get(pair) ?? 0) + sign * word.count);
-      if (sign === 1) {
-        const holders = this.words.get(pair);
-        if (holders) holders.add(word);
-        else this.words.set(pair, new Set([word]));
-      }
-    }
-  }
-
-  best(): { left: number; right: number; count: number; words: Set<Word> } | null {
-    let pair = -1;
-    let count = 0;
-    for (const [key, value] of this.counts) {
-      if (value > count || (value === count && key < pair)) [pair, count] = [key, value];
-    }
-    if (pair < 0) return null;
-    return {
-      left: Math.floor(pair / this.base),
-      right: pair % this.base,
-      count,
-      words: this.words.get(pair)!,
-    };
+/** Adds the neighbouring pairs of a word to the counts (sign 1) or takes them away; a pair is one number to the given base. */
+function countPairs(counts: Map<number, number>, { symbols, count }: Word, base: number, sign: 1 | -1): void {
+  for (let i = 0; i + 1 < symbols.length; i++) {
+    const pair = symbols[i] * base + symbols[i + 1];
+    counts.set(pair, (counts.get(pair) ?? 0) + sign * count);
   }
 }
 
-function mergeSymbols(symbols: readonly number[], left: number, right: number, merged: number): number[] {
+/** The most frequent pair; of several the smallest. */
+function bestPair(counts: ReadonlyMap<number, number>): [pair: number, count: number] {
+  let [pair, count] = [-1, 0];
+  for (const [key, value] of counts)
+    if (value > count || (value === count && key < pair)) [pair, count] = [key, value];
+  return [pair, count];
+}
+
+/** The symbols with each pair of `left` and `right` replaced; the same list where there is none. */
+function mergeSymbols(symbols: number[], left: number, right: number, merged: number): number[] {
+  const isPair = (i: number): boolean => symbols[i] === left && symbols[i + 1] === right;
+  if (!symbols.some((_, i) => isPair(i))) return symbols;
   const out: number[] = [];
-  for (let i = 0; i < symbols.length; i++) {
-    const isPair = symbols[i] === left && symbols[i + 1] === right;
-    out.push(isPair ? merged : symbols[i]);
-    if (isPair) i++;
-  }
+  for (let i = 0; i < symbols.length; i += isPair(i) ? 2 : 1) out.push(isPair(i) ? merged : symbols[i]);
   return out;
 }
 
@@ -113,19 +88,23 @@ export function trainBpe(lines: Iterable<string>, options: BpeOptions): object {
     added,
     alphabet.map((c) => idOf.get(c)!),
   );
-  const index = new PairIndex(words, options.vocabSize);
+  const base = options.vocabSize;
+  const counts = new Map<number, number>();
+  for (const word of words) countPairs(counts, word, base, 1);
   const merges: [string, string][] = [];
   while (tokens.length < options.vocabSize) {
-    const pair = index.best();
-    if (!pair || pair.count < options.minFrequency) break;
-    const merged = tokens.push(tokens[pair.left] + tokens[pair.right]) - 1;
-    merges.push([tokens[pair.left], tokens[pair.right]]);
-    for (const word of [...pair.words]) {
-      index.add(word, -1);
-      word.symbols = mergeSymbols(word.symbols, pair.left, pair.right, merged);
-      index.add(word, 1);
+    const [pair, count] = bestPair(counts);
+    if (pair < 0 || count < options.minFrequency) break;
+    const [left, right] = [Math.floor(pair / base), pair % base];
+    merges.push([tokens[left], tokens[right]]);
+    const merged = tokens.push(tokens[left] + tokens[right]) - 1;
+    for (const word of words) {
+      const symbols = mergeSymbols(word.symbols, left, right, merged);
+      if (symbols === word.symbols) continue;
+      countPairs(counts, word, base, -1);
+      word.symbols = symbols;
+      countPairs(counts, word, base, 1);
     }
-    pair.words.clear();
   }
   return tokenizerJson(tokens, merges, options);
 }
