@@ -9,8 +9,6 @@ export interface RemoteRetrieverOptions {
   url: string;
   /** Longest wait for one answer, milliseconds; default 30,000. */
   timeoutMs?: number;
-  /** Sent with every request, e.g. an authorization. */
-  headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -19,7 +17,7 @@ export interface RemoteRetrieverOptions {
  * 200, or with something else than the protocol says.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
-  const { url, timeoutMs = 30_000, headers = {} } = options;
+  const { url, timeoutMs = 30_000 } = options;
   requireInteger('timeoutMs', timeoutMs);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
@@ -31,7 +29,7 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
       signal?.throwIfAborted();
       if (queries.length === 0) return [];
       const body: RetrieveRequest = { queries: [...queries], topk: topK, return_scores: true };
-      const { result } = await post(url, body, { timeoutMs, headers, signal });
+      const { result } = await post(url, body, { timeoutMs, signal });
       if (result.length !== queries.length) {
         throw new Error(`Expected ${queries.length} results from ${url}, but got ${result.length}.`);
       }
@@ -40,22 +38,16 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   };
 }
 
-interface PostOptions {
-  timeoutMs: number;
-  headers: Readonly<Record<string, string>>;
-  signal?: AbortSignal;
-}
-
 async function post(
   url: string,
   body: RetrieveRequest,
-  { timeoutMs, headers, signal }: PostOptions,
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<RetrieveResponse> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });

@@ -1,3 +1,4 @@
+import { range } from 'd3-array';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -60,7 +61,7 @@ export async function searchAll(
   const { topK, timeoutMs = 10_000, maxConcurrency = 8, batchSize = 32, signal, cache } = options;
   Object.entries({ topK, timeoutMs, maxConcurrency, batchSize }).forEach((entry) => requireInteger(...entry));
   signal?.throwIfAborted();
-  const start = performance.now();
+  const startMs = performance.now();
   const keys = queries.map((query) => query.trim());
   const outcomes = new Map<string, SearchOutcome>();
   const wanted = [...new Set(keys)].filter((query) => {
@@ -70,16 +71,17 @@ export async function searchAll(
   });
   const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
   const limit = pLimit(maxConcurrency);
-  const search = (batch: readonly string[]) =>
-    searchBatch(retriever, batch, { limit, ...options, timeoutMs });
-  const found = await Promise.all(splitBatches(wanted, batchSize).map(search));
+  const searches = range(0, wanted.length, batchSize).map((start) =>
+    searchBatch(retriever, wanted.slice(start, start + batchSize), { limit, ...options, timeoutMs }),
+  );
+  const found = await Promise.all(searches);
   found.flat().forEach((outcome, i) => {
     outcomes.set(wanted[i], outcome);
     if (outcome.status === 'ok') cache?.set(cacheKey(retriever, topK, wanted[i]), outcome.passages);
   });
   const inOrder = keys.map((query) => outcomes.get(query)!);
   const failed = inOrder.filter(({ status }) => status === 'failed').length;
-  const elapsedMs = performance.now() - start;
+  const elapsedMs = performance.now() - startMs;
   return {
     outcomes: inOrder,
     stats: { requested: queries.length, fetched: wanted.length, cached, failed, elapsedMs },
@@ -93,12 +95,6 @@ function knownOutcome(query: string, passages: RetrievedPassage[] | undefined): 
 
 function cacheKey(retriever: Retriever, topK: number, query: string): string {
   return JSON.stringify([retriever.name, topK, query]);
-}
-
-function splitBatches<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
 }
 
 /** The outcomes of one batch; rejects only when the whole search is aborted. */
@@ -134,9 +130,14 @@ async function request(
   const timer = setTimeout(() => controller.abort(late), timeoutMs);
   const forward = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', forward, { once: true });
+  const ended = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
+  });
   try {
-    const retrieved = callRetriever(retriever, queries, { topK, signal: controller.signal });
-    const lists = await Promise.race([retrieved, rejectOnAbort(controller.signal)]);
+    const lists = await Promise.race([
+      retriever.retrieve(queries, { topK, signal: controller.signal }),
+      ended,
+    ]);
     if (lists.length !== queries.length) {
       throw new Error(`Expected ${queries.length} lists of passages, but got ${lists.length}.`);
     }
@@ -145,19 +146,6 @@ async function request(
     clearTimeout(timer);
     signal?.removeEventListener('abort', forward);
   }
-}
-
-/** Turns a synchronous throw into a rejection. */
-async function callRetriever(
-  ...[retriever, queries, options]: [Retriever, ...Parameters<Retriever['retrieve']>]
-): Promise<RetrievedPassage[][]> {
-  return retriever.retrieve(queries, options);
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }
 
 function isTimeout(error: unknown): boolean {
