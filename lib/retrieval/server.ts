@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { closeServer, listenLocally } from '../io/local-server.js';
+import { serveLocally, type LocalServer } from '../io/local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -21,14 +21,6 @@ export interface RetrievalServerOptions {
   delayMs?: number;
 }
 
-export interface RetrievalServer {
-  /** Where to post, e.g. `http://127.0.0.1:8000/retrieve`. */
-  readonly url: string;
-  readonly port: number;
-  /** Stops listening, cuts what is in flight and resolves when the port is free. */
-  close(): Promise<void>;
-}
-
 type Settings = Required<Omit<RetrievalServerOptions, 'port'>>;
 
 /** An error that the client caused, with its HTTP status. */
@@ -41,11 +33,11 @@ class RequestError extends Error {
   }
 }
 
-/** Serves a retriever by Search-R1's protocol (`POST /retrieve`) on 127.0.0.1, for this machine only. */
+/** Serves a retriever by Search-R1's protocol on 127.0.0.1, for this machine only; `url` is where to post. */
 export async function startRetrievalServer(
   retriever: Retriever,
   options: RetrievalServerOptions = {},
-): Promise<RetrievalServer> {
+): Promise<LocalServer> {
   const { port = 0, ...rest } = options;
   const settings: Settings = {
     ...{ defaultTopK: 3, maxTopK: 100, maxQueries: 512, maxBodyBytes: 1 << 20, delayMs: 0 },
@@ -53,37 +45,26 @@ export async function startRetrievalServer(
   };
   for (const [name, value] of Object.entries(settings))
     requireInteger(name, value, name === 'delayMs' ? 0 : 1);
-  const server = createServer((request, response) => void answer(retriever, settings, { request, response }));
-  const bound = await listenLocally(server, port);
-  return { url: `http://127.0.0.1:${bound}/retrieve`, port: bound, close: () => closeServer(server) };
-}
-
-interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
+  const server = await serveLocally(port, (request, gone) => answer(retriever, settings, { request, gone }));
+  return { ...server, url: `${server.url}retrieve` };
 }
 
 /** Answers one request; never rejects. */
 async function answer(
   retriever: Retriever,
   settings: Settings,
-  { request, response }: Exchange,
-): Promise<void> {
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
+  { request, gone }: { request: IncomingMessage; gone: AbortSignal },
+): Promise<Response> {
   try {
     checkRoute(request);
     const { queries, topk, withScores } = parseBody(await readBody(request, settings.maxBodyBytes), settings);
-    if (settings.delayMs > 0) await delay(settings.delayMs, undefined, { signal: gone.signal });
-    const lists = await retriever.retrieve(queries, { topK: topk, signal: gone.signal });
-    send(response, 200, { result: lists.map((list) => list.map((item) => toDocument(item, withScores))) });
+    if (settings.delayMs > 0) await delay(settings.delayMs, undefined, { signal: gone });
+    const lists = await retriever.retrieve(queries, { topK: topk, signal: gone });
+    return Response.json({ result: lists.map((list) => list.map((item) => toDocument(item, withScores))) });
   } catch (error) {
-    if (gone.signal.aborted) return;
     const status = error instanceof RequestError ? error.status : 500;
     const message = error instanceof Error ? error.message : String(error);
-    // What is left of a rejected body is not read.
-    if (!request.complete) response.setHeader('connection', 'close');
-    send(response, status, { error: { message, code: status } });
+    return Response.json({ error: { message, code: status } }, { status });
   }
 }
 
@@ -126,9 +107,4 @@ function parseBody(body: string, { defaultTopK, maxTopK, maxQueries }: Settings)
 
 function toDocument({ passage: { id, contents }, score }: RetrievedPassage, withScores: boolean) {
   return withScores ? { document: { id, contents }, score } : { id, contents };
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
-  response.end(JSON.stringify(body));
 }

@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { createRandom, loadModel, LocalPolicy, openPolicy, useBackend } from '../../lib/index.js';
-import { closeServer, listenLocally } from '../../lib/io/local-server.js';
+import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 
 interface Request {
@@ -19,30 +18,28 @@ interface Request {
   seeds: number[];
 }
 
-let server: Server;
+let server: LocalServer;
 let address: string;
 let calls = 0;
 beforeAll(async () => {
   await useBackend('wasm');
   const model = await loadModel(join(CHECKPOINTS, 'instruct'));
   const policy = new LocalPolicy('served', model.weights, model.config, model.tokenizer);
-  server = createServer((request, response) => {
-    void (async () => {
-      if (request.url === '/model')
-        return response.end(JSON.stringify({ tokenizer: model.tokenizerJson, maxLength: policy.maxLength }));
-      if (request.url !== '/generate') return response.writeHead(404).end();
-      calls++;
-      const { contexts, seeds, ...options } = JSON.parse(await text(request)) as Request;
-      const generations = await policy.generate(contexts, {
-        ...options,
-        randoms: seeds.map((seed) => createRandom(seed)),
-      });
-      response.end(JSON.stringify({ generations }));
-    })();
+  server = await serveLocally(0, async (request) => {
+    if (request.url === '/model')
+      return Response.json({ tokenizer: model.tokenizerJson, maxLength: policy.maxLength });
+    if (request.url !== '/generate') return new Response(null, { status: 404 });
+    calls++;
+    const { contexts, seeds, ...options } = JSON.parse(await text(request)) as Request;
+    const generations = await policy.generate(contexts, {
+      ...options,
+      randoms: seeds.map((seed) => createRandom(seed)),
+    });
+    return Response.json({ generations });
   });
-  address = `toy:http://127.0.0.1:${await listenLocally(server, 0)}`;
+  address = `toy:${server.url.slice(0, -1)}`;
 });
-afterAll(() => closeServer(server));
+afterAll(() => server.close());
 
 describe('examples/policy.ts', () => {
   it('is evaluated by its address, with the answers of the same model on this machine', async () => {

@@ -2,10 +2,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRetriever, RETRIEVERS, retrieverNameSchema } from '../../lib/retrieval/retrievers.js';
-import { startRetrievalServer, type RetrievalServer } from '../../lib/retrieval/server.js';
+import type { LocalServer } from '../../lib/io/local-server.js';
+import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { FILMS } from './passages.js';
 
-let server: RetrievalServer | undefined;
+let server: LocalServer | undefined;
 afterAll(() => server?.close());
 
 const idsOf = async (name: string, options = {}): Promise<string[]> => {
