@@ -69,13 +69,21 @@ export function batchesOf(questions: readonly Question[], batchSize: number): nu
 }
 
 /** Measurements in the order of the questions. */
-export async function evaluatePolicy(
+export const evaluatePolicy = (
   policy: Policy,
   retriever: Retriever,
   questions: readonly Question[],
   options: EvaluateOptions,
-): Promise<Measurement[]> {
-  const measurements = new Array<Measurement>(questions.length);
+): Promise<Measurement[]> => answerQuestions(policy, retriever, questions, { ...options, keep: measure });
+
+/** What `keep` makes of each trajectory, in the order of the questions. */
+export async function answerQuestions<T>(
+  policy: Policy,
+  retriever: Retriever,
+  questions: readonly Question[],
+  options: EvaluateOptions & { keep: (question: Question, trajectory: Trajectory) => T },
+): Promise<T[]> {
+  const kept = new Array<T>(questions.length);
   const { temperature = 0 } = options;
   const rollout = {
     ...options.rollout,
@@ -90,8 +98,8 @@ export async function evaluatePolicy(
     const randoms = part.map((question) => createRandom(question.id));
     const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
     policy.release?.();
-    batch.forEach((i, j) => (measurements[i] = measure(questions[i], trajectories[j])));
+    batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
     options.onBatch?.((done += batch.length), trajectories);
   }
-  return measurements;
+  return kept;
 }

@@ -2,7 +2,8 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
+import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Question } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { MINI_WIKI } from '../io/paths.js';
@@ -13,6 +14,9 @@ import type { CurvePoint } from '../report/curves.js';
 import { computation, type Computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
 import { requireFolders } from '../policy/model-folder.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 import { adapterFolder, loadPolicy, runName, weightFolders, type PolicyRun } from './runs.js';
 
 /** Seeds that every trained method is trained with. */
@@ -95,6 +99,31 @@ function merged({ run, measurements }: Answers, kept: readonly unknown[]): { val
   return { value: { run, measurements: measurements.map((m) => now.get(m.questionId) ?? m) }, note };
 }
 
+/** What a run's policy is asked in a job, by which retriever and settings of its own, and what is kept of each trajectory. */
+interface SampleOptions<T> {
+  questions: readonly Question[];
+  /** Default: that of the small world. */
+  retriever?: Retriever;
+  rollout?: Partial<RolloutConfig>;
+  keep: (question: Question, trajectory: Trajectory) => T;
+}
+
+/** A run's policy answers some questions, greedily. */
+export async function answerSample<T>(
+  run: PolicyRun,
+  { backend, world, onFraction }: WorkContext,
+  { questions, retriever = world.retriever, rollout, keep }: SampleOptions<T>,
+): Promise<T[]> {
+  const policy = await loadPolicy(run);
+  const kept = await answerQuestions(policy, retriever, questions, {
+    ...{ keep, rollout: { ...rolloutConfigOf(run.method), ...rollout } },
+    batchSize: evaluationBatchSize(backend),
+    onBatch: (done) => onFraction(done / questions.length),
+  });
+  policy.dispose();
+  return kept;
+}
+
 /** The computation of an experiment that compares runs by their answers. */
 export const answersOf = (
   runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
@@ -155,5 +184,5 @@ export async function loadAnswers(
   };
 }
 
-/** `46,520`. */
-export const count = (n: number): string => n.toLocaleString('en');
+/** How many there are, such as `46,520`. */
+export const count = ({ length }: readonly unknown[]): string => length.toLocaleString('en');

@@ -9,7 +9,7 @@ import { reportHtml } from '../report/html.js';
 import { claimsHtml, CLAIMS_STYLES } from './claims-page.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
-import type { Prediction } from './predictions.js';
+import type { Prediction } from './report.js';
 import { judgeClaims } from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {

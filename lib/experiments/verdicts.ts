@@ -3,8 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
+import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/markdown.js';
+import { INITIAL_MODELS } from './runs.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {
@@ -21,6 +23,28 @@ const figureSchema = z.looseObject({ value: z.number(), low: z.number(), high: z
 const numbersSchema = z.object({ rows: z.array(figureSchema), contrasts: z.array(figureSchema) });
 /** The rows and contrasts of a report's JSON file. */
 export type Numbers = z.infer<typeof numbersSchema>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The figures among `items` with the given fields, as parts of a claim. */
+export const partsWhere = (items: Numbers['rows'], fields: Fields, part: Omit<Part, 'found'>): Part[] =>
+  matching(items, fields).map(({ value, low, high }) => ({ ...part, found: { value, low, high } }));
+
+export const OURS = { method: 'parallelsearch', benchmark: 'all' };
+
+/** Differences in exact match, or of what `fields` say, of ParallelSearch over all questions unless they say otherwise, above 0. */
+export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): Part[] =>
+  partsWhere(
+    contrasts,
+    { ...OURS, metric: 'em', kind: 'difference', ...fields },
+    { of, unit: 'points', side: 'above', threshold: 0 },
+  );
+
+/** The same from each initial model; none unless every model is there. */
+export function aheadFromEachModel(numbers: Numbers, fields: Fields): Part[] {
+  const parts = INITIAL_MODELS.map((model) => partsAhead(numbers, model, { ...fields, model }));
+  return parts.every((part) => part.length === 1) ? parts.flat() : [];
+}
 
 /** Where the evidence for a claim is, and what it says. */
 export interface Evidence {

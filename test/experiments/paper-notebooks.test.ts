@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matching, type TidyResults } from '../../lib/evaluation/table.js';
-import type { Prediction } from '../../lib/experiments/predictions.js';
+import type { Prediction } from '../../lib/experiments/report.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';

@@ -3,9 +3,8 @@ import { greatest } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
 import { figureText } from '../../report/text.js';
 import { listed } from '../../text/listed.js';
-import { AHEAD, EM_DIFFERENCE, partsWhere } from '../evidence.js';
 import { paperMean } from '../paper.js';
-import type { PaperClaim } from '../verdicts.js';
+import { partsAhead, partsWhere, type PaperClaim } from '../verdicts.js';
 import { identicalSettings, lambdaGrid, lambdaMethod, lambdaTitle, PAPER } from './settings.js';
 
 const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
@@ -31,11 +30,10 @@ export const lambdaClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'claims',
       rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
-      parts: ({ contrasts }) =>
+      parts: (numbers) =>
         lambdaGrid().flatMap((setting) => {
           const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(setting) };
-          const of = `over ${lambdaTitle(setting)}`;
-          return partsWhere(contrasts, { ...sides, ...EM_DIFFERENCE, ...ON_PARALLEL }, { of, ...AHEAD });
+          return partsAhead(numbers, `over ${lambdaTitle(setting)}`, { ...sides, ...ON_PARALLEL });
         }),
     },
   },

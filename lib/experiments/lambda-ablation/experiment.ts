@@ -1,15 +1,11 @@
 /** The weights of the two rewards (Table 4): every setting is trained, answers the test questions, and is compared. */
-import type { DataFrame } from 'danfojs-node';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
-import { summariseResults, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
+import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
 import type { Lambdas } from '../../methods/config.js';
 import { trainingRows } from '../../report/curves.js';
-import { resultsOf, type ReportResults } from '../../report/display.js';
-import { frameOf } from '../../report/frame.js';
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
-import { paperFigure } from '../paper.js';
-import { predictionsFrom } from '../predictions.js';
+import { reportOf, summarise, type Predicted } from '../report.js';
 import { trainingOf } from '../train-runs.js';
 import { lambdaClaims } from './claims.js';
 import { learningRows } from './learning.js';
@@ -40,18 +36,6 @@ const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
 const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
 const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'];
 
-/** In `rows` and `contrasts`, `setting` and `against_setting` are as the paper writes them, and `rewards` says which a setting has. */
-export interface LambdaAblation extends ReportResults {
-  /** The rows of settings on the two lines through the grid that cross at the paper's setting: `line`, and the `weight` varied. */
-  lines: DataFrame;
-  /** Training curves on the same two lines. */
-  training: DataFrame;
-  /** How soon each setting learns, and what its training costs. */
-  learning: DataFrame;
-  /** What the two rewards were to save, and what was found. */
-  predictions: DataFrame;
-}
-
 /**
  * The paper's setting beside every other, the two whose rows in the paper are the same beside each other, and each reward alone
  * beside none.
@@ -81,52 +65,49 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
     return { ...row, setting: lambdaTitle(setting), ...against, rewards: rewardsOf(setting) };
   });
 
-/** Whom a reward was to save model calls, and beside whom. */
-const SAVINGS: readonly [who: string, setting: Lambdas, against: Lambdas][] = [
-  ['The two rewards together save', PAPER, CONTROL],
-  ['The search-count reward alone saves', { ...PAPER, lambdaD: 0 }, CONTROL],
-  ['The search-count reward beside the other saves', PAPER, { ...PAPER, lambdaS: 0 }],
-];
+/** What the two rewards were to save. */
+const PREDICTED: readonly Predicted[] = [
+  { who: 'The two rewards together save', setting: PAPER, against: CONTROL },
+  { who: 'The search-count reward alone saves', setting: { ...PAPER, lambdaD: 0 }, against: CONTROL },
+  {
+    who: 'The search-count reward beside the other saves',
+    ...{ setting: PAPER, against: { ...PAPER, lambdaS: 0 } },
+  },
+].map(({ who, setting, against }) => ({
+  prediction: `${who} model calls on parallelizable questions`,
+  figure: {
+    ...{ method: lambdaMethod(setting), against: lambdaMethod(against), benchmark: 'all' },
+    ...{ subset: 'parallelizable', metric: 'model_calls', kind: 'difference' },
+  },
+  holds: ({ high }) => high < 0,
+}));
 
 /**
- * Reads the answers of every setting and computes their figures with intervals.
+ * Reads the answers of every setting and computes their figures with intervals. In `rows` and `contrasts`, `setting` and
+ * `against_setting` are as the paper writes them, and `rewards` says which a setting has.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
-export async function loadLambdaAblation(
-  folder?: string,
-  options: Omit<SummaryOptions, 'provenance'> = {},
-): Promise<LambdaAblation> {
-  const methodOf = (run: Parameters<typeof lambdasOf>[0]): string => lambdaMethod(lambdasOf(run));
-  const { answers, curves, provenance } = await loadAnswers(lambdaAblation, folder, methodOf);
-  const figures = summariseResults(answers, {
-    ...{ measures: METRICS.map(mainMeasure), pairs: pairs(), paper: paperFigure },
-    selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
-    ...options,
-  });
-  const predictions = predictionsFrom(
-    figures.contrasts,
-    SAVINGS.map(([who, setting, against]) => ({
-      prediction: `${who} model calls on parallelizable questions`,
-      figure: {
-        ...{ method: lambdaMethod(setting), against: lambdaMethod(against), benchmark: 'all' },
-        ...{ subset: 'parallelizable', metric: 'model_calls', kind: 'difference' },
-      },
-      holds: ({ high }) => high < 0,
-    })),
-  );
+export async function loadLambdaAblation(folder?: string, options: SummaryOptions = {}) {
+  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(lambdasOf(run)));
+  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+    BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
+  const figures = summarise(read, { measures: METRICS.map(mainMeasure), pairs: pairs(), selects }, options);
   const rows = figures.rows.map(withLambdas);
-  const training = trainingRows(curves, DYNAMICS).map(withLambdas);
-  const learning = learningRows(curves).map(withLambdas);
   const contrasts = figures.contrasts.map(withLambdas);
-  const summary = `${count(answers.length)} answers after training with ${lambdaSettings().length} settings of the two weights.`;
-  const tidy = {
-    ...{ rows: [...rows, ...training, ...learning], contrasts },
-    provenance: { ...provenance, predictions },
-  };
-  return {
-    ...resultsOf(summary, tidy),
-    ...{ rows: frameOf(withTitles(rows)), contrasts: frameOf(withTitles(contrasts)) },
-    ...{ lines: frameOf(onLines(rows)), training: frameOf(onLines(training)) },
-    ...{ learning: frameOf(withTitles(learning)), predictions: frameOf(predictions) },
-  };
+  const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
+  const learning = learningRows(read.curves).map(withLambdas);
+  return reportOf({
+    summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
+    ...{ tidy: { ...figures, rows, contrasts }, training: [...training, ...learning] },
+    ...{ predicted: PREDICTED, rows: withTitles(rows), contrasts: withTitles(contrasts) },
+    frames: {
+      // Settings on the two lines through the grid that cross at the paper's: `line`, and the `weight` varied.
+      lines: onLines(rows),
+      // Training curves on the same two lines.
+      training: onLines(training),
+      // How soon each setting learns, and what its training costs.
+      learning: withTitles(learning),
+    },
+  });
 }
+export type LambdaAblation = Awaited<ReturnType<typeof loadLambdaAblation>>;

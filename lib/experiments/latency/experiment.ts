@@ -1,17 +1,24 @@
 /** Wall clock of 1 to 8 sub-queries asked in one turn against the same ones in turns, with fast and slow retrievers. */
 import { loadavg } from 'node:os';
 import { configHash } from '../../io/hash.js';
-import type { ReportResults } from '../../report/display.js';
-import { frameOf, type Frame } from '../../report/frame.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { dataHash } from '../answers.js';
+import { count, dataHash } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { reportOf } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { loadTiming } from '../timing/experiment.js';
-import { generationTimeOf, type GenerationTime } from '../timing/measures.js';
+import { generationTimeOf } from '../timing/measures.js';
 import { independentQueries, measureLatency, measureService } from './measuring.js';
-import { costsOf, partsOf, questionsOf, speedUpsOf, summariseLatency, type Latency } from './measures.js';
+import {
+  costsOf,
+  partsOf,
+  questionsOf,
+  speedUpsOf,
+  summariseLatency,
+  WAITED_FOR_ONCE,
+  type Latency,
+} from './measures.js';
 import { startLatencyServer } from './server.js';
 import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS, type LatencyRetriever } from './settings.js';
 
@@ -63,25 +70,16 @@ export const latency: Experiment = {
   computation: computation({ jobs: latencyJobs, work: measureRetriever, processes: 1 }),
 };
 
-export interface LatencyResults extends ReportResults {
-  /** The three costs of a request to each retriever, as the model of time knows them. */
-  costs: Frame;
-  /** Where the model says that the time goes: a row for each set, way of asking and part. */
-  parts: Frame;
-  /** Whole questions in turns and in one turn. */
-  questions: Frame;
-  /** How many times as fast a question is in one turn, by the time of a call of the model. */
-  speedUps: Frame;
-  /** The time of a call of the model; null where the timing experiment was not run. */
-  generation: GenerationTime | null;
-}
+const withAsked = <T extends Parameters<typeof askingTitle>[0]>(rows: readonly T[]): object[] =>
+  rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
 /**
- * What was measured, and what the model of time says of it.
+ * What was measured, and what the model of time says of it; `generation` is the time of a call of the language model, null where
+ * the timing experiment was not run.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  * @throws Error naming the command that measures, where results are missing
  */
-export async function loadLatency(folder?: string): Promise<LatencyResults> {
+export async function loadLatency(folder?: string) {
   const done = await requireResults<LatencyRetriever, Measured>(latency, folder);
   const timed = await loadTiming(folder);
   const generation = timed && generationTimeOf(timed.answers, String(timed.provenance.backend));
@@ -98,20 +96,25 @@ export async function loadLatency(folder?: string): Promise<LatencyResults> {
     ...{ backend: 'none: retrieval only' },
     ...(loads.size > 0 ? { load: [...loads].join('; ') } : {}),
   });
-  const sets = measured.measurements.reduce((sum, { samplesMs }) => sum + samplesMs.length, 0);
   const call = generation
     ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
     : 'nothing says how long a call of the model takes';
-  return {
-    kind: 'results',
-    summary: `${sets.toLocaleString('en')} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
-    tidy,
-    rows: frameOf(tidy.rows.map((row) => ({ ...row, asked: askingTitle(row) }))),
-    contrasts: frameOf(tidy.contrasts.map((row) => ({ ...row, asked: askingTitle(row) }))),
-    costs: frameOf(costsOf(measured)),
-    parts: frameOf(partsOf(measured)),
-    questions: frameOf(questionsOf(tidy.rows, generation)),
-    speedUps: frameOf(speedUpsOf(tidy.rows, generation)),
-    generation,
-  };
+  const sets = count(measured.measurements.flatMap(({ samplesMs }) => samplesMs));
+  const report = reportOf({
+    summary: `${sets} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
+    ...{ tidy, predicted: [WAITED_FOR_ONCE] },
+    ...{ rows: withAsked(tidy.rows), contrasts: withAsked(tidy.contrasts) },
+    frames: {
+      // The three costs of a request to each retriever, as the model of time knows them.
+      costs: costsOf(measured),
+      // Where the model says that the time goes: a row for each set, way of asking and part.
+      parts: partsOf(measured),
+      // Whole questions in turns and in one turn.
+      questions: questionsOf(tidy.rows, generation),
+      // How many times as fast a question is in one turn, by the time of a call of the language model.
+      speedUps: speedUpsOf(tidy.rows, generation),
+    },
+  });
+  return { ...report, generation };
 }
+export type LatencyResults = Awaited<ReturnType<typeof loadLatency>>;

@@ -23,8 +23,6 @@ export interface MeasureOptions {
   queries: readonly string[];
   /** @param fraction of the repeats that is done */
   onProgress?: (fraction: number) => void;
-  /** Milliseconds of a clock; default `performance.now`. */
-  now?: () => number;
 }
 
 const mostQueries = ({ numQueries }: LatencySettings): number => Math.max(...numQueries);
@@ -78,12 +76,7 @@ async function warmUp(
 async function askMs(
   retriever: Retriever,
   queries: readonly string[],
-  {
-    method,
-    limit,
-    settings,
-    now = () => performance.now(),
-  }: Omit<Asking, 'numQueries'> & Pick<MeasureOptions, 'settings' | 'now'>,
+  { method, limit, settings }: Omit<Asking, 'numQueries'> & Pick<MeasureOptions, 'settings'>,
 ): Promise<number> {
   const turns = method === 'in-turns' ? queries.map((query) => [query]) : [queries];
   const options = {
@@ -92,9 +85,9 @@ async function askMs(
     maxConcurrency: limit === 'unlimited' ? queries.length : (limit ?? 1),
   };
   const found = [];
-  const start = now();
+  const start = performance.now();
   for (const turn of turns) found.push(await searchAll(retriever, turn, options));
-  const elapsedMs = now() - start;
+  const elapsedMs = performance.now() - start;
   for (const outcome of found.flatMap(({ outcomes }) => outcomes)) {
     if (outcome.status === 'failed')
       throw new Error(
@@ -106,12 +99,12 @@ async function askMs(
 
 /** Times single searches by themselves, without search turn and request. */
 export async function measureService(retriever: Retriever, options: MeasureOptions): Promise<number[]> {
-  const { settings, queries, now = () => performance.now() } = options;
+  const { settings, queries } = options;
   const most = mostQueries(settings);
   const searchMs = async (query: string): Promise<number> => {
-    const start = now();
+    const start = performance.now();
     await retriever.retrieve([query], { topK: settings.topK });
-    return Number((now() - start).toFixed(4));
+    return Number((performance.now() - start).toFixed(4));
   };
   for (let i = 0; i < settings.warmUps; i++)
     for (const query of queries.slice(0, most)) await searchMs(query);

@@ -3,10 +3,9 @@ import { mean } from 'd3-array';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { figureText, pointsText } from '../../report/text.js';
 import { titleOf } from '../../report/titles.js';
-import { AHEAD, aheadFromEachModel, EM_DIFFERENCE, OURS, partsWhere } from '../evidence.js';
 import { paperFigure, paperMean, paperRows } from '../paper.js';
 import { INITIAL_MODELS } from '../runs.js';
-import type { PaperClaim } from '../verdicts.js';
+import { aheadFromEachModel, partsAhead, type PaperClaim } from '../verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
 
@@ -57,12 +56,11 @@ export const mainClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gap-table',
       rule: 'Difference above 0 on each of the seven benchmarks from both models',
-      parts: ({ contrasts }) =>
+      parts: (numbers) =>
         INITIAL_MODELS.flatMap((model) =>
           Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
-            const cell = { ...OURS, ...EM_DIFFERENCE, against: 'search-r1', model, benchmark, subset: 'all' };
             const of = `${titleOf('benchmark', benchmark)} (${model})`;
-            return partsWhere(contrasts, cell, { of, ...AHEAD });
+            return partsAhead(numbers, of, { against: 'search-r1', model, benchmark, subset: 'all' });
           }),
         ),
     },

@@ -1,9 +1,15 @@
 /** Claims of the paper that parallelizable and sequential questions decide, each kind by itself. */
 import { pointsText } from '../../report/text.js';
-import { aheadFromEachModel, OURS, partsWhere } from '../evidence.js';
 import { paperMean } from '../paper.js';
 import { INITIAL_MODELS } from '../runs.js';
-import type { Numbers, Part, PaperClaim } from '../verdicts.js';
+import {
+  aheadFromEachModel,
+  OURS,
+  partsWhere,
+  type Numbers,
+  type Part,
+  type PaperClaim,
+} from '../verdicts.js';
 import { paperGains, paperRatio } from './beside-paper.js';
 
 /** Search-R1's weights under ParallelSearch's prompt. */

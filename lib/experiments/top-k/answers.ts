@@ -1,18 +1,51 @@
-/** What is computed: a run's policy answers the sample under one setting; and the recall of the retrievers by themselves. */
+/**
+ * Figure 6: how many passages a query should bring, for three retrievers. The same trained policies answer a fixed sample of the
+ * test questions under every setting.
+ *
+ * Two departures from the paper. The small policy's context has 1,024 positions: where the passages of a turn would leave no
+ * room for the turns to come, those of the lowest ranks are left out, counted and reported (the paper cuts what a turn brings
+ * at 500 tokens and does not say whether it did so here). And the policies have been trained with one passage per query, and
+ * warmed up with one or two, where the paper trains with three: larger k are outside of what they have seen.
+ */
 import type { Question } from '../../data/question.js';
-import { evaluatePolicy } from '../../evaluation/evaluate.js';
+import { measure } from '../../evaluation/evaluate.js';
 import type { QuestionResult } from '../../evaluation/result.js';
-import { rolloutConfigOf } from '../../methods/index.js';
 import { queriesWithEvidence, retrievalRecall } from '../../retrieval/recall.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { evaluationBatchSize } from '../answers.js';
+import { answerSample, SEEDS } from '../answers.js';
 import type { WorkContext } from '../experiment.js';
 import { stratifiedSample } from '../question-sample.js';
-import { loadPolicy, type PolicyRun } from '../runs.js';
+import type { PolicyRun } from '../runs.js';
 import type { World } from '../world.js';
-import { TOP_K, type TopKSetting } from './settings.js';
+
+/** What is varied. */
+export interface TopKSetting {
+  retriever: string;
+  /** Passages per query. */
+  k: number;
+}
+
+export const TOP_K = {
+  /** The second is what the first is compared with. */
+  methods: ['parallelsearch', 'search-r1'],
+  model: 'instruct',
+  seeds: SEEDS,
+  /** The first is what the others are compared with. */
+  retrievers: ['bm25', 'exact', 'hnsw'],
+  ks: [1, 3, 5, 10],
+  /** One of so many test questions of each benchmark and kind is asked. */
+  oneOf: 20,
+  /** Tokens kept free for every later search turn (see `reservePerTurn` of a rollout): a search and one passage for it. */
+  reservePerTurn: 100,
+} as const;
+
+export const topKSettings = (): TopKSetting[] =>
+  TOP_K.retrievers.flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k })));
+
+export const topKRuns = (): PolicyRun[] =>
+  TOP_K.seeds.flatMap((seed) => TOP_K.methods.map((method) => ({ method, model: TOP_K.model, seed })));
 
 /** What came back for the queries of one question. */
 export interface Retrieved {
@@ -66,30 +99,21 @@ function retrieverOf(name: string, { passages }: World): Promise<Retriever> {
 }
 
 /** A run's policy answers the sample under one setting. */
-export async function answerSample(
+export async function answersUnder(
   { run, retriever, k }: TopKSetting & { run: PolicyRun },
-  { backend, world, onFraction }: WorkContext,
+  context: WorkContext,
 ): Promise<TopKAnswer[]> {
-  const questions = sampleOf(world);
-  const byId = new Map(questions.map((question) => [question.id, question]));
-  const retrieved = new Map<string, Retrieved>();
-  const policy = await loadPolicy(run);
-  const measurements = await evaluatePolicy(policy, await retrieverOf(retriever, world), questions, {
-    rollout: { ...rolloutConfigOf(run.method), topK: k, reservePerTurn: TOP_K.reservePerTurn },
-    batchSize: evaluationBatchSize(backend),
-    onBatch: (done, trajectories) => {
-      for (const trajectory of trajectories)
-        retrieved.set(trajectory.questionId, retrievedIn(byId.get(trajectory.questionId)!, trajectory));
-      onFraction(done / questions.length);
-    },
-  });
-  policy.dispose();
   const { method, model, seed } = run;
-  return measurements.map((measurement) => ({
-    ...{ method, model, seed, retriever, k },
-    ...measurement,
-    ...retrieved.get(measurement.questionId)!,
-  }));
+  return answerSample(run, context, {
+    questions: sampleOf(context.world),
+    retriever: await retrieverOf(retriever, context.world),
+    rollout: { topK: k, reservePerTurn: TOP_K.reservePerTurn },
+    keep: (question, trajectory) => ({
+      ...{ method, model, seed, retriever, k },
+      ...measure(question, trajectory),
+      ...retrievedIn(question, trajectory),
+    }),
+  });
 }
 
 /** Share of the test split's sub-questions whose evidence is among the first k, asked as the data set words them. */

@@ -1,20 +1,27 @@
 /** Passages per query (Figure 6): jobs, and what the report reads. */
 import { join } from 'node:path';
-import type { DataFrame } from 'danfojs-node';
-import type { SummaryOptions } from '../../evaluation/table.js';
+import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
+import type { QuestionResult } from '../../evaluation/result.js';
+import type { MethodPair, SummaryOptions, TidyContrast } from '../../evaluation/table.js';
 import { configHash, contentHash } from '../../io/hash.js';
 import { ENCODER } from '../../io/paths.js';
 import { ENCODER_FILE } from '../../retrieval/encoder-file.js';
-import { resultsOf, type ReportResults } from '../../report/display.js';
-import { frameOf } from '../../report/frame.js';
 import { count, dataHash, evaluationHash, SEEDS } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
+import { reportOf, summarise } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { runName, type PolicyRun } from '../runs.js';
-import { answerSample, measureRecall, type TopKAnswer, type TopKRecall } from './answers.js';
-import { topKClaims } from './claims.js';
-import { summariseTopK } from './measures.js';
-import { TOP_K, topKRuns, topKSettings, type TopKSetting } from './settings.js';
+import { partsAhead, type PaperClaim } from '../verdicts.js';
+import {
+  answersUnder,
+  measureRecall,
+  TOP_K,
+  topKRuns,
+  topKSettings,
+  type TopKAnswer,
+  type TopKRecall,
+  type TopKSetting,
+} from './answers.js';
 
 /** A run under one setting, or the recall of all retrievers. */
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
@@ -41,6 +48,19 @@ async function jobs(): Promise<Job<TopKInput>[]> {
   return [recall, ...(await Promise.all(topKRuns().map(jobsOf))).flat()];
 }
 
+const tenOverOne: PaperClaim = {
+  id: 'top-k',
+  claim: 'More passages per query help: k = 10 answers more questions than k = 1',
+  paper: 'about +6 (2Wiki) and +7 (HotpotQA), Figure 6',
+  tables: () => 'no point values are printed',
+  evidence: {
+    cell: 'claims',
+    rule: 'Difference in exact match on all questions with BM25 above 0',
+    parts: (numbers) =>
+      partsAhead(numbers, 'BM25', { subset: 'all', retriever: 'bm25', k: 10, against_k: 1 }),
+  },
+};
+
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
@@ -49,33 +69,102 @@ export const topK: Experiment = {
     work: async (input, context) =>
       input === 'recall'
         ? { recall: await measureRecall(context) }
-        : { answers: await answerSample(input, context) },
+        : { answers: await answersUnder(input, context) },
   }),
-  claims: topKClaims,
+  claims: [tenOverOne],
 };
 
-export interface TopK extends ReportResults {
-  /** Recall@k of the retrievers by themselves, a row for each retriever and k. */
-  recall: DataFrame;
+const of =
+  (value: (answer: TopKAnswer) => number) =>
+  (answer: QuestionResult): number =>
+    value(answer as TopKAnswer);
+
+const MEASURES: readonly Measure[] = [
+  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage'] as const).map(mainMeasure),
+  { metric: 'evidence_shown', of: of(({ evidenceShown }) => evidenceShown) },
+  {
+    metric: 'passages_shown',
+    of: of(({ passagesShown }) => passagesShown),
+    per: of(({ subQueries }) => subQueries),
+  },
+  {
+    metric: 'passages_left_out',
+    of: of(({ passagesFound, passagesShown }) => passagesFound - passagesShown),
+    per: of(({ passagesFound }) => passagesFound),
+  },
+  { metric: 'context_full', of: of(({ isContextFull }) => (isContextFull ? 1 : 0)) },
+];
+
+/** The two data sets of Figure 6, and all questions. */
+const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
+const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
+
+type Variant = TopKSetting & { method: string };
+
+// The bootstrap knows methods only, so a variant goes through it under one name.
+const variantName = ({ method, retriever, k }: Variant): string => `${method}/${retriever}/${k}`;
+
+function variantOf(name: string): Variant {
+  const [method, retriever, k] = name.split('/');
+  return { method, retriever, k: Number(k) };
+}
+
+/** Every k beside the smallest, every retriever beside the first, and ParallelSearch beside Search-R1. */
+function pairs(): MethodPair[] {
+  const variants = TOP_K.methods.flatMap((method) =>
+    topKSettings().map((setting): Variant => ({ method, ...setting })),
+  );
+  const beside = (change: Partial<Variant>): MethodPair[] =>
+    variants
+      .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
+      .filter(([variant, other]) => variant !== other);
+  return [
+    ...beside({ k: Math.min(...TOP_K.ks) }),
+    ...beside({ retriever: TOP_K.retrievers[0] }),
+    ...beside({ method: TOP_K.methods[1] }),
+  ];
+}
+
+/** A contrast of variants: the method, retriever and k of both sides where they differ. */
+function contrastOf(contrast: TidyContrast): TidyContrast & TopKSetting {
+  const [ours, theirs] = [contrast.method, contrast.against].map(variantOf);
+  return {
+    ...contrast,
+    ...ours,
+    against: theirs.method,
+    ...(ours.k === theirs.k ? {} : { against_k: theirs.k }),
+    ...(ours.retriever === theirs.retriever ? {} : { against_retriever: theirs.retriever }),
+  };
 }
 
 /**
- * Reads the answers under every setting and computes their figures with intervals.
+ * Reads the answers under every setting and computes their figures with intervals; the same weights under every setting are
+ * resampled alike. Contrasts are of two values of k, two retrievers or two methods, everything else the same.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
-export async function loadTopK(
-  folder?: string,
-  options: Omit<SummaryOptions, 'provenance'> = {},
-): Promise<TopK> {
+export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   const done = await requireResults<TopKInput, Value>(topK, folder);
   const values = done.map(({ record }) => record.value);
-  const answers = values.flatMap((value) => ('answers' in value ? value.answers : []));
+  const found = values.flatMap((value) => ('answers' in value ? value.answers : []));
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
+  const answers = found.map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const provenance = { ...provenanceOf(done, { seeds: SEEDS }), numQuestions, recall };
-  const summary = `${count(answers.length)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`;
-  return {
-    ...resultsOf(summary, { ...summariseTopK(answers, options), provenance }),
-    recall: frameOf(recall.map(({ hitRate, ...row }) => ({ ...row, metric: 'recall_at_k', value: hitRate }))),
+  const own: SummaryOptions = {
+    ...{ measures: MEASURES, pairs: pairs(), weightsOf: (name) => variantOf(name).method },
+    selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
+  const { rows, contrasts } = summarise({ answers, provenance }, own, options);
+  return reportOf({
+    summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
+    tidy: {
+      ...{ rows: rows.map((row) => ({ ...row, ...variantOf(row.method) })), provenance },
+      contrasts: contrasts.map(contrastOf),
+    },
+    frames: {
+      // Recall@k of the retrievers by themselves, a row for each retriever and k.
+      recall: recall.map(({ hitRate, ...row }) => ({ ...row, metric: 'recall_at_k', value: hitRate })),
+    },
+  });
 }
+export type TopK = Awaited<ReturnType<typeof loadTopK>>;

@@ -2,16 +2,21 @@
  * Trajectories to read: a fixed sample of the test questions, answered greedily by both methods and by what stands between
  * them, Search-R1's weights under ParallelSearch's prompt. For the viewer, not for a table: its figures are of a sample.
  */
+import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
 import { configHash } from '../../io/hash.js';
 import type { Provenance } from '../../io/provenance.js';
+import { methodTitle } from '../../methods/index.js';
+import { coverage } from '../../rewards/coverage.js';
 import { rewardsOf, type RewardPresetName } from '../../rewards/presets.js';
-import { printTrajectory } from '../../rollout/trajectory.js';
-import { evaluationBatchSize, evaluationHash } from '../answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { scoreRollout, type RewardComponents } from '../../rewards/reward.js';
+import { rolloutFromTrajectory } from '../../rewards/rollout.js';
+import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
+import { executedSearches } from '../../text/response.js';
+import { answerSample, evaluationHash } from '../answers.js';
+import { computation, type Experiment, type Job } from '../experiment.js';
 import { stratifiedSample, type SampleOptions } from '../question-sample.js';
 import { provenanceOf, requireResults } from '../results.js';
-import { loadPolicy, runName, type PolicyRun } from '../runs.js';
-import { recordTrajectories, type TrajectoryLine } from './answers.js';
+import { runName, type PolicyRun } from '../runs.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [
@@ -28,11 +33,37 @@ export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 /** Seconds of a run on one core, roughly: for an estimate and nothing else. */
 const ROUGH_SECONDS = 40;
 
+/**
+ * An answer in the layout of training's `trajectories.jsonl`. There is no advantage: a policy answers each question once, so
+ * that nothing is a group.
+ */
+export interface TrajectoryLine extends Trajectory {
+  /** Who answered, as the viewer shows it: the method with the model. */
+  method: string;
+  run: PolicyRun;
+  shape: QuestionShape;
+  coverage: number;
+  rewards: RewardComponents;
+}
+
 /** What a run's policy has answered. */
 interface Recorded {
   /** In the order of the sample. */
   lines: TrajectoryLine[];
 }
+
+/** A run's name for readers, such as `ParallelSearch (instruct)`. */
+export const policyTitle = ({ method, model }: PolicyRun): string => `${methodTitle(method)} (${model})`;
+
+/** Adds to a trajectory who answered and what it is worth. */
+export const scoredLine = (run: PolicyRun, question: Question, trajectory: Trajectory): TrajectoryLine => ({
+  ...{ method: policyTitle(run), run },
+  ...trajectory,
+  shape: questionShape(question.metadata.graph ?? []),
+  coverage: coverage(question, executedSearches(trajectory.segments)),
+  rewards: scoreRollout(rewardsOf(TRAJECTORY_REWARDS), rolloutFromTrajectory(trajectory, question))
+    .components,
+});
 
 const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
   Promise.all(
@@ -46,23 +77,23 @@ const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
     })),
   );
 
-async function recordRun(run: PolicyRun, { backend, world, onFraction }: WorkContext): Promise<Recorded> {
-  const questions = stratifiedSample(world.questions, TRAJECTORY_SAMPLE);
-  const policy = await loadPolicy(run);
-  const lines = await recordTrajectories(policy, world.retriever, questions, {
-    ...{ run, rewards: rewardsOf(TRAJECTORY_REWARDS), batchSize: evaluationBatchSize(backend) },
-    onBatch: (done) => onFraction(done / questions.length),
-  });
-  policy.dispose();
-  // With log-probabilities to four places, as in a file of trajectories.
-  return { lines: lines.map((line) => JSON.parse(printTrajectory(line)) as TrajectoryLine) };
-}
-
 /** The experiment behind `reports/trajectories.html`. */
 export const trajectories: Experiment = {
   name: 'trajectories',
   title: 'trajectories of a sample of the test questions, to read',
-  computation: computation({ jobs: trajectoryJobs, work: recordRun }),
+  computation: computation({
+    jobs: trajectoryJobs,
+    work: async (run: PolicyRun, context): Promise<Recorded> => {
+      const questions = stratifiedSample(context.world.questions, TRAJECTORY_SAMPLE);
+      const lines = await answerSample(run, context, {
+        questions,
+        // With log-probabilities to four places, as in a file of trajectories.
+        keep: (question, trajectory) =>
+          JSON.parse(printTrajectory(scoredLine(run, question, trajectory))) as TrajectoryLine,
+      });
+      return { lines };
+    },
+  }),
 };
 
 export interface Trajectories {

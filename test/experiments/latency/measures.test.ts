@@ -7,7 +7,9 @@ import {
   requestCosts,
   speedUpsOf,
   summariseLatency,
+  WAITED_FOR_ONCE,
 } from '../../../lib/experiments/latency/measures.js';
+import { predictionsFrom } from '../../../lib/experiments/report.js';
 import { syntheticLatency } from './synthetic.js';
 
 const generation = { msPerCall: 100, source: 'a test' };
@@ -58,7 +60,7 @@ describe('summariseLatency', () => {
 
   it('says whether the slowest retriever is waited for once, as was predicted', () => {
     // (8 * 3 + 200) / (8 * 203)
-    expect(tidy.provenance.predictions).toEqual([
+    expect(predictionsFrom(tidy, [WAITED_FOR_ONCE])).toEqual([
       {
         prediction: '8 sub-queries to a retriever that takes 200 ms need less than half the time in one turn',
         found: '0.138 [0.138, 0.138]',
@@ -67,7 +69,9 @@ describe('summariseLatency', () => {
     ]);
     const record = syntheticLatency();
     for (const m of record.measurements) m.samplesMs = [10];
-    expect(summariseLatency(record, null).provenance.predictions).toMatchObject([{ holds: false }]);
+    expect(predictionsFrom(summariseLatency(record, null), [WAITED_FOR_ONCE])).toMatchObject([
+      { holds: false },
+    ]);
   });
 
   it('adds whole questions only where the time of a call of the model is stated', () => {

@@ -16,6 +16,8 @@ const settings = {
 const queries = Array.from({ length: 20 }, (_, i) => `q${i}`);
 const options = { settings, repeats: 2, queries };
 
+afterEach(() => void vi.restoreAllMocks());
+
 describe('measureLatency', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
@@ -37,7 +39,8 @@ describe('measureLatency', () => {
   it('measures all work where nobody waits, and one request where there is one', async () => {
     let clockMs = 0;
     const busy = echoRetriever((batch) => void (clockMs += 3 + batch.length));
-    const measuring = measureLatency(busy, { ...options, now: () => clockMs });
+    vi.spyOn(performance, 'now').mockImplementation(() => clockMs);
+    const measuring = measureLatency(busy, options);
     await vi.runAllTimersAsync();
     for (const { method, numQueries, samplesMs } of await measuring) {
       const expected = method === 'one-request' ? 3 + numQueries : 4 * numQueries;
@@ -85,7 +88,8 @@ describe('measureService', () => {
     let clockMs = 0;
     let cost = 7;
     const retriever = echoRetriever(() => void (clockMs += cost++));
-    const samples = await measureService(retriever, { ...options, now: () => clockMs });
+    vi.spyOn(performance, 'now').mockImplementation(() => clockMs);
+    const samples = await measureService(retriever, options);
     expect(retriever.calls.every((batch) => batch.length === 1)).toBe(true);
     expect(samples).toEqual(Array.from({ length: 4 * 5 }, (_, i) => 7 + 5 + i));
   });

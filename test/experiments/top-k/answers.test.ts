@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Question, SubQuestion } from '../../../lib/data/question.js';
 import {
-  answerSample,
+  answersUnder,
   measureRecall,
   retrievedIn,
   sampleOf,
 } from '../../../lib/experiments/top-k/answers.js';
-import { TOP_K, topKSettings } from '../../../lib/experiments/top-k/settings.js';
+import { TOP_K, topKSettings } from '../../../lib/experiments/top-k/answers.js';
 import { loadWorld, type World } from '../../../lib/experiments/world.js';
 import type { SearchResult, Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
@@ -29,7 +29,7 @@ describe('the sample', () => {
     const fractions: number[] = [];
     const run = { method: 'parallelsearch', model: 'instruct', seed: 1 } as const;
     const context = { backend: 'wasm', world: single, kept: [], until: Infinity } as const;
-    const answers = await answerSample(
+    const answers = await answersUnder(
       { run, retriever: 'hnsw', k: 3 },
       {
         ...context,

@@ -2,7 +2,7 @@
 import { matching } from '../../../lib/evaluation/table.js';
 import type { TopKAnswer } from '../../../lib/experiments/top-k/answers.js';
 import { topK, type TopKInput } from '../../../lib/experiments/top-k/experiment.js';
-import { topKSettings } from '../../../lib/experiments/top-k/settings.js';
+import { topKSettings } from '../../../lib/experiments/top-k/answers.js';
 import { syntheticResults, writeRecords } from '../synthetic.js';
 
 /** Of five passages per query three find room; with BM25 every question is answered from k = 3 on. */

@@ -6,17 +6,16 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { passagesOf } from '../../../lib/data/question.js';
 import {
   loadTrajectories,
+  policyTitle,
+  scoredLine,
   trajectories,
   TRAJECTORY_RUNS,
-} from '../../../lib/experiments/trajectories/experiment.js';
-import {
-  policyTitle,
-  recordTrajectories,
   type TrajectoryLine,
-} from '../../../lib/experiments/trajectories/answers.js';
+} from '../../../lib/experiments/trajectories/experiment.js';
+import { answerQuestions } from '../../../lib/evaluation/evaluate.js';
+import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { rewardsOf } from '../../../lib/rewards/presets.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../../lib/rollout/trajectory.js';
 import { writeRecords } from '../synthetic.js';
@@ -35,11 +34,12 @@ const policy = () =>
     [chain.question]: ['<think> why search? </think><answer> River1 </answer>'],
   });
 const answers = (run = RUN): Promise<TrajectoryLine[]> =>
-  recordTrajectories(policy(), retriever, [chain, comparison], {
-    ...{ run, rewards: rewardsOf('paper'), batchSize: 2 },
+  answerQuestions(policy(), retriever, [chain, comparison], {
+    ...{ rollout: rolloutConfigOf(run.method), batchSize: 2 },
+    keep: (question, trajectory) => scoredLine(run, question, trajectory),
   });
 
-describe('recordTrajectories', () => {
+describe('scoredLine', () => {
   it('keeps the order of the questions, with every token, passage and part of the reward', async () => {
     const [wrong, right] = await answers();
     expect([wrong, right].map(({ questionId }) => questionId)).toEqual([chain.id, comparison.id]);

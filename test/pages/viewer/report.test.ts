@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
-import { policyTitle } from '../../../lib/experiments/trajectories/answers.js';
+import { policyTitle } from '../../../lib/experiments/trajectories/experiment.js';
 import { trajectories, TRAJECTORY_RUNS } from '../../../lib/experiments/trajectories/experiment.js';
 import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
 import { chromiumPath, openPage } from '../../browser/chromium.js';

@@ -1,0 +1,85 @@
+/** What the report of an experiment reads: figures, frames, and what was predicted beside what was found. */
+import type { Interval } from '../evaluation/bootstrap.js';
+import {
+  matching,
+  summariseResults,
+  type SummaryOptions,
+  type TidyResults,
+  type TidyTable,
+} from '../evaluation/table.js';
+import { resultsOf, type ReportResults } from '../report/display.js';
+import { frameOf, type Frame } from '../report/frame.js';
+import { interval } from '../report/table.js';
+import type { AnsweredRuns } from './answers.js';
+import { paperFigure } from './paper.js';
+
+/** What was to be found, before anything was computed. */
+export interface Predicted {
+  prediction: string;
+  /** Fields of the row that decides it, or of the contrast: one that names its `kind`. */
+  figure: Readonly<Record<string, unknown>>;
+  holds: (found: Interval) => boolean;
+}
+
+export interface Prediction {
+  prediction: string;
+  /** The figure with its interval. */
+  found: string;
+  holds: boolean;
+}
+
+type Figures = TidyTable<Interval, Interval>;
+
+/** Predictions beside the figures that decide them; those whose figure was not computed are left out. */
+export const predictionsFrom = (
+  { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
+  predicted: readonly Predicted[],
+): Prediction[] =>
+  predicted.flatMap(({ prediction, figure, holds }) =>
+    matching('kind' in figure ? contrasts : rows, figure)
+      .slice(0, 1)
+      .map((found) => ({ prediction, found: interval({ ...found }), holds: holds(found) })),
+  );
+
+/** The figures of answers with intervals, beside the paper's. @param given in place of what the experiment says itself */
+export const summarise = (
+  { answers, provenance }: Pick<AnsweredRuns, 'answers' | 'provenance'>,
+  own: SummaryOptions,
+  given: SummaryOptions,
+): TidyResults => summariseResults(answers, { paper: paperFigure, provenance, ...own, ...given });
+
+type FrameName<Frames> = keyof Frames | 'predictions';
+
+/**
+ * What a notebook gets of its experiment.
+ * @param frames rows of more data frames, by name
+ */
+export function reportOf<Frames extends Record<string, readonly object[]>>({
+  summary,
+  tidy,
+  predicted = [],
+  training = [],
+  frames,
+  ...shown
+}: {
+  /** A sentence on what was read. */
+  summary: string;
+  tidy: Figures;
+  predicted?: readonly Predicted[];
+  /** Rows of training that go into the tidy table, but not into the frame of its rows. */
+  training?: readonly object[];
+  frames: Frames;
+  /** The rows and contrasts as their frames show them, where that is with more fields than the tidy table has. */
+  rows?: readonly object[];
+  contrasts?: readonly object[];
+}): ReportResults & Record<FrameName<Frames>, Frame> {
+  const predictions = predictionsFrom(tidy, predicted);
+  const provenance = { ...tidy.provenance, ...(predicted.length > 0 && { predictions }) };
+  const more = Object.entries({ ...frames, predictions }).map(([name, rows]) => [name, frameOf(rows)]);
+  const { rows = tidy.rows, contrasts = tidy.contrasts } = shown;
+  return {
+    ...resultsOf(summary, { ...tidy, rows: [...tidy.rows, ...training], provenance }),
+    ...{ rows: frameOf(rows), contrasts: frameOf(contrasts) },
+    ...(Object.fromEntries(more) as Record<FrameName<Frames>, Frame>),
+  };
+}
