@@ -1,5 +1,5 @@
 /** The claims of the paper as a part of the index page. */
-import { escapeHtml } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import { VERDICT_RULE, type JudgedClaim, type Verdict } from './verdicts.js';
 
 const SIGNS: Readonly<Record<Verdict, string>> = {

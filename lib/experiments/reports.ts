@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TidyTable } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
-import { escapeHtml } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import { reportHtml } from '../report/html.js';
 import { claimsHtml, CLAIMS_STYLES } from './claims-page.js';
 import { pageHtml } from '../html/page.js';

@@ -1,4 +1,5 @@
 /** The cells of a table as texts, for a terminal and for a page. */
+import { markup, markupHtml, type Markup } from './markup.js';
 
 /** The content of a table as texts; a column `A · b` is column b in the group A. */
 export interface TableCells {
@@ -10,20 +11,9 @@ export interface TableCells {
 /** Neighbouring columns of one group, or one column without a group. */
 export interface ColumnRun {
   group: string | null;
+  /** Position of its first column. */
+  first: number;
   labels: string[];
-}
-
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Text made safe inside HTML elements and quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
 }
 
 const FIGURE = /^[-+−]?[\d.]+( \[.*\])?$|^–$/;
@@ -36,13 +26,12 @@ export function figureColumns({ columns, rows }: TableCells): boolean[] {
 /** The header's groups from left to right: `A · b`, `A · c`, `d` are A over b and c, then d by itself. */
 export function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
-  for (const column of columns) {
-    const parts = column.split(' · ');
-    const group = parts.slice(0, -1).join(' · ') || null;
-    const label = parts[parts.length - 1];
+  for (const [first, column] of columns.entries()) {
+    const [label, ...groups] = column.split(' · ').reverse();
+    const group = groups.reverse().join(' · ') || null;
     const last = runs.at(-1);
     if (group !== null && last?.group === group) last.labels.push(label);
-    else runs.push({ group, labels: [label] });
+    else runs.push({ group, first, labels: [label] });
   }
   return runs;
 }
@@ -50,39 +39,32 @@ export function columnRuns(columns: readonly string[]): ColumnRun[] {
 /** A table with caption and scoped headers; columns of figures are aligned by the class `figure`. */
 export function tableHtml(cells: TableCells, className = 'ps-table'): string {
   const { caption, columns, rows } = cells;
-  const figures = figureColumns(cells);
-  const body = rows.map((row) => `<tr>${row.map((cell, c) => cellHtml(cell, c, figures[c])).join('')}</tr>`);
-  return [
-    `<table class="${className}">`,
-    `<caption>${escapeHtml(caption)}</caption>`,
-    `<thead>${headHtml(columns, figures)}</thead>`,
-    `<tbody>${body.join('\n')}</tbody>`,
-    '</table>',
-  ].join('\n');
-}
-
-function cellHtml(cell: string, column: number, figure: boolean): string {
-  if (column === 0) return `<th scope="row">${escapeHtml(cell)}</th>`;
-  return `<td${figure ? ' class="figure"' : ''}>${escapeHtml(cell)}</td>`;
+  const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
+  const cellOf = (cell: string, c: number): Markup =>
+    c === 0 ? markup('th', { scope: 'row' }, cell) : markup('td', { class: classes[c] }, cell);
+  const head = markup('thead', headRows(columns, classes));
+  const body = markup(
+    'tbody',
+    rows.map((row) => markup('tr', row.map(cellOf))),
+  );
+  return markupHtml(markup('table', { class: className }, markup('caption', caption), head, body));
 }
 
 /** One header row, or two when columns are grouped. */
-function headHtml(columns: readonly string[], figures: readonly boolean[]): string {
+function headRows(columns: readonly string[], classes: readonly (string | null)[]): Markup[] {
   const runs = columnRuns(columns);
   const isGrouped = runs.some(({ group }) => group !== null);
-  let column = 0;
-  const leaf = (label: string, rows: string): string =>
-    `<th scope="col"${rows}${figures[column++] ? ' class="figure"' : ''}>${escapeHtml(label)}</th>`;
-  const [top, below]: [string[], string[]] = [[], []];
-  for (const { group, labels } of runs) {
-    if (group === null) {
-      top.push(leaf(labels[0], isGrouped ? ' rowspan="2"' : ''));
-      continue;
-    }
-    top.push(`<th scope="colgroup" colspan="${labels.length}">${escapeHtml(group)}</th>`);
-    below.push(...labels.map((label) => leaf(label, '')));
-  }
-  return `<tr>${top.join('')}</tr>${isGrouped ? `<tr>${below.join('')}</tr>` : ''}`;
+  const cell = (label: string, column: number, rowspan?: number): Markup =>
+    markup('th', { scope: 'col', rowspan, class: classes[column] }, label);
+  const top = runs.map(({ group, labels, first }) =>
+    group === null
+      ? cell(labels[0], first, isGrouped ? 2 : undefined)
+      : markup('th', { scope: 'colgroup', colspan: labels.length }, group),
+  );
+  const below = runs.map(
+    ({ group, labels, first }) => group !== null && labels.map((label, i) => cell(label, first + i)),
+  );
+  return [markup('tr', top), ...(isGrouped ? [markup('tr', below)] : [])];
 }
 
 /** A table for a terminal: aligned columns under the caption. */

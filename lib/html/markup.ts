@@ -1,5 +1,4 @@
 /** Elements as plain values: a page in a browser makes nodes of them (`browser/dom.ts`), whatever has no document HTML. */
-import { escapeHtml } from './cells.js';
 
 export type AttributeValue = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -47,4 +46,17 @@ export function markupHtml({ name, attributes, children }: Markup): string {
     typeof child === 'string' ? escapeHtml(child) : markupHtml(child),
   );
   return `<${name}${written.join('')}>${content.join('')}</${name}>`;
+}
+
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text made safe inside HTML elements and quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
 }

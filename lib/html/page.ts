@@ -1,7 +1,7 @@
 /** The frame of every page: one file with its styles and scripts inside and no way out to a network. */
 import { gzipSync } from 'node:zlib';
 import { bundleScript } from './bundle.js';
-import { escapeHtml } from './cells.js';
+import { escapeHtml } from './markup.js';
 import { PAGE_STYLE } from './styles.js';
 
 export interface Page {

@@ -1,6 +1,6 @@
 /** How to cite the paper, and the report that shows these numbers. */
 import { createRequire } from 'node:module';
-import { escapeHtml } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import { latexText } from './table-formats.js';
 
 /** The paper, as in CITATION.cff. */

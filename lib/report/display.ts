@@ -2,7 +2,8 @@
 import { createRequire } from 'node:module';
 import type { DataFrame } from 'danfojs-node';
 import type { TidyTable } from '../evaluation/table.js';
-import { escapeHtml, tableHtml, tableText } from '../html/cells.js';
+import { tableHtml, tableText } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import type { Transcript } from '../html/transcript.js';
 import type { Chart } from './chart.js';
 import { frameOf, type Frame } from './frame.js';

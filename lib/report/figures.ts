@@ -1,5 +1,6 @@
 /** Charts and tables in a page: what one sees, the data behind it, files to take along. */
-import { escapeHtml, tableHtml, type TableCells } from '../html/cells.js';
+import { tableHtml, type TableCells } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import { chartData, type VegaLiteSpec } from './chart.js';
 import { inlineJson } from '../html/page.js';
 import { TABLE_FORMATS, type TableFormat } from './table-formats.js';

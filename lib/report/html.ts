@@ -8,7 +8,8 @@ import {
   type CodeCell,
   type Notebook,
 } from '../notebook/nbformat.js';
-import { escapeHtml, type TableCells } from '../html/cells.js';
+import { type TableCells } from '../html/cells.js';
+import { escapeHtml } from '../html/markup.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';

@@ -21,24 +21,22 @@ function fill<E extends Element>(node: E, attributes: Attributes, children: (Nod
 const nodeOf = ({ name, attributes, children }: Markup): Element =>
   fill(document.createElement(name), attributes, [...children]);
 
-/** An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that are null or false are left out. */
-export function h<S extends string>(selector: S, ...content: Content[]): ElementOf<S, HTMLElementTagNameMap> {
-  const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(selector, content);
-  return fill(document.createElement(name), attributes, children) as Element as ElementOf<
-    S,
-    HTMLElementTagNameMap
-  >;
-}
+const builder =
+  <Names>(create: (name: string) => Element) =>
+  <S extends string>(selector: S, ...content: Content[]): ElementOf<S, Names> => {
+    const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(
+      selector,
+      content,
+    );
+    return fill(create(name), attributes, children) as ElementOf<S, Names>;
+  };
 
+/** An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that are null or false are left out. */
+export const h = builder<HTMLElementTagNameMap>((name) => document.createElement(name));
 /** The same for SVG. */
-export function svg<S extends string>(
-  selector: S,
-  ...content: Content[]
-): ElementOf<S, SVGElementTagNameMap> {
-  const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(selector, content);
-  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
-  return fill(node, attributes, children) as Element as ElementOf<S, SVGElementTagNameMap>;
-}
+export const svg = builder<SVGElementTagNameMap>((name) =>
+  document.createElementNS('http://www.w3.org/2000/svg', name),
+);
 
 /** A table with a caption, scoped headers and the first cell of each row as its header. */
 export function table(caption: string, columns: readonly string[], rows: readonly Node[]): HTMLTableElement {

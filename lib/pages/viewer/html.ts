@@ -1,6 +1,7 @@
 /** Recorded trajectories as one self-contained page to filter, search, read and compare. */
 import { bundleScript } from '../../html/bundle.js';
-import { escapeHtml, tableHtml } from '../../html/cells.js';
+import { tableHtml } from '../../html/cells.js';
+import { escapeHtml } from '../../html/markup.js';
 import { packedElement, pageHtml } from '../../html/page.js';
 import { KIND_STYLE } from '../../html/styles.js';
 import type { ViewerData, ViewerTrajectory } from './data.js';

@@ -12,7 +12,7 @@ import type { Provenance } from '../../io/provenance.js';
 import type { ViewerData } from './data.js';
 import { viewerDataOf, writeViewer } from './files.js';
 import { methodsOf } from './page/groups.js';
-import { escapeHtml } from '../../html/cells.js';
+import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/provenance.js';
 import { listed } from '../../text/listed.js';
 
