@@ -4,7 +4,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { MINI_WIKI } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
-import { readRuns, viewerDataOf, writeViewer, type ViewSource } from '../pages/viewer/files.js';
+import { readQuestions } from '../data/flashrag.js';
+import { streamJsonLines } from '../io/json-lines.js';
+import { viewerData } from '../pages/viewer/data.js';
+import { writeViewer } from '../pages/viewer/html.js';
+import { parseTranscript, type RecordedRun } from '../rollout/recorded.js';
 import { say } from './frame.js';
 
 export interface ViewSettings {
@@ -17,10 +21,10 @@ export interface ViewSettings {
 }
 
 /**
- * A source as given on the command line: `METHOD=FILE`, or a file alone, whose name is the method's, or the folder's for
- * the `trajectories.jsonl` of a run.
+ * A file, and the method that its lines are shown under where they name none, as given on the command line: `METHOD=FILE`,
+ * or a file alone, whose name is the method's, or the folder's for the `trajectories.jsonl` of a run.
  */
-export function parseSource(text: string): ViewSource {
+export function parseSource(text: string): { file: string; method: string } {
   const [, method, file] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (file && !existsSync(text)) return { file, method };
   if (text === '-') return { file: text, method: 'standard input' };
@@ -35,14 +39,21 @@ export function parseSource(text: string): ViewSource {
  * @throws Error when there is no trajectory at all
  */
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
-  const { out, title, log = say } = settings;
+  const { out, title, preset, log = say } = settings;
   let exitCode = 0;
-  const runs = await readRuns(sources.map(parseSource), (complaint) => {
-    exitCode = 1;
-    log(complaint);
-  });
+  const runs: RecordedRun[] = [];
+  for (const { file, method } of sources.map(parseSource)) {
+    for await (const outcome of streamJsonLines(file, parseTranscript)) {
+      if ('value' in outcome) runs.push({ ...outcome.value, method: outcome.value.method ?? method });
+      else {
+        exitCode = 1;
+        log(outcome.complaint);
+      }
+    }
+  }
   if (runs.length === 0) throw new Error(`Expected trajectories in ${sources.join(', ')}, but got none.`);
-  log(await writeViewer(out, { title, data: await viewerDataOf(runs, settings) }));
+  const questions = (await Promise.all(settings.questions.map(readQuestions))).flat();
+  log(await writeViewer(out, { title, data: viewerData(runs, { preset, questions }) }));
   return exitCode;
 }
 

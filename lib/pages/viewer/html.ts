@@ -1,4 +1,5 @@
 /** Recorded trajectories as one self-contained page to filter, search, read and compare. */
+import { writeFileSafely } from '../../io/files.js';
 import { bundleScript } from '../../html/bundle.js';
 import { tableHtml } from '../../html/cells.js';
 import { escapeHtml } from '../../html/markup.js';
@@ -70,4 +71,12 @@ function staticRow(trajectory: ViewerTrajectory, { questions }: ViewerData): str
     trajectory.exactMatch ? 'yes' : 'no',
     trajectory.rewards.total.toFixed(3),
   ];
+}
+
+/** Writes the page and returns a line that says what it holds. */
+export async function writeViewer(file: string, page: ViewerPage): Promise<string> {
+  const html = await viewerHtml(page);
+  await writeFileSafely(file, html);
+  const count = page.data.trajectories.length.toLocaleString('en');
+  return `${count} trajectories, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
 }

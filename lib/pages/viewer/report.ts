@@ -5,12 +5,13 @@ import {
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories/experiment.js';
+import { readQuestions } from '../../data/flashrag.js';
 import { MINI_WIKI } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
 import type { Provenance } from '../../io/provenance.js';
-import type { ViewerData } from './data.js';
-import { viewerDataOf, writeViewer } from './files.js';
+import { viewerData, type ViewerData } from './data.js';
+import { writeViewer } from './html.js';
 import { methodsOf } from './page/groups.js';
 import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/provenance.js';
@@ -40,8 +41,8 @@ export interface ExportTrajectoriesOptions {
   /** Of this machine's results; default that of the experiments. */
   folder?: string;
   outDir: string;
-  /** Files of the questions with their graphs; default those of the mini-wiki. */
-  questions?: readonly string[];
+  /** File of the questions with their graphs; default that of the mini-wiki. */
+  questions?: string;
   /** Lines for people; default none. */
   log?: (line: string) => void;
 }
@@ -51,11 +52,12 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { questions = [join(MINI_WIKI, 'questions.jsonl')], log } = options;
-  const { lines, provenance } = await loadTrajectories(options.folder);
-  const data = await viewerDataOf(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
+  const { folder, outDir, questions: questionFile = join(MINI_WIKI, 'questions.jsonl'), log } = options;
+  const { lines, provenance } = await loadTrajectories(folder);
+  const questions = await readQuestions(questionFile);
+  const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
   const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, provenance) };
-  const file = join(options.outDir, 'trajectories.html');
+  const file = join(outDir, 'trajectories.html');
   const written = await writeViewer(file, { ...page, data });
   log?.(`trajectories: ${written}`);
   return file;

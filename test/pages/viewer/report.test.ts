@@ -33,7 +33,7 @@ describe('exportTrajectories', () => {
     const known = questions.map((question) => ({ ...question, golden_answers: question.goldenAnswers }));
     const questionFile = path.join(root, 'questions.jsonl');
     writeFileSync(questionFile, known.map((line) => JSON.stringify(line)).join('\n'));
-    file = await exportTrajectories({ folder, outDir: root, questions: [questionFile] });
+    file = await exportTrajectories({ folder, outDir: root, questions: questionFile });
   });
 
   it('counts questions, trajectories and methods, and tells where they come from', () => {

@@ -4,6 +4,8 @@ import type { ViewerData } from '../data.js';
 import { facetValues, FACETS, type Criteria } from './filter.js';
 import { methodsOf } from './groups.js';
 
+type Options = Parameters<typeof select>[1];
+
 /** Milliseconds of rest after which a search begins. */
 const SEARCH_DELAY_MS = 120;
 
@@ -18,22 +20,21 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     ...{ type: 'search', name: 'search', placeholder: 'words, "a phrase"', autocomplete: 'off' },
     oninput: filterLater,
   });
+  const choice = (name: string, label: string, options: Options, onchange: () => void): HTMLElement => {
+    const control = select(name, options);
+    control.addEventListener('change', onchange);
+    return labelled(label, control);
+  };
   // A facet with a single value chooses nothing.
   const facets = FACETS.map((facet) => ({ ...facet, values: facetValues(data, facet) }))
     .filter(({ values }) => values.length > 1)
     .map(({ key, label, values, nameOf = (value) => value }) => {
-      const options = values.map(
-        ([value, count]) => [value, `${nameOf(value)} (${count.toLocaleString('en')})`] as const,
+      const counts = values.map(
+        ([value, n]) => [value, `${nameOf(value)} (${n.toLocaleString('en')})`] as const,
       );
-      const control = select(key, [['', 'all'], ...options]);
-      control.addEventListener('change', onFilter);
-      return { key, label, control };
+      return choice(key, label, [['', 'all'], ...counts], onFilter);
     });
-  const partner = select('partner', [
-    ['', 'nobody'],
-    ...methodsOf(data).map((name) => [name, name] as const),
-  ]);
-  partner.addEventListener('change', onPartner);
+  const methods = methodsOf(data).map((name) => [name, name] as const);
   const node = h(
     'form.controls',
     {
@@ -43,18 +44,14 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
       onreset: () => setTimeout(onFilter),
     },
     labelled('Search', search),
-    facets.map(({ label, control }) => labelled(label, control)),
-    labelled('Side by side with', partner),
+    facets,
+    choice('partner', 'Side by side with', [['', 'nobody'], ...methods], onPartner),
     h('button', { type: 'reset' }, 'Reset'),
   );
   return {
     node,
-    criteria: (): Criteria => ({
-      facets: Object.fromEntries(facets.map(({ key, control }) => [key, control.value])),
-      search: search.value,
-    }),
-    /** The method to be read beside, or null. */
-    partner: (): string | null => partner.value || null,
+    /** What is wanted of the list, and as `partner` the method to be read beside, or nothing. */
+    values: () => Object.fromEntries(new FormData(node)) as Criteria,
     focusSearch: (): void => search.focus(),
   };
 }

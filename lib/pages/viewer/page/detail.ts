@@ -6,11 +6,10 @@ import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
 import { FAILURE_SIGNS } from '../signs.js';
 import { drawDiagram } from './drawing.js';
 import { policyDiagram, questionDiagram, type Diagram } from './graph.js';
-import { aboveMean, type Groups } from './groups.js';
+import { aboveMean, groupOf } from './groups.js';
 
 export interface DetailOptions {
   data: ViewerData;
-  groups: Groups;
   /** Called with the rollout of the group that was picked. */
   onPick: (index: number) => void;
 }
@@ -72,8 +71,8 @@ function rewardsNode({ rewards, recorded }: ViewerTrajectory, preset: string): H
 }
 
 /** The rollouts of the group with their rewards and advantages; null where there is only one and no advantage. */
-function groupNode(index: number, { data, groups, onPick }: DetailOptions): HTMLElement | null {
-  const group = groups.groupOf(index);
+function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement | null {
+  const group = groupOf(data, index);
   const trajectories = group.map((i) => data.trajectories[i]);
   if (group.length === 1 && trajectories[0].advantage === null) return null;
   const hasAdvantages = trajectories.every(({ advantage }) => advantage !== null);

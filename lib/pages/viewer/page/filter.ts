@@ -30,11 +30,8 @@ export const FACETS: readonly Facet[] = [
   },
 ];
 
-/** What is wanted: a value a facet, and words that must all occur. Facets that are absent or empty want anything. */
-export interface Criteria {
-  facets: Readonly<Record<string, string>>;
-  search: string;
-}
+/** What is wanted: a value by the key of a facet, and as `search` words that must all occur. What is absent or empty wants anything. */
+export type Criteria = Readonly<Record<string, string>>;
 
 /** A facet's values with the number of trajectories that have them, numbers in order, texts by the alphabet. */
 export function facetValues({ trajectories, questions }: ViewerData, facet: Facet): [string, number][] {
@@ -73,14 +70,14 @@ export function createFilter(data: ViewerData): (criteria: Criteria) => number[]
     return ({ question, segments }) =>
       inQuestions[question] || segments.some(([kind, text]) => kind !== 'prompt' && inTexts[text]);
   };
-  return ({ facets, search }) => {
-    const wanted = FACETS.filter(({ key }) => facets[key]);
+  return ({ search = '', ...values }) => {
+    const wanted = FACETS.filter(({ key }) => values[key]);
     const finders = searchWords(search).map(finder);
     return [...trajectories.keys()].filter((i) => {
       const trajectory = trajectories[i];
       const question = questions[trajectory.question];
       return (
-        wanted.every((facet) => facet.valuesOf(trajectory, question).includes(facets[facet.key])) &&
+        wanted.every((facet) => facet.valuesOf(trajectory, question).includes(values[facet.key])) &&
         finders.every((found) => found(trajectory))
       );
     });

@@ -4,7 +4,7 @@ import type { ViewerData } from '../data.js';
 import { createControls } from './controls.js';
 import { detailNode, signed, verdictOf } from './detail.js';
 import { createFilter } from './filter.js';
-import { createGroups } from './groups.js';
+import { partnerOf } from './groups.js';
 import { createVirtualList } from './list.js';
 
 /** Pixels; the style sheet gives rows the same height. */
@@ -29,7 +29,6 @@ function rowOf(item: number, { trajectories, questions }: ViewerData) {
 }
 
 function buildViewer(root: HTMLElement, data: ViewerData): void {
-  const groups = createGroups(data);
   const filter = createFilter(data);
   const status = h('p.count', { role: 'status' });
   const detail = h('main.detail', { id: 'trajectory', tabindex: 0, 'aria-label': 'Trajectory' });
@@ -37,13 +36,13 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
 
   const show = (index: number | null): void => {
     shown = index;
-    const method = controls.partner();
-    const partner = index === null || method === null ? null : groups.partnerOf(index, method);
+    const method = controls.values().partner;
+    const partner = index === null || !method ? null : partnerOf(data, index, method);
     const columns = [index, partner].filter((i) => i !== null);
-    const articles = columns.map((i) => detailNode(i, { data, groups, onPick: pick }));
+    const articles = columns.map((i) => detailNode(i, { data, onPick: pick }));
     detail.classList.toggle('two', columns.length > 1);
     detail.replaceChildren(...articles);
-    if (method !== null && columns.length === 1)
+    if (method && columns.length === 1)
       detail.prepend(h('p.missing', `${method} has no other trajectory on this question.`));
     detail.scrollTop = 0;
   };
@@ -56,7 +55,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   };
   const total = data.trajectories.length.toLocaleString('en');
   const refresh = (): void => {
-    const items = filter(controls.criteria());
+    const items = filter(controls.values());
     status.textContent = `${items.length.toLocaleString('en')} of ${total} trajectories`;
     list.setItems(items);
     if (items.length === 0) show(null);
