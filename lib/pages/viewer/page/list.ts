@@ -18,8 +18,6 @@ const SPARE_ROWS = 8;
 export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions) {
   const spacer = h('div.spacer', { role: 'presentation' });
   const node = h('div.list', { role: 'listbox', tabindex: 0, 'aria-label': label }, spacer);
-  /** Rows in the page by position. */
-  const rows = new Map<number, HTMLElement>();
   let items: readonly number[] = [];
   let selected = 0;
   let isScheduled = false;
@@ -28,12 +26,9 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     const { className, content } = rowOf(items[position]);
     const style = `transform: translateY(${position * rowHeight}px)`;
     const place = { 'aria-posinset': position + 1, 'aria-setsize': items.length };
-    const onclick = (): void => moveTo(position);
-    return h(
-      `div.row.${className}`,
-      { id: `row-${position}`, role: 'option', style, ...place, onclick },
-      content,
-    );
+    const selection = { 'aria-selected': String(position === selected), onclick: () => moveTo(position) };
+    const attributes = { id: `row-${position}`, role: 'option', style, ...place, ...selection };
+    return h(`div.row.${className}`, attributes, content);
   };
 
   const draw = (): void => {
@@ -41,15 +36,8 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     const first = Math.floor(node.scrollTop / rowHeight) - SPARE_ROWS;
     const last = Math.ceil((node.scrollTop + node.clientHeight) / rowHeight) + SPARE_ROWS;
     const inSight = range(Math.max(0, first), Math.min(last, items.length));
-    const wanted = new Set(items.length > 0 ? [...inSight, selected] : []);
-    for (const [position, row] of rows) {
-      if (wanted.has(position)) continue;
-      row.remove();
-      rows.delete(position);
-    }
-    for (const position of wanted)
-      if (!rows.has(position)) rows.set(position, spacer.appendChild(createRow(position)));
-    for (const [position, row] of rows) row.setAttribute('aria-selected', String(position === selected));
+    const shown = new Set(items.length > 0 ? [...inSight, selected] : []);
+    spacer.replaceChildren(...[...shown].map(createRow));
     if (items.length > 0) node.setAttribute('aria-activedescendant', `row-${selected}`);
     else node.removeAttribute('aria-activedescendant');
   };
@@ -84,8 +72,6 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;
-      spacer.replaceChildren();
-      rows.clear();
       spacer.style.height = `${items.length * rowHeight}px`;
       selected = Math.max(0, items.indexOf(item));
       if (items.length > 0) moveTo(selected);
