@@ -1,7 +1,8 @@
 /** What a run's folder tells while the run writes to it. */
-import { existsSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { StepMetrics } from './charts.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
 
@@ -19,35 +20,16 @@ const TAIL_BYTES = 16e6;
 
 const sizeOf = async (file: string): Promise<number> => (existsSync(file) ? (await stat(file)).size : 0);
 
-/** The last bytes of a file, if there is one, as text, from the beginning of a line on. */
-async function readTail(file: string): Promise<string> {
-  if (!existsSync(file)) return '';
-  const handle = await open(file);
-  try {
-    const { size } = await handle.stat();
-    const start = Math.max(0, size - TAIL_BYTES);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
-    const text = buffer.toString('utf8', 0, bytesRead);
-    return start === 0 ? text : text.slice(text.indexOf('\n') + 1);
-  } finally {
-    await handle.close();
-  }
+/** The values of the whole lines at the end of a file, if there is one; the last line may be in the middle of being written. */
+async function readTail<T>(file: string): Promise<T[]> {
+  if (!existsSync(file)) return [];
+  const start = Math.max(0, (await sizeOf(file)) - TAIL_BYTES);
+  const lines = (await text(createReadStream(file, { start }))).split('\n');
+  const whole = lines.slice(start === 0 ? 0 : 1, -1).filter((line) => line !== '');
+  return whole.map((line) => JSON.parse(line) as T);
 }
 
-/** The values of whole lines; the last one may be in the middle of being written. */
-function wholeLines(text: string): unknown[] {
-  const end = text.lastIndexOf('\n');
-  return text
-    .slice(0, Math.max(0, end))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as unknown);
-}
-
-function stepMetrics(line: unknown): StepMetrics {
-  const { step, alarms: _, ...metrics } = line as { step: number; alarms: string[] } & Record<string, number>;
-  return { step, metrics };
-}
+type MetricsLine = { step: number; alarms: string[] } & Record<string, number>;
 
 const filesOf = (folder: string): string[] =>
   ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
@@ -60,12 +42,13 @@ export async function runVersion(folder: string): Promise<string> {
 /** Reads metrics and the newest rollouts; a run that has not begun has none. */
 export async function readRun(folder: string): Promise<RunState> {
   const version = await runVersion(folder);
-  const [metrics, trajectories] = await Promise.all(filesOf(folder).map(readTail));
-  const lines = wholeLines(trajectories) as { step?: number }[];
+  const [metrics, trajectories] = filesOf(folder);
+  const steps = await readTail<MetricsLine>(metrics);
+  const lines = await readTail<{ step?: number }>(trajectories);
   const newest = lines.at(-1)?.step;
   return {
     version,
-    steps: wholeLines(metrics).map(stepMetrics),
+    steps: steps.map(({ step, alarms: _, ...others }) => ({ step, metrics: others })),
     rollouts: lines.filter(({ step }) => step === newest).map(parseTranscript),
   };
 }
