@@ -29,7 +29,14 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
       signal?.throwIfAborted();
       if (queries.length === 0) return [];
       const body: RetrieveRequest = { queries: [...queries], topk: topK, return_scores: true };
-      const { result } = await post(url, body, { timeoutMs, signal });
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+      const { result } = await post(url, body, either).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        if (timeout.aborted)
+          throw new DOMException(`Expected an answer from ${url} within ${timeoutMs} ms.`, 'TimeoutError');
+        throw error;
+      });
       if (result.length !== queries.length) {
         throw new Error(`Expected ${queries.length} results from ${url}, but got ${result.length}.`);
       }
@@ -38,39 +45,16 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   };
 }
 
-async function post(
-  url: string,
-  body: RetrieveRequest,
-  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
-): Promise<RetrieveResponse> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+async function post(url: string, body: RetrieveRequest, signal: AbortSignal): Promise<RetrieveResponse> {
+  const headers = { 'content-type': 'application/json' };
+  const asked = fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  const answered = asked.then(async (response) => ({ status: response.status, text: await response.text() }));
+  const { status, text } = await answered.catch((cause: unknown) => {
+    throw new Error(`Expected a retrieval server at ${url}, but it can't be reached. Is it running?`, {
+      cause,
     });
-    const text = await response.text();
-    if (response.status !== 200) {
-      throw new Error(`Expected status 200 from ${url}, but got ${response.status}: ${excerpt(text)}`);
-    }
-    return parseResponse(url, text);
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (timeout.aborted) {
-      throw new DOMException(`Expected an answer from ${url} within ${timeoutMs} ms.`, 'TimeoutError');
-    }
-    if (error instanceof TypeError) {
-      throw new Error(`Expected a retrieval server at ${url}, but it can't be reached. Is it running?`, {
-        cause: error,
-      });
-    }
-    throw error;
-  }
-}
-
-function parseResponse(url: string, text: string): RetrieveResponse {
+  });
+  if (status !== 200) throw new Error(`Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`);
   let json: unknown;
   try {
     json = JSON.parse(text);
