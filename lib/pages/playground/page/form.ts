@@ -68,16 +68,15 @@ function createQuestionField(questions: readonly Question[]) {
   };
   kind.addEventListener('change', fill);
   fill();
-  const nodes = [
+  return [
     labelled('Kind of question', kind, 'label.kind'),
     labelled('Question', input, 'label.question'),
     h('button', { type: 'button', name: 'another', onclick: pick }, 'Another question'),
     list,
   ];
-  return { nodes, value: () => input.value.trim() };
 }
 
-function createDelayField() {
+function createDelayField(): HTMLElement {
   const label = 'Retrieval takes';
   const output = h('output');
   const input = h('input', { type: 'range', name: 'delay', 'aria-label': label, ...DELAY });
@@ -87,14 +86,12 @@ function createDelayField() {
   };
   input.addEventListener('input', show);
   show();
-  return { node: h('label', h('span', `${label} `, output), input), value: () => input.valueAsNumber };
+  return h('label', h('span', `${label} `, output), input);
 }
 
 /** Builds the form. Motion is reduced by letting the text come at once. */
 export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions) {
   const { checkpoints, firstCheckpoint } = setup;
-  const question = createQuestionField(questions);
-  const delay = createDelayField();
   const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
@@ -108,21 +105,22 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   const submit = (event: Event): void => {
     event.preventDefault();
     if (ask.disabled) return;
-    const asked = question.value();
+    const values = Object.fromEntries(new FormData(node)) as Record<'question' | 'delay' | 'pace', string>;
+    const asked = values.question.trim();
     const known = questions.find((candidate) => candidate.question === asked);
     onAsk({
       question: asked,
       goldenAnswers: known?.goldenAnswers ?? [],
-      delayMs: delay.value(),
-      tokensPerSecond: Number(pace.value),
+      delayMs: Number(values.delay),
+      tokensPerSecond: Number(values.pace),
     });
   };
   const node = h(
     'form.controls',
     { 'aria-label': 'Ask both methods', onsubmit: submit },
-    question.nodes,
+    createQuestionField(questions),
     labelled('Weights', weights, 'label.weights'),
-    delay.node,
+    createDelayField(),
     labelled('The models write', pace),
     h('div.buttons', ask, ' ', stop),
   );

@@ -61,7 +61,14 @@ export interface Lane {
 const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
   h('div.lane', h('span.lane-title', title), h('div.track', work), total && h('span.lane-total', total));
 
-function lanesNode(lanes: readonly Lane[]): HTMLElement {
+/** The spans of a lane; the last one of a method that still goes on lasts up to `nowMs`. */
+const spansUntil = ({ spans, isRunning }: Lane, nowMs: number): Span[] =>
+  spans.map((span, i) =>
+    isRunning && i === spans.length - 1 ? { ...span, toMs: Math.max(span.toMs, nowMs) } : span,
+  );
+
+function lanesNode(running: readonly Lane[], nowMs: number): HTMLElement {
+  const lanes = running.map((lane) => ({ title: lane.title, spans: spansUntil(lane, nowMs) }));
   const totalMs = lanes.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
   const endMs = Math.max(1000, ...totalMs);
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
@@ -93,15 +100,7 @@ export function createTimeLine() {
     node: h('figure.time-line', { 'aria-label': 'Time line of the turns' }, caption, place),
     /** Draws the lanes; the last span of those that still go on lasts up to `nowMs`. */
     draw(lanes: readonly Lane[], nowMs: number): void {
-      const grown = lanes.map(({ spans, isRunning, ...lane }): Lane => {
-        const grow = (span: Span): Span => ({ ...span, toMs: Math.max(span.toMs, nowMs) });
-        return {
-          ...lane,
-          isRunning,
-          spans: isRunning ? [...spans.slice(0, -1), ...spans.slice(-1).map(grow)] : spans,
-        };
-      });
-      place.replaceChildren(lanesNode(grown));
+      place.replaceChildren(lanesNode(lanes, nowMs));
     },
   };
 }
