@@ -1,12 +1,21 @@
-/** Whether a tfjs backend loads here, why it does not, and how fast it multiplies matrices. */
+/**
+ * Whether a tfjs backend loads here, why it does not, and how fast it multiplies matrices. As a program, this module tries the
+ * backend that it is given and prints what it found as one line of JSON.
+ */
 import { execFile } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { BackendName } from '../tensor/backend.js';
-import type { BackendProbe } from './backend-probe.js';
+import * as tf from '@tensorflow/tfjs-core';
+import { BACKEND_NAMES, tryBackend, type BackendName } from '../tensor/backend.js';
 import type { Finding } from './check.js';
 
+type BackendProbe = { detail: string; gflops: number; size: number } | { reason: string };
+
 const PROBE_TIMEOUT_MS = 120_000;
-const PROGRAM = fileURLToPath(new URL('./backend-probe.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./backends.js', import.meta.url));
+/** A product this long drowns the cost of calling it. */
+const LONG_ENOUGH_MS = 40;
+const MAX_SIZE = 4096;
 
 export const REINSTALL = 'The installation is incomplete: run `npm ci`.';
 export const BACKEND_REMEDIES: Record<BackendName, string> = {
@@ -38,4 +47,41 @@ export async function lookAtBackend(name: BackendName, probe = probeBackend): Pr
   if ('reason' in found) return { status: 'missing', detail: found.reason };
   const { detail, gflops, size } = found;
   return `${detail}: ${gflops.toPrecision(3)} GFLOP/s (product of two ${size} x ${size} matrices)`;
+}
+
+/**
+ * Speed of the current backend: products of two square matrices for `durationMs`, each waited for. The matrices grow
+ * until one product takes long enough.
+ * @returns billions of floating-point operations a second (2 n^3 a product), and n
+ */
+export async function measureGflops(durationMs = 1000): Promise<{ gflops: number; size: number }> {
+  for (let size = 256; ; size *= 2) {
+    const [a, b] = [tf.randomUniform([size, size], -1, 1), tf.randomUniform([size, size], -1, 1)];
+    try {
+      await multiplyOnce(a, b);
+      const ms = await multiplyOnce(a, b);
+      if (ms < LONG_ENOUGH_MS && size < MAX_SIZE) continue;
+      let [numProducts, totalMs] = [0, 0];
+      for (; totalMs < durationMs; numProducts++) totalMs += await multiplyOnce(a, b);
+      return { gflops: (numProducts * 2 * size ** 3) / (totalMs * 1e6), size };
+    } finally {
+      tf.dispose([a, b]);
+    }
+  }
+}
+
+/** Milliseconds of one product, its result included. */
+async function multiplyOnce(a: tf.Tensor, b: tf.Tensor): Promise<number> {
+  const started = performance.now();
+  const product = tf.matMul(a, b);
+  await product.data();
+  product.dispose();
+  return performance.now() - started;
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === PROGRAM) {
+  const tried = await tryBackend(BACKEND_NAMES.find((name) => name === process.argv[2])!);
+  const result: BackendProbe =
+    'reason' in tried ? tried : { detail: tried.detail, ...(await measureGflops()) };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }

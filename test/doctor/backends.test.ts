@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { measureGflops } from '../../lib/doctor/backend-probe.js';
-import { lookAtBackend } from '../../lib/doctor/backends.js';
+import { lookAtBackend, measureGflops } from '../../lib/doctor/backends.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
@@ -17,7 +16,7 @@ it('gives a figure for a backend that loads, and the reason for one that does no
 
 it('reports a backend whose process ends without a word', async () => {
   // Run from its sources the program is not there, which is the simplest process that fails.
-  expect(existsSync(packagePath('lib', 'doctor', 'backend-probe.js'))).toBe(false);
+  expect(existsSync(packagePath('lib', 'doctor', 'backends.js'))).toBe(false);
   expect(await lookAtBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,
   });
