@@ -18,37 +18,27 @@ import { isPolicyAddress, openPolicy } from '../policy/policies.js';
 import type { Policy } from '../policy/policy.js';
 import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import type { BackendName } from '../tensor/backend.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import { interruptible, parseCount } from './frame.js';
 import {
   announceBackend,
-  backendOption,
-  DATA_HELP,
   DEFAULT_METHOD,
   DEFAULT_MODEL,
-  ENCODER_HELP,
-  MODEL_HELP,
-  retrieverHelp,
+  withPolicyOptions,
+  type PolicySettings,
 } from './options.js';
 
-interface EvaluateSettings {
+interface EvaluateSettings extends PolicySettings {
   method?: string;
-  /** A committed initial model, a folder, or the address of a policy elsewhere. */
-  model?: string;
   seed: number;
   checkpoints: string;
   adapter?: string;
-  retriever?: string;
-  encoder?: string;
   split: string;
   limit?: number;
   topK?: number;
   batchSize: number;
-  data?: string;
   out?: string;
   trajectories?: string;
-  backend: BackendName | 'auto';
 }
 
 /** Who answers, and how it is asked. */
@@ -61,7 +51,8 @@ interface Subject {
   trained: TrainConfig | null;
 }
 
-async function trainConfigOf(adapter: string): Promise<TrainConfig | null> {
+async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
+  if (adapter === undefined) return null;
   const file = join(adapter, TRAIN_CONFIG_FILE);
   return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
 }
@@ -86,20 +77,18 @@ async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
   const rollout = rolloutConfigOf(run.method);
   if (!adapter && isInitialModel(run.model)) {
     const weights = { ...run, model: run.model };
-    const [, trainedAdapter] = weightFolders(weights, checkpoints);
-    const trained = trainedAdapter === undefined ? null : await trainConfigOf(trainedAdapter);
+    const trained = await trainConfigOf(weightFolders(weights, checkpoints)[1]);
     return { run, policy: await loadPolicy(weights, checkpoints), rollout, trained };
   }
   if (isPolicyAddress(run.model))
     return { run, policy: await openPolicy(run.model, { adapter }), rollout, trained: null };
-  const trained = adapter ? await trainConfigOf(adapter) : null;
+  const trained = await trainConfigOf(adapter);
   const base =
     model === undefined ? await baseOf(adapter!, trained, checkpoints) : modelPath(model, checkpoints);
-  const policy = await openPolicy(base, { adapter });
-  const asTrained = method === undefined && trained ? trained : { method: run.method, rollout };
+  const asked = method === undefined && trained ? trained : { method: run.method, rollout };
   return {
-    run: { method: asTrained.method, model: basename(base), seed: trained?.seed ?? seed },
-    ...{ policy, rollout: asTrained.rollout, trained },
+    run: { method: asked.method, model: basename(base), seed: trained?.seed ?? seed },
+    ...{ policy: await openPolicy(base, { adapter }), rollout: asked.rollout, trained },
   };
 }
 
@@ -161,32 +150,24 @@ function summaryOf(results: readonly Measurement[]): string {
 
 /** The `evaluate` command. */
 export function evaluateCommand(): Command {
-  return new Command('evaluate')
+  const orElse = (byDefault: string): string => `; an adapter’s own by default, else ${byDefault}`;
+  const command = new Command('evaluate')
     .description('answer questions with a policy and measure every answer')
     .addOption(
-      new Option(
-        '--method <name>',
-        `who answers, and under which prompt; an adapter’s own by default, else ${DEFAULT_METHOD}`,
-      ).choices(METHODS.names()),
+      new Option('--method <name>', `who answers, and under which prompt${orElse(DEFAULT_METHOD)}`).choices(
+        METHODS.names(),
+      ),
     )
-    .option('--model <name>', `${MODEL_HELP}; an adapter’s own by default, else ${DEFAULT_MODEL}`)
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
-    .option(
-      '--retriever <name>',
-      `${retrieverHelp()}; an adapter’s own by default, else ${DEFAULT_RETRIEVER}`,
-    )
-    .option('--encoder <folder>', ENCODER_HELP)
     .option('--split <name>', 'train, dev or test', 'test')
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages per query', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
-    .option('--data <folder>', DATA_HELP)
     .option('--out <file>', 'one line a question (JSONL)')
-    .option('--trajectories <file>', 'every trajectory (JSONL)')
-    .addOption(backendOption())
-    .action(async (settings: EvaluateSettings) => {
-      process.exitCode = await runEvaluate(settings);
-    });
+    .option('--trajectories <file>', 'every trajectory (JSONL)');
+  return withPolicyOptions(command, orElse).action(async (settings: EvaluateSettings) => {
+    process.exitCode = await runEvaluate(settings);
+  });
 }

@@ -1,7 +1,7 @@
 /** Options that several commands share. */
-import { Option } from 'commander';
+import { Option, type Command } from 'commander';
 import { INITIAL_MODELS } from '../experiments/runs.js';
-import { RETRIEVERS } from '../retrieval/retrievers.js';
+import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,
   describeBackend,
@@ -14,19 +14,41 @@ import { say } from './frame.js';
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct';
 
-/** What `--model` takes. */
-export const MODEL_HELP = `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format`;
-/** What `--retriever` takes. */
-export const retrieverHelp = (): string =>
-  `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol`;
-
-export const ENCODER_HELP = 'folder of the encoder of a dense retriever; by default the small world’s';
-export const DATA_HELP = 'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)';
+/** What is told of a policy and of where it searches. */
+export interface PolicySettings {
+  /** A committed initial model, a folder, or, to evaluate, the address of a policy elsewhere. */
+  model?: string;
+  retriever?: string;
+  encoder?: string;
+  data?: string;
+  backend: BackendName | 'auto';
+}
 
 export const backendOption = (): Option =>
   new Option('--backend <name>', 'where tensors are computed')
     .choices(['auto', ...BACKEND_NAMES])
     .default('auto');
+
+/**
+ * Adds the options of {@link PolicySettings} to a command.
+ * @param orElse words that say what holds without an option, given the default
+ */
+export const withPolicyOptions = (command: Command, orElse: (byDefault: string) => string): Command =>
+  command
+    .option(
+      '--model <name>',
+      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format${orElse(DEFAULT_MODEL)}`,
+    )
+    .option(
+      '--retriever <name>',
+      `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol${orElse(DEFAULT_RETRIEVER)}`,
+    )
+    .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
+    .option(
+      '--data <folder>',
+      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
+    )
+    .addOption(backendOption());
 
 /** Loads the backend and says on stderr which one it is and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {

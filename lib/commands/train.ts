@@ -15,10 +15,10 @@ import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
+import { createRetriever } from '../retrieval/retrievers.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
-import type { BackendName, BackendReport } from '../tensor/backend.js';
+import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { runTraining } from '../training/run.js';
 import {
@@ -32,34 +32,25 @@ import {
 } from './frame.js';
 import {
   announceBackend,
-  backendOption,
-  DATA_HELP,
   DEFAULT_METHOD,
   DEFAULT_MODEL,
-  ENCODER_HELP,
-  MODEL_HELP,
-  retrieverHelp,
+  withPolicyOptions,
+  type PolicySettings,
 } from './options.js';
 
-interface TrainSettings {
+interface TrainSettings extends PolicySettings {
   config?: string;
   method?: string;
-  /** A committed initial model, or a folder. */
-  model?: string;
   seed?: number;
-  retriever?: string;
-  encoder?: string;
   lambdaD?: number;
   lambdaS?: number;
   /** Files of rewards that are added to the configuration's. */
   reward?: string[];
   steps?: number;
   keepSteps?: number[];
-  data?: string;
   out?: string;
   watch?: boolean;
   port?: number;
-  backend: BackendName | 'auto';
 }
 
 /** Numbers out of `3,6,10`. */
@@ -167,21 +158,19 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 
 /** The `train` command. */
 export function trainCommand(): Command {
-  return new Command('train')
+  const orElse = (byDefault: string): string => ` (default: ${byDefault})`;
+  const command = new Command('train')
     .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
     .option(
       '--config <file>',
       'a training configuration (JSON) instead of a preset; other options replace parts of it',
     )
     .addOption(
-      new Option('--method <name>', `preset (default: ${DEFAULT_METHOD})`)
+      new Option('--method <name>', `preset${orElse(DEFAULT_METHOD)}`)
         .choices(trainedMethods())
         .conflicts('config'),
     )
-    .option('--model <name>', `${MODEL_HELP} (default: ${DEFAULT_MODEL})`)
     .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
-    .option('--retriever <name>', `${retrieverHelp()} (default: ${DEFAULT_RETRIEVER})`)
-    .option('--encoder <folder>', ENCODER_HELP)
     .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
     .option(
@@ -195,12 +184,10 @@ export function trainCommand(): Command {
       'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
       parseSteps,
     )
-    .option('--data <folder>', DATA_HELP)
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
     .option('--watch', 'serve curves, guards and the newest rollouts in the browser, on this machine only')
-    .option('--port <n>', 'port of that page; a free one by default', parsePort)
-    .addOption(backendOption())
-    .action(async (settings: TrainSettings) => {
-      process.exitCode = await runTrain(settings);
-    });
+    .option('--port <n>', 'port of that page; a free one by default', parsePort);
+  return withPolicyOptions(command, orElse).action(async (settings: TrainSettings) => {
+    process.exitCode = await runTrain(settings);
+  });
 }
