@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   formatPassages,
   formatQuestions,
@@ -89,15 +88,8 @@ describe('formatting', () => {
   });
 });
 
-describe('reading files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'flashrag-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  it('says which file is missing and what to do', async () => {
-    const path = join(folder, 'none.jsonl');
-    await expect(readPassages(path)).rejects.toThrow(`Could not read ${path} (ENOENT). Check the path`);
-    await expect(readQuestions(path)).rejects.toThrow('Could not read');
-  });
+it.each([readPassages, readQuestions])('reading says which file is missing and what to do', async (read) => {
+  await expect(read('/none.jsonl')).rejects.toThrow('Could not read /none.jsonl (ENOENT). Check the path');
 });
 
 const benchmarks = process.env.PARALLELSEARCH_BENCHMARKS ?? '../shared/benchmarks';

@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { plainQuestions, plainQuestionsTable } from '../../examples/experiment/experiment.js';
 import { runJobs } from '../../lib/experiments/jobs.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type { JobWorker } from '../../lib/experiments/worker.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { temporaryFolder } from '../folder.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';
 import type { BackendReport } from '../../lib/tensor/backend.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'experiment-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** Does jobs in this process, over a world of a few passages. */
 const start = (): JobWorker => ({

@@ -1,20 +1,16 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { computation, type Experiment } from '../../lib/experiments/experiment.js';
 import { recordResults, runJobs, type RunJobsOptions } from '../../lib/experiments/jobs.js';
 import { provenanceOf, requireResults, resultsOf } from '../../lib/experiments/results.js';
 import type { JobWorker, Task } from '../../lib/experiments/worker.js';
 import { recordStore } from '../../lib/io/records.js';
+import { folderForEach } from '../folder.js';
 
-let root: string;
+const inFolder = folderForEach();
 let folder: string;
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'jobs-'));
-  folder = join(root, 'results');
-});
-afterEach(() => rm(root, { recursive: true }));
+beforeEach(() => void (folder = inFolder('results')));
 
 /** An experiment that squares numbers, a job each. */
 const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
@@ -57,7 +53,7 @@ function fakeWorkers() {
   return { tasks, workers, start };
 }
 
-const run = async (experiment: Experiment, options: Partial<RunJobsOptions> = {}) => {
+const begin = (experiment: Experiment, options: Partial<RunJobsOptions> = {}) => {
   const fakes = fakeWorkers();
   const progress: [number, string][] = [];
   const done = runJobs(experiment, {
@@ -68,14 +64,18 @@ const run = async (experiment: Experiment, options: Partial<RunJobsOptions> = {}
   });
   return { ...fakes, progress, done };
 };
+const run = async (...given: Parameters<typeof begin>) => {
+  const begun = begin(...given);
+  await begun.done;
+  return begun;
+};
 const valuesIn = async (experiment: Experiment): Promise<unknown[]> =>
   (await requireResults(experiment, folder)).map(({ record }) => record.value);
 const inputs = (tasks: readonly Task[]): unknown[] => tasks.map(({ input }) => input);
 
 describe('runJobs', () => {
   it('does every job once, keeps results with their provenance, and stops the processes', async () => {
-    const { tasks, workers, done } = await run(squares([1, 2, 3, 4, 5]));
-    await done;
+    const { tasks, workers } = await run(squares([1, 2, 3, 4, 5]));
     expect(inputs(tasks)).toEqual([1, 2, 3, 4, 5]);
     expect(await valuesIn(squares([1, 2, 3, 4, 5]))).toEqual([1, 4, 9, 16, 25]);
     expect(workers.map(({ isStopped }) => isStopped)).toEqual([true, true]);
@@ -84,25 +84,16 @@ describe('runJobs', () => {
   });
 
   it('computes only what is missing, changed, or forced', async () => {
-    await (
-      await run(squares([1, 2]))
-    ).done;
-    const again = await run(squares([1, 2, 3]));
-    await again.done;
-    expect(inputs(again.tasks)).toEqual([3]);
-    const changed = await run(squares([1, 2], 'other'));
-    await changed.done;
-    expect(inputs(changed.tasks)).toEqual([1, 2]);
-    const forced = await run(squares([3]), { force: true });
-    await forced.done;
-    expect(inputs(forced.tasks)).toEqual([3]);
+    await run(squares([1, 2]));
+    expect(inputs((await run(squares([1, 2, 3]))).tasks)).toEqual([3]);
+    expect(inputs((await run(squares([1, 2], 'other'))).tasks)).toEqual([1, 2]);
+    expect(inputs((await run(squares([3]), { force: true })).tasks)).toEqual([3]);
   });
 
   it('replaces a process whose memory has grown', async () => {
     const experiment = squares([7, 1]);
     experiment.computation!.processes = 1;
-    const { workers, done } = await run(experiment);
-    await done;
+    const { workers } = await run(experiment);
     expect(workers).toHaveLength(2);
     expect(workers.every(({ isStopped }) => isStopped)).toBe(true);
   });
@@ -110,8 +101,7 @@ describe('runJobs', () => {
   it('weighs progress by the seconds of jobs', async () => {
     const experiment = squares([1, 3]);
     experiment.computation!.processes = 1;
-    const { progress, done } = await run(experiment);
-    await done;
+    const { progress } = await run(experiment);
     expect(progress).toEqual([
       [0.125, 'squares/1'],
       [0.25, 'squares/1'],
@@ -121,40 +111,34 @@ describe('runJobs', () => {
   });
 
   it('ends with what a job throws, begins no other, and keeps what was done', async () => {
-    const failing = await run(squares([1, 13, 2, 3, 4, 5, 6]));
+    const failing = begin(squares([1, 13, 2, 3, 4, 5, 6]));
     await expect(failing.done).rejects.toThrow('unlucky');
     expect(failing.tasks.length).toBeLessThan(6);
     expect((await resultsOf(squares([1]), folder))[0].done).not.toBeNull();
   });
 
   it('ends with the reason of the signal', async () => {
-    const stopped = await run(squares([1, 2]), { signal: AbortSignal.abort(new Error('enough')) });
-    await expect(stopped.done).rejects.toThrow('enough');
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(run(squares([1, 2]), { signal })).rejects.toThrow('enough');
   });
 
   it('lets recorded results stand in when the budget is over, with what was computed anew in them', async () => {
     const experiment = squares([2, 3]);
     const recorded = { hash: 'h', provenance: { recorded: 'earlier' }, value: 99 };
     for (const key of ['squares/2', 'squares/3']) await recordStore([folder]).write(key, recorded);
-    const { tasks, done } = await run(experiment, { budgetSeconds: 100 });
-    await done;
+    const { tasks } = await run(experiment, { budgetSeconds: 100 });
     expect(tasks.every(({ seconds }) => seconds! > 0)).toBe(true);
     const [two] = await requireResults(experiment, folder);
     expect(two).toMatchObject({ isOwn: false, record: { value: 99, provenance: { recorded: '1 anew' } } });
     expect(provenanceOf([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
-    const none = await run(experiment, { budgetSeconds: 0 });
-    await none.done;
-    expect(none.tasks).toEqual([]);
+    expect((await run(experiment, { budgetSeconds: 0 })).tasks).toEqual([]);
     // Without a budget they are computed.
-    await (
-      await run(experiment)
-    ).done;
+    await run(experiment);
     expect(await valuesIn(experiment)).toEqual([4, 9]);
   });
 
   it('computes all, whatever the budget, where nothing is recorded', async () => {
-    const { tasks, done } = await run(squares([2]), { budgetSeconds: 0 });
-    await done;
+    const { tasks } = await run(squares([2]), { budgetSeconds: 0 });
     expect(tasks.map(({ seconds }) => seconds)).toEqual([undefined]);
   });
 });
@@ -169,11 +153,9 @@ describe('requireResults', () => {
 
 describe('recordResults', () => {
   it('keeps the results of this machine, and none that were recorded themselves', async () => {
-    const into = join(root, 'kept');
+    const into = inFolder('kept');
     await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow('to be computed here');
-    await (
-      await run(squares([2]))
-    ).done;
+    await run(squares([2]));
     await recordResults(squares([2]), { folder, into });
     expect(await readFile(join(into, 'squares', '2.json.gz'))).toBeInstanceOf(Buffer);
   });

@@ -1,84 +1,152 @@
-/** The notebooks that read the main comparison's answers, through the real kernel on a sample of the recorded ones. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Every notebook through the real kernel: on a sample of the recorded answers, or on made-up results of known effects. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { matching, type TidyResults } from '../../lib/evaluation/table.js';
+import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type { Prediction } from '../../lib/experiments/report.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
+import type { Parameters } from '../../lib/notebook/parameters.js';
+import { escapeHtml } from '../../lib/html/cells.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
+import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
+import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
+import { writeSyntheticLatency } from './latency/synthetic.js';
 import { SECONDS_A_CALL, writeRecordedSample } from './recorded-sample.js';
+import { writeSyntheticTopK } from './top-k/synthetic.js';
 
 interface Report {
-  file: string;
-  name: string;
+  /** The sample's folder if left out. */
+  parameters?: Parameters;
   numCharts: number;
-  /** What its findings say, among other things. */
+  numTables?: number;
+  /** What one of its findings says, for each. */
   findings: RegExp[];
+  /** What else is on the page. */
+  shows?: string[];
   /** What its predictions are about, each of them. */
   predictions: RegExp[];
 }
 
-const REPORTS: Report[] = [
-  {
-    ...{ file: '03-base-vs-instruct', name: 'base-vs-instruct', numCharts: 6, predictions: [] },
+const folder = temporaryFolder();
+const sample = join(folder, 'sample');
+const madeUp = join(folder, 'made-up');
+
+const REPORTS: Record<string, Report> = {
+  '00-first-steps': {
+    ...{ parameters: { steps: 1 }, numCharts: 3, numTables: 4, predictions: [] },
+    findings: [
+      /Search turns for the same question: ParallelSearch 1 and Search-R1 3\./,
+      // 1.45 for asking at once; 1 - 2 * 0.35 for two turns too many
+      /In a group of these two, ParallelSearch’s rollout is ahead by 1\.15\./,
+      /ParallelSearch’s rollout is ahead by 2\.20 \(λ_d\), 1\.45 \(λ_s\) and 1\.15 \(λ_f\)\./,
+    ],
+  },
+  '01-main-results': {
+    ...{ numCharts: 11, findings: [/of 6 predictions hold/] },
+    predictions: [
+      ...[/as many questions as Search-R1/, /at most 70 % of the model calls/],
+      ...[/90 % of parallelizable .*\(base\)/, /10 % of sequential .*\(base\)/],
+      ...[/90 % of parallelizable .*\(instruct\)/, /10 % of sequential .*\(instruct\)/],
+    ],
+  },
+  '02-lambda-ablation': {
+    ...{ parameters: { folder: madeUp }, numCharts: 8, predictions: Array<RegExp>(3).fill(/model calls/) },
+    findings: [/ahead of 0 of 9 other settings and behind 0/, /3 of 3 savings are there\./],
+  },
+  '03-base-vs-instruct': {
+    ...{ numCharts: 6, predictions: [] },
     findings: [/ParallelSearch from base .* ParallelSearch from instruct/, /In the last tenth of training/],
   },
-  {
-    ...{ file: '05-parallel-vs-sequential', name: 'parallel-vs-sequential', numCharts: 2 },
-    predictions: [/at most 60 % of the model calls/],
+  '04-top-k': {
+    ...{ parameters: { folder: madeUp }, numCharts: 3, predictions: [] },
+    findings: [
+      /The lowest recall is 0\.600, of BM25 at k = 1\./,
+      /in points of exact match: ParallelSearch \+\d/,
+    ],
+  },
+  '05-parallel-vs-sequential': {
+    ...{ numCharts: 2, predictions: [/at most 60 % of the model calls/] },
     findings: [
       /12\.7 is 1 of 12 figures: the difference from instruct, every data set counted once/,
       /Seconds: ParallelSearch 0\.02/,
       /takes less: 0\.\d\d .* of what Search-R1 takes in seconds/,
     ],
   },
-  {
-    ...{ file: '06-decomposition', name: 'decomposition', numCharts: 7 },
+  '06-decomposition': {
+    numCharts: 7,
     predictions: [
       ...[/F1 of parallelizing .*\(base\)/, /95 % of the sub-questions .*\(base\)/],
       ...[/F1 of parallelizing .*\(instruct\)/, /95 % of the sub-questions .*\(instruct\)/],
     ],
     findings: [/Decomposing every question would give 0\.\d{3}/, /names were left out at least once/],
   },
-];
+  '07-latency': {
+    ...{ numCharts: 4, numTables: 11 },
+    predictions: [/less than half the time in one turn/],
+    findings: [
+      // (8 * 3 + 50) / (8 * 53) and (8 * 3 + 200) / (8 * 203)
+      /0\.175 \[0\.175, 0\.175\] \(HTTP, 50 ms delay\) and 0\.138 \[0\.138, 0\.138\] \(HTTP, 200 ms delay\)/,
+      /8 sub-queries take 1624 \[1462, 1949\] ms \(one turn, 1 at a time\)/,
+      /the model gives 1\.00 to 1\.00 of what was measured/,
+      // (4 * 10 + 3 * 203) / (2 * 10 + 9 + 200)
+      /2\.83 \(HTTP, 200 ms delay\)/,
+    ],
+    shows: ['<dt>Costs of a request (ms)</dt>', '1.00 before, 2.00 after'],
+  },
+};
 
-const folder = mkdtempSync(join(tmpdir(), 'paper-notebooks-'));
 let numQuestions: number;
 beforeAll(async () => {
-  numQuestions = await writeRecordedSample(join(folder, 'results'));
+  numQuestions = await writeRecordedSample(sample);
+  await writeSyntheticLatency(sample);
+  await writeSyntheticLambdaAblation(madeUp);
+  await writeSyntheticTopK(madeUp);
 }, 120_000);
-afterAll(() => rmSync(folder, { recursive: true }));
 
+const nameOf = (file: string): string => file.replace(/^\d+-/, '');
+const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+const numbersOf = (name: string): TidyResults => JSON.parse(read(`${name}.json`)) as TidyResults;
 const textOf = (html: string): string => html.replace(/<[^>]+>/g, '');
+const countOf = (html: string, pattern: RegExp): number => [...html.matchAll(pattern)].length;
 
-describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, findings, predictions }) => {
+it('all of them are here', () => {
+  const notebooks = readdirSync(new URL('../../notebooks/', import.meta.url));
+  expect(Object.keys(REPORTS)).toEqual(
+    notebooks.filter((file) => file.endsWith('.ipynb')).map((file) => file.slice(0, -'.ipynb'.length)),
+  );
+});
+
+describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
+  const name = nameOf(file);
+
   it('says what it has found, in charts and in sentences, on one page below 3 MB', async () => {
-    const report = await exportNotebook(file, folder, { folder: join(folder, 'results') });
-    expect(statSync(report.html).size).toBeLessThan(3e6);
-    const html = readFileSync(report.html, 'utf8');
-    expect(html.match(/<figure class="chart"/g)).toHaveLength(numCharts);
+    const { html: page } = await exportNotebook(file, folder, report.parameters ?? { folder: sample });
+    expect(statSync(page).size).toBeLessThan(3e6);
+    const html = readFileSync(page, 'utf8');
+    expect(countOf(html, /<figure class="chart"/g)).toBe(report.numCharts);
+    if (report.numTables) expect(countOf(html, /<table class="ps-table"/g)).toBe(report.numTables);
     const found = [...html.matchAll(/<p class="finding">(.*?)<\/p>/gs)].map(([, text]) => textOf(text));
-    const sections = html.match(/<h2/g)!.length;
-    expect(found.length).toBeGreaterThanOrEqual(sections / 2);
-    for (const pattern of findings) expect(found).toContainEqual(expect.stringMatching(pattern));
+    expect(found.length).toBeGreaterThanOrEqual(Math.floor(countOf(html, /<h2/g) / 2));
+    for (const pattern of report.findings) expect(found).toContainEqual(expect.stringMatching(pattern));
     expect(found.join()).not.toMatch(/NaN|undefined|null/);
-  }, 300_000);
+    for (const text of report.shows ?? []) expect(html).toContain(text);
+  }, 600_000);
 
-  it('has the numbers and its own predictions in its JSON', () => {
-    const { rows, contrasts, provenance } = JSON.parse(
-      readFileSync(join(folder, `${name}.json`), 'utf8'),
-    ) as TidyResults;
-    const whole = matching(rows, { benchmark: 'all', subset: 'all', metric: 'em' });
-    expect(new Set(whole.map(({ n }) => n))).toEqual(new Set([numQuestions]));
-    expect(contrasts.length).toBeGreaterThan(0);
-    const own = (provenance.predictions ?? []) as Prediction[];
-    expect(own.map(({ prediction }) => prediction)).toEqual(
-      predictions.map((pattern) => expect.stringMatching(pattern) as string),
+  it('has its own predictions in its JSON, and stands with them in the index', () => {
+    const [, title] = /<title>([^<]*)<\/title>/.exec(read(`${name}.html`))!;
+    expect(read('index.html')).toContain(`<a href="${name}.html">${title}</a>`);
+    const isTidy = existsSync(join(folder, `${name}.json`));
+    const predictions = ((isTidy && numbersOf(name).provenance.predictions) || []) as Prediction[];
+    expect(predictions.map(({ prediction }) => prediction)).toEqual(
+      report.predictions.map((pattern) => expect.stringMatching(pattern) as string),
     );
-    for (const { found } of own) expect(found).toMatch(/^\d\.\d+ \[/);
+    for (const { prediction, found } of predictions) {
+      expect(found).toMatch(/^[+−]?\d+\.\d+ \[/);
+      for (const text of [prediction, found]) expect(read('index.html')).toContain(escapeHtml(text));
+    }
   });
 
   it.skipIf(!chromiumPath)(
@@ -88,27 +156,81 @@ describe.each(REPORTS)('the notebook $file', ({ file, name, numCharts, findings,
   );
 });
 
-it('seconds are those of the timing', () => {
-  const { rows } = JSON.parse(
-    readFileSync(join(folder, 'parallel-vs-sequential.json'), 'utf8'),
-  ) as TidyResults;
-  const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa', subset: 'parallelizable' };
-  const [calls, seconds] = ['model_calls', 'seconds'].map((metric) => matching(rows, { ...cell, metric })[0]);
-  expect(seconds.value).toBeCloseTo(SECONDS_A_CALL * calls.value, 5);
+it('the lesson of first steps shows rollouts, rewards and a probability that follows the reward', () => {
+  const html = read('first-steps.html');
+  expect(countOf(html, /<div class="ps-transcript"/g)).toBe(3);
+  expect(existsSync(join(folder, 'first-steps.json'))).toBe(false);
+  const [up, down] = [
+    /probability of (0\.\d+) to (0\.\d+)/,
+    /reward “all at once” went from (0\.\d+) to (0\.\d+)/,
+  ].map((pattern) => pattern.exec(html)!.slice(1).map(Number));
+  expect(up[1]).toBeGreaterThan(up[0]);
+  expect(down[0]).toBe(up[0]);
+  expect(down[1]).toBeLessThan(down[0]);
 });
 
-it('the claims that these reports decide are judged, and lead to cells that are there', () => {
-  const { claims } = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as {
-    claims: JudgedClaim[];
-  };
-  const linked = claims.filter(({ link }) => link !== null);
-  expect(linked.map(({ id }) => id)).toEqual([
-    ...['base-over-instruct', 'parallel-em', 'calls', 'seconds', 'sequential-em'],
-    ...['learns-to-decompose', 'prompt-not-enough', 'recognises'],
-  ]);
-  for (const { link, verdict } of linked) {
-    const [page, anchor] = link!.split('#');
-    expect(readFileSync(join(folder, page), 'utf8')).toContain(`id="${anchor}"`);
-    expect(verdict).not.toMatch(/not computed/);
-  }
+describe('the numbers beside a report', () => {
+  it.each(['main-results', 'base-vs-instruct', 'parallel-vs-sequential', 'decomposition'])(
+    'of %s are those of all questions that were asked',
+    (name) => {
+      const { rows, contrasts, provenance } = numbersOf(name);
+      const whole = matching(rows, { benchmark: 'all', subset: 'all', metric: 'em' });
+      expect(new Set(whole.map(({ n }) => n))).toEqual(new Set([numQuestions]));
+      expect(contrasts.length).toBeGreaterThan(0);
+      expect(provenance.backend).toBe('a made-up backend');
+    },
+  );
+
+  it.each([
+    { name: 'lambda-ablation', field: 'lambda_d', numContrasts: 980 },
+    { name: 'top-k', field: 'retriever', numContrasts: 1 },
+  ])('of $name name $field in every row and contrast', ({ name, field, numContrasts }) => {
+    const { rows, contrasts } = numbersOf(name);
+    expect(contrasts.length).toBeGreaterThanOrEqual(numContrasts);
+    for (const item of [...rows, ...contrasts]) expect(item).toHaveProperty(field);
+  });
+
+  it('take seconds from the timing', () => {
+    const { rows } = numbersOf('parallel-vs-sequential');
+    const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa', subset: 'parallelizable' };
+    const [calls, seconds] = ['model_calls', 'seconds'].map(
+      (metric) => matching(rows, { ...cell, metric })[0],
+    );
+    expect(seconds.value).toBeCloseTo(SECONDS_A_CALL * calls.value, 5);
+    const { rows: measured, provenance } = numbersOf('latency');
+    expect(measured).toHaveLength(4 * 8 * 6 * 2);
+    const msPerCall = expect.closeTo(1000 * SECONDS_A_CALL) as number;
+    expect(provenance).toMatchObject({ commit: '<0000000>', generation: { msPerCall } });
+  });
+});
+
+describe('the claims of the paper', () => {
+  const claims = (): JudgedClaim[] => (JSON.parse(read('index.json')) as { claims: JudgedClaim[] }).claims;
+  const claim = (id: string): JudgedClaim => claims().find((one) => one.id === id)!;
+
+  it('are judged, all that can be, and lead to cells that are there', () => {
+    const testable = EXPERIMENTS.flatMap(({ claims = [] }) => claims).filter(
+      ({ evidence }) => 'cell' in evidence,
+    );
+    const linked = claims().filter(({ link }) => link !== null);
+    expect(linked.map(({ id }) => id)).toEqual(testable.map(({ id }) => id));
+    for (const { link, verdict } of linked) {
+      const [page, anchor] = link!.split('#');
+      expect(read(page)).toContain(`id="${anchor}"`);
+      expect(verdict).not.toMatch(/not computed/);
+    }
+  });
+
+  it('are decided by the effects of made-up results', () => {
+    const best = claim('lambda-best');
+    expect(best.verdict).toBe('not shown');
+    expect(best.parts).toHaveLength(6);
+    expect(best.tables).toContain('the rows (0.5, 0.35) and (0.15, 0.5) are identical');
+    expect(claim('lambda-calls')).toMatchObject({
+      verdict: 'shown',
+      parts: ['beside the other', 'alone'].map((of) => ({ of, found: { value: -2 } })),
+    });
+    expect(claim('top-k').verdict).toBe('shown');
+    expect(claim('top-k').parts).toHaveLength(1);
+  });
 });

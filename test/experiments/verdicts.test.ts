@@ -1,15 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { claimsHtml } from '../../lib/experiments/claims-page.js';
 import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
 import { judgeClaims, verdictOn, type Part } from '../../lib/experiments/verdicts.js';
+import { temporaryFolder } from '../folder.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
-const folder = mkdtempSync(path.join(tmpdir(), 'claims-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const part = (low: number, high: number, side: Part['side'] = 'above'): Part => {
   return { of: '', found: { value: (low + high) / 2, low, high }, unit: 'points', side, threshold: 0 };
@@ -33,14 +32,8 @@ describe('the rule', () => {
 });
 
 const gain = (model: string, value: number) => ({
-  ...{
-    method: 'parallelsearch',
-    against: 'search-r1',
-    model,
-    benchmark: 'average',
-    subset: 'all',
-    metric: 'em',
-  },
+  ...{ method: 'parallelsearch', against: 'search-r1', model },
+  ...{ benchmark: 'average', subset: 'all', metric: 'em' },
   ...{ kind: 'difference', value, low: value - 0.01, high: value + 0.01 },
 });
 const writeNumbers = (...contrasts: object[]): void =>
@@ -85,19 +78,6 @@ describe('the claims', () => {
   it('refuse a file without rows', () => {
     writeFileSync(path.join(folder, 'main-results.json'), '{}');
     expect(() => judgeClaims(EXPERIMENTS, folder)).toThrow('to hold rows and contrasts');
-  });
-
-  it('name cells that the notebooks have', () => {
-    const notebooks = new URL('../../notebooks/', import.meta.url);
-    for (const { name, claims = [] } of EXPERIMENTS) {
-      const file = readdirSync(notebooks).find((one) => one.endsWith(`-${name}.ipynb`));
-      if (claims.length === 0) continue;
-      const { cells } = JSON.parse(readFileSync(new URL(file!, notebooks), 'utf8')) as {
-        cells: { id: string }[];
-      };
-      for (const { evidence } of claims)
-        if ('cell' in evidence) expect(cells.map(({ id }) => id)).toContain(evidence.cell);
-    }
   });
 });
 

@@ -3,9 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-beforeAll(async () => {
-  await useBackend('wasm');
-});
+beforeAll(() => useBackend('wasm'));
 
 const random = createRandom('wasm kernels');
 const values = (...shape: number[]): number[] =>

@@ -22,9 +22,7 @@ const { adamw: fixture } = JSON.parse(
 const { lr, betas, eps, weight_decay } = fixture.settings;
 const options = { beta1: betas[0], beta2: betas[1], epsilon: eps, weightDecay: weight_decay };
 
-beforeAll(async () => {
-  await useBackend('wasm');
-});
+beforeAll(() => useBackend('wasm'));
 
 function expectClose(actual: tf.Tensor, expected: number[][], digits: number): void {
   expected.flat().forEach((value, i) => expect(actual.dataSync()[i]).toBeCloseTo(value, digits));

@@ -25,9 +25,7 @@ const { realRm } = fs as unknown as { realRm: typeof fs.rm };
 
 let parent: string;
 let folder: string;
-beforeAll(async () => {
-  await useBackend('wasm');
-});
+beforeAll(() => useBackend('wasm'));
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'checkpoint-'));
   folder = join(parent, 'checkpoint');

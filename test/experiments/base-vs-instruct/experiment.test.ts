@@ -1,23 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadBaseVsInstruct,
   type BaseVsInstruct,
 } from '../../../lib/experiments/base-vs-instruct/experiment.js';
 import { rowsOf, type Frame, type Row } from '../../../lib/report/frame.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticAnswers } from '../synthetic.js';
 
-let folder: string;
+const folder = temporaryFolder();
 let results: BaseVsInstruct;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'base-vs-instruct-'));
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
   results = await loadBaseVsInstruct(folder, { resamples: 60 });
 }, 60_000);
-afterAll(() => rm(folder, { recursive: true }));
 
 const find = (frame: Frame, fields: Row): Row => matching(rowsOf(frame), fields)[0];
 

@@ -12,9 +12,7 @@ const config = parseTrainConfig({
   rollout: { prompt: 'parallel', splitQueries: true },
 });
 
-beforeAll(async () => {
-  await useBackend('wasm');
-});
+beforeAll(() => useBackend('wasm'));
 
 describe('firstSearches', () => {
   it('multiplies the probabilities of the tokens of each beginning, to 3 decimals of its logarithm', async () => {

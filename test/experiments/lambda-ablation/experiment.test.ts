@@ -1,22 +1,11 @@
-/** The report on the weights of the two rewards, on made-up answers: its numbers, its notebook, its page. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { matching, type TidyTable } from '../../../lib/evaluation/table.js';
-import { lambdaAblation, loadLambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
-import type { ExportedReport } from '../../../lib/experiments/reports.js';
+/** The report on the weights of the two rewards, on made-up answers: its numbers. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
+import { loadLambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
 import { tradeOffChart } from '../../../lib/experiments/lambda-ablation/figures.js';
-import { judgeClaims } from '../../../lib/experiments/verdicts.js';
 import { frameOf, rowsOf, type Row } from '../../../lib/report/frame.js';
-import { chromiumPath } from '../../browser/chromium.js';
-import { complaintsAboutReport } from '../../browser/page-checks.js';
-import { exportNotebook } from '../export-notebook.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic.js';
-
-const folder = mkdtempSync(path.join(tmpdir(), 'lambda-ablation-'));
-beforeAll(() => writeSyntheticLambdaAblation(folder));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 
@@ -24,6 +13,8 @@ describe('the settings', () => {
   let rows: Row[];
   let contrasts: Row[];
   beforeAll(async () => {
+    const folder = temporaryFolder();
+    await writeSyntheticLambdaAblation(folder);
     const results = await loadLambdaAblation(folder, { resamples: 60 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
     const chart = tradeOffChart(frameOf(matching(rows, ON_PARALLEL)));
@@ -67,41 +58,4 @@ describe('the settings', () => {
       ...{ '(0.15, 0.35)': -2, '(0, 0.35)': -2, '(0.15, 0)': 0, '(0, 0.01)': -2, '(0.01, 0)': 0 },
     });
   });
-});
-
-describe('the notebook', () => {
-  let report: ExportedReport;
-  beforeAll(async () => {
-    report = await exportNotebook('02-lambda-ablation', path.join(folder, 'reports'), { folder });
-  }, 300_000);
-
-  it('exports one page below 3 MB with all charts and what was found, and its numbers beside it', () => {
-    expect(statSync(report.html).size).toBeLessThan(3e6);
-    const html = readFileSync(report.html, 'utf8');
-    expect(html.match(/<figure class="chart"/g)).toHaveLength(8);
-    expect(html).toContain('ahead of 0 of 9 other settings and behind 0');
-    expect(html).toContain('3 of 3 savings are there.');
-    expect(html).toContain('id="cell-claims"');
-    const { rows, contrasts, provenance } = JSON.parse(readFileSync(report.json!, 'utf8')) as TidyTable;
-    for (const item of [...rows, ...contrasts]) expect(item).toHaveProperty('lambda_d');
-    expect(contrasts).toHaveLength(980);
-    expect(provenance.predictions).toHaveLength(3);
-  });
-
-  it('decides the paper’s claims', () => {
-    const [best, calls] = judgeClaims([lambdaAblation], path.dirname(report.html));
-    expect(best).toMatchObject({ verdict: 'not shown', link: 'lambda-ablation.html#cell-claims' });
-    expect(best.parts).toHaveLength(6);
-    expect(best.tables).toContain('the rows (0.5, 0.35) and (0.15, 0.5) are identical');
-    expect(calls).toMatchObject({
-      verdict: 'shown',
-      parts: ['beside the other', 'alone'].map((of) => ({ of, found: { value: -2 } })),
-    });
-  });
-
-  it.skipIf(!chromiumPath)(
-    'makes a page that works for every reader',
-    async () => expect(await complaintsAboutReport(report.html)).toEqual([]),
-    300_000,
-  );
 });

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadParallelVsSequential,
@@ -9,6 +6,7 @@ import {
 } from '../../../lib/experiments/parallel-vs-sequential/experiment.js';
 import { loadTiming } from '../../../lib/experiments/timing/experiment.js';
 import { rowsOf, type Frame, type Row } from '../../../lib/report/frame.js';
+import { temporaryFolder } from '../../folder.js';
 import { syntheticResults, writeSyntheticAnswers } from '../synthetic.js';
 
 vi.mock('../../../lib/experiments/timing/experiment.js', async (original) => ({
@@ -16,14 +14,12 @@ vi.mock('../../../lib/experiments/timing/experiment.js', async (original) => ({
   loadTiming: vi.fn(() => Promise.resolve(null)),
 }));
 
-let folder: string;
+const folder = temporaryFolder();
 let untimed: ParallelVsSequential;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kinds-'));
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
   untimed = await load();
 }, 60_000);
-afterAll(() => rm(folder, { recursive: true }));
 const load = () => loadParallelVsSequential(folder, { resamples: 60 });
 
 const where = (frame: Frame, fields: Row): Row[] => matching(rowsOf(frame), fields);

@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
 import { loadTiming, summariseTiming, timing } from '../../../lib/experiments/timing/experiment.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticTiming } from '../synthetic.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'timing-'));
+const folder = temporaryFolder();
 beforeAll(() => writeSyntheticTiming(folder));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('timing', () => {
   it('times both methods against each other, for each seed and initial model, one job at a time', async () => {

@@ -1,22 +1,11 @@
-/** The report on passages per query, on made-up answers: its numbers, its notebook, its page. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+/** The report on passages per query, on made-up answers: its numbers. */
 import { sum } from 'd3-array';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { matching, type TidyTable } from '../../../lib/evaluation/table.js';
-import type { ExportedReport } from '../../../lib/experiments/reports.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
 import { loadTopK, topK } from '../../../lib/experiments/top-k/experiment.js';
-import { judgeClaims } from '../../../lib/experiments/verdicts.js';
 import { rowsOf, type Row } from '../../../lib/report/frame.js';
-import { chromiumPath } from '../../browser/chromium.js';
-import { complaintsAboutReport } from '../../browser/page-checks.js';
-import { exportNotebook } from '../export-notebook.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticTopK } from './synthetic.js';
-
-const folder = mkdtempSync(path.join(tmpdir(), 'top-k-'));
-beforeAll(() => writeSyntheticTopK(folder));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('is 72 evaluations and the recall, in less than half an hour on two cores', async () => {
   const jobs = await topK.computation!.jobs();
@@ -30,6 +19,8 @@ describe('passages per query', () => {
   let rows: Row[];
   let contrasts: Row[];
   beforeAll(async () => {
+    const folder = temporaryFolder();
+    await writeSyntheticTopK(folder);
     const results = await loadTopK(folder, { resamples: 60 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
     expect(rowsOf(results.recall)).toHaveLength(3 * 4);
@@ -63,35 +54,4 @@ describe('passages per query', () => {
       for (const figure of figures) expect(figure).toMatchObject({ value, low: value, high: value });
     }
   });
-});
-
-describe('the notebook', () => {
-  let report: ExportedReport;
-  beforeAll(async () => {
-    report = await exportNotebook('04-top-k', path.join(folder, 'reports'), { folder });
-  }, 300_000);
-
-  it('exports one page below 3 MB with all charts and what was found, and its numbers beside it', () => {
-    expect(statSync(report.html).size).toBeLessThan(3e6);
-    const html = readFileSync(report.html, 'utf8');
-    expect(html.match(/<figure class="chart"/g)).toHaveLength(3);
-    expect(html).toContain('The lowest recall is 0.600, of BM25 at k = 1.');
-    expect(html).toMatch(/in points of exact match: ParallelSearch \+\d/);
-    expect(html).toContain('id="cell-claims"');
-    const { rows, contrasts } = JSON.parse(readFileSync(report.json!, 'utf8')) as TidyTable;
-    expect(contrasts.length).toBeGreaterThan(0);
-    for (const item of [...rows, ...contrasts]) expect(item).toHaveProperty('retriever');
-  });
-
-  it('decides the paper’s claim', () => {
-    const [claim] = judgeClaims([topK], path.dirname(report.html));
-    expect(claim).toMatchObject({ verdict: 'shown', link: 'top-k.html#cell-claims' });
-    expect(claim.parts).toHaveLength(1);
-  });
-
-  it.skipIf(!chromiumPath)(
-    'makes a page that works for every reader',
-    async () => expect(await complaintsAboutReport(report.html)).toEqual([]),
-    300_000,
-  );
 });

@@ -1,8 +1,5 @@
 /** Trajectories to read, by a policy that says what a script says. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { passagesOf } from '../../../lib/data/question.js';
 import {
   loadTrajectories,
@@ -18,6 +15,7 @@ import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../../folder.js';
 import { writeRecords } from '../synthetic.js';
 import { scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
@@ -70,8 +68,7 @@ describe('scoredLine', () => {
 });
 
 describe('loadTrajectories', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'trajectories-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
 
   it('gives the trajectories of all runs question by question, each run under its own name', async () => {
     const ofRuns = new Map<string, TrajectoryLine[]>();

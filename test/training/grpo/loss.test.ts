@@ -33,9 +33,7 @@ const { settings, inputs, cases } = JSON.parse(
 ) as Fixture;
 const { G, B, T, V, clip } = settings;
 
-beforeAll(async () => {
-  await useBackend('wasm');
-});
+beforeAll(() => useBackend('wasm'));
 
 /** Row and place of every masked-in token. */
 const kept = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [{ b, t }] : [])));
