@@ -4,25 +4,12 @@ import {
   graphDepth,
   independentSubQuestions,
   questionShape,
-  type QuestionGraph,
+  type QuestionShape,
 } from '../../lib/data/question.js';
-
-/** A graph from `id: [ids it depends on]`. */
-function graphOf(edges: Record<string, string[]>): QuestionGraph {
-  return Object.entries(edges).map(([id, dependsOn]) => ({
-    id,
-    question: `What is ${id}?`,
-    entity: id,
-    attribute: 'name',
-    query: id,
-    dependsOn,
-    answers: [id],
-    evidence: [`passage-${id}`],
-  }));
-}
+import { graphOf, questionOf } from './questions.js';
 
 describe('findQuestion', () => {
-  const questions = ['nq-1', 'nq-2'].map((id) => ({ id, question: id, goldenAnswers: ['x'], metadata: {} }));
+  const questions = ['nq-1', 'nq-2'].map((id) => questionOf([], { id }));
 
   it('gives the question of an id', () => {
     expect(findQuestion(questions, 'nq-2')).toBe(questions[1]);
@@ -37,26 +24,17 @@ describe('findQuestion', () => {
 });
 
 describe('questionShape', () => {
-  it('calls one sub-question single-hop', () => {
-    expect(questionShape(graphOf({ a: [] }))).toBe('single_hop');
-  });
-
-  it('calls sub-questions without edges parallelizable', () => {
-    expect(questionShape(graphOf({ a: [], b: [] }))).toBe('parallelizable');
-    expect(questionShape(graphOf({ a: [], b: [], c: [], d: [], e: [] }))).toBe('parallelizable');
-  });
-
-  it('calls a pure chain sequential, in whatever order its nodes are listed', () => {
-    expect(questionShape(graphOf({ a: [], b: ['a'] }))).toBe('sequential');
-    expect(questionShape(graphOf({ c: ['b'], a: [], b: ['a'] }))).toBe('sequential');
-  });
-
-  it('calls two chains side by side, a fork and a join hybrid', () => {
-    expect(questionShape(graphOf({ a: [], b: ['a'], c: [], d: ['c'] }))).toBe('hybrid');
-    expect(questionShape(graphOf({ a: [], b: ['a'], c: ['a'] }))).toBe('hybrid');
-    expect(questionShape(graphOf({ a: [], b: [], c: ['a', 'b'] }))).toBe('hybrid');
-    expect(questionShape(graphOf({ a: [], b: ['a'], c: ['a', 'b'] }))).toBe('hybrid');
-  });
+  it.each<[shape: QuestionShape, what: string, edges: Record<string, string[]>]>([
+    ['single_hop', 'one sub-question', { a: [] }],
+    ['parallelizable', 'two without edges', { a: [], b: [] }],
+    ['parallelizable', 'five without edges', { a: [], b: [], c: [], d: [], e: [] }],
+    ['sequential', 'a chain', { a: [], b: ['a'] }],
+    ['sequential', 'a chain in another order', { c: ['b'], a: [], b: ['a'] }],
+    ['hybrid', 'two chains side by side', { a: [], b: ['a'], c: [], d: ['c'] }],
+    ['hybrid', 'a fork', { a: [], b: ['a'], c: ['a'] }],
+    ['hybrid', 'a join', { a: [], b: [], c: ['a', 'b'] }],
+    ['hybrid', 'a chain with a short cut', { a: [], b: ['a'], c: ['a', 'b'] }],
+  ])('is %s for %s', (shape, _, edges) => expect(questionShape(graphOf(edges))).toBe(shape));
 
   it('refuses an empty graph', () => {
     expect(() => questionShape([])).toThrow('at least one sub-question');

@@ -132,12 +132,13 @@ describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
     expect(found.length).toBeGreaterThanOrEqual(Math.floor(countOf(html, /<h2/g) / 2));
     for (const pattern of report.findings) expect(found).toContainEqual(expect.stringMatching(pattern));
     expect(found.join()).not.toMatch(/NaN|undefined|null/);
-    for (const text of report.shows ?? []) expect(html).toContain(text);
+    for (const text of report.shows ?? []) expect(html.includes(text), text).toBe(true);
   }, 600_000);
 
   it('has its own predictions in its JSON, and stands with them in the index', () => {
     const [, title] = /<title>([^<]*)<\/title>/.exec(read(`${name}.html`))!;
-    expect(read('index.html')).toContain(`<a href="${name}.html">${title}</a>`);
+    const index = read('index.html');
+    expect(index.includes(`<a href="${name}.html">${title}</a>`), title).toBe(true);
     const isTidy = existsSync(join(folder, `${name}.json`));
     const predictions = ((isTidy && numbersOf(name).provenance.predictions) || []) as Prediction[];
     expect(predictions.map(({ prediction }) => prediction)).toEqual(
@@ -145,7 +146,7 @@ describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
     );
     for (const { prediction, found } of predictions) {
       expect(found).toMatch(/^[+−]?\d+\.\d+ \[/);
-      for (const text of [prediction, found]) expect(read('index.html')).toContain(escapeHtml(text));
+      for (const text of [prediction, found]) expect(index.includes(escapeHtml(text)), text).toBe(true);
     }
   });
 
@@ -216,7 +217,7 @@ describe('the claims of the paper', () => {
     expect(linked.map(({ id }) => id)).toEqual(testable.map(({ id }) => id));
     for (const { link, verdict } of linked) {
       const [page, anchor] = link!.split('#');
-      expect(read(page)).toContain(`id="${anchor}"`);
+      expect(read(page).includes(`id="${anchor}"`), link!).toBe(true);
       expect(verdict).not.toMatch(/not computed/);
     }
   });

@@ -9,6 +9,7 @@ import { createRandom } from '../../lib/random.js';
 import { trainBpe } from '../../lib/text/bpe.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { TAG_TOKENS } from '../../lib/mini-wiki/warm-up/training-text.js';
+import { subQuestion } from '../data/questions.js';
 import { makePassages } from '../retrieval/passages.js';
 
 export const PASSAGES: Passage[] = makePassages([
@@ -20,36 +21,23 @@ export const PASSAGES: Passage[] = makePassages([
   'Tallinn\nTallinn is the capital of Estonia.',
 ]);
 
-function asking(
-  question: string,
-  [entity, attribute, answer, passage]: readonly [string, string, string, string],
-  id: string,
-  dependsOn: string[] = [],
-): SubQuestion {
-  return {
-    id,
-    question,
-    entity,
-    attribute,
-    query: entity,
-    dependsOn,
-    answers: [answer],
-    evidence: [passage],
-  };
-}
-
 const PEOPLE = [
-  ['Ada Stone', 'born', '1922', 'p0'],
-  ['Bo Reed', 'born', '1904', 'p1'],
-  ['Cy Hill', 'born', '1960', 'p2'],
+  ['Ada Stone', '1922'],
+  ['Bo Reed', '1904'],
+  ['Cy Hill', '1960'],
 ] as const;
 
 /** A sub-question about the birth of person `i`. */
-export const bornIn = (i: number, id: string, dependsOn?: string[]): SubQuestion =>
-  asking(`When was ${PEOPLE[i][0]} born?`, PEOPLE[i], id, dependsOn);
+export function bornIn(i: number, id: string, dependsOn: string[] = []): SubQuestion {
+  const [entity, year] = PEOPLE[i];
+  const text = { question: `When was ${entity} born?`, entity, attribute: 'born', query: entity };
+  return subQuestion(id, { ...text, dependsOn, answers: [year], evidence: [`p${i}`] });
+}
 
-const directorOf = (film: string, director: string, passage: string, id: string): SubQuestion =>
-  asking(`Who directed ${film}?`, [film, 'director', director, passage], id);
+function directorOf(film: string, director: string, passage: string, id: string): SubQuestion {
+  const text = { question: `Who directed ${film}?`, entity: film, attribute: 'director', query: film };
+  return subQuestion(id, { ...text, answers: [director], evidence: [passage] });
+}
 
 function question(
   id: string,
@@ -58,18 +46,14 @@ function question(
   graph: SubQuestion[],
   operation?: 'argmin' | 'argmax',
 ): Question {
-  return {
-    id,
-    question: text,
-    goldenAnswers: [answer],
-    split: 'train',
-    metadata: {
-      benchmark: 'hotpotqa',
-      type: operation ? 'comparison' : 'bridge',
-      graph,
-      operation: operation ? { kind: operation, attribute: 'born' } : null,
-    },
+  const compares = operation ? { kind: operation, attribute: 'born' } : null;
+  const metadata = {
+    benchmark: 'hotpotqa',
+    type: operation ? 'comparison' : 'bridge',
+    graph,
+    operation: compares,
   };
+  return { id, question: text, goldenAnswers: [answer], split: 'train', metadata };
 }
 
 export const SINGLE = question('single', 'When was Cy Hill born?', '1960', [bornIn(2, 'q1')]);

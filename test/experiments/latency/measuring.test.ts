@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Question, QuestionGraph } from '../../../lib/data/question.js';
 import {
   independentQueries,
   measureLatency,
@@ -7,6 +6,7 @@ import {
 } from '../../../lib/experiments/latency/measuring.js';
 import { predictTime } from '../../../lib/experiments/latency/model.js';
 import { askingsOf, askingTitle } from '../../../lib/experiments/latency/settings.js';
+import { graphOf, questionOf } from '../../data/questions.js';
 import { echoRetriever } from '../../retrieval/passages.js';
 
 const settings = {
@@ -96,34 +96,11 @@ describe('measureService', () => {
 });
 
 describe('independentQueries', () => {
-  const node = (id: string, dependsOn: string[] = []): QuestionGraph[number] => {
-    return {
-      id,
-      question: id,
-      entity: id,
-      attribute: 'a',
-      query: `query ${id}`,
-      dependsOn,
-      answers: [id],
-      evidence: [],
-    };
-  };
-  const question = (split: string, graph: QuestionGraph): Question => ({
-    id: 'x',
-    question: 'x',
-    goldenAnswers: [],
-    split,
-    metadata: { graph },
-  });
-
   it('takes each sub-query of parallelizable test questions once', () => {
-    const questions = [
-      question('test', [node('b'), node('a')]),
-      question('test', [node('a'), node('c')]),
-      question('test', [node('d'), node('e', ['d'])]),
-      question('train', [node('f'), node('g')]),
-    ];
-    expect(independentQueries(questions)).toEqual(['query a', 'query b', 'query c']);
+    const test = (edges: Record<string, string[]>) => questionOf(graphOf(edges), { split: 'test' });
+    const questions = [test({ b: [], a: [] }), test({ a: [], c: [] }), test({ d: [], e: ['d'] })];
+    questions.push({ ...test({ f: [], g: [] }), split: 'train' });
+    expect(independentQueries(questions)).toEqual(['a', 'b', 'c']);
   });
 });
 

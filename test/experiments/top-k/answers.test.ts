@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Question, SubQuestion } from '../../../lib/data/question.js';
 import {
   answersUnder,
   measureRecall,
@@ -10,6 +9,7 @@ import { TOP_K, topKSettings } from '../../../lib/experiments/top-k/answers.js';
 import { loadWorld, type World } from '../../../lib/experiments/world.js';
 import type { SearchResult, Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { questionOf, subQuestion } from '../../data/questions.js';
 
 let world: World;
 beforeAll(async () => {
@@ -61,12 +61,8 @@ describe('measureRecall', () => {
 });
 
 describe('retrievedIn', () => {
-  const node = (id: string, evidence: string): SubQuestion => ({
-    ...{ id, question: id, entity: id, attribute: 'a', query: id, dependsOn: [], answers: ['x'] },
-    evidence: [evidence],
-  });
-  const graph = [node('q1', 'p1'), node('q2', 'p2')];
-  const question: Question = { id: 'x', question: 'x', goldenAnswers: ['x'], metadata: { graph } };
+  const graph = ['p1', 'p2'].map((id) => subQuestion(`q of ${id}`, { evidence: [id] }));
+  const question = questionOf(graph);
   const found = (ids: string[], numLeftOut?: number): SearchResult => ({
     status: 'ok',
     passages: ids.map((id) => ({ id, title: id, score: 1 })),

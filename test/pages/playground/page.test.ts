@@ -1,13 +1,13 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import type { Question } from '../../../lib/data/question.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
 import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';
 import { groupByKind, kindOf } from '../../../lib/pages/playground/page/form.js';
 import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
+import { graphOf, questionOf } from '../../data/questions.js';
 
 describe('the lane of a method', () => {
   const token = (elapsedMs: number): AnswerEvent => ({
@@ -55,17 +55,11 @@ describe('percentText', () => {
 });
 
 describe('kinds of questions', () => {
-  /** A question that depends on its parts by their ids. */
-  const question = (...dependsOn: string[][]): Question => {
-    const text = { question: 'q', entity: 'e', attribute: 'a', query: 'e', answers: ['x'], evidence: [] };
-    const graph = dependsOn.map((needed, i) => ({ ...text, id: 'abcd'[i], dependsOn: needed }));
-    return { id: 'q', question: 'q?', goldenAnswers: ['x'], metadata: { graph } };
-  };
   const kinds = {
-    '3 things compared': question([], [], []),
-    'a chain of 2 steps': question([], ['a']),
-    'one fact': question([]),
-    'two chains side by side': question([], ['a'], [], ['c']),
+    '3 things compared': questionOf(graphOf({ a: [], b: [], c: [] })),
+    'a chain of 2 steps': questionOf(graphOf({ a: [], b: ['a'] })),
+    'one fact': questionOf(graphOf({ a: [] })),
+    'two chains side by side': questionOf(graphOf({ a: [], b: ['a'], c: [], d: ['c'] })),
   };
 
   it.each(Object.entries(kinds))('follow from the dependency graph: %s', (kind, asked) => {

@@ -1,20 +1,24 @@
 /** Made-up trajectories on made-up questions in this project's layout. */
-import type { Question, SubQuestion } from '../../../lib/data/question.js';
+import type { Question } from '../../../lib/data/question.js';
 import { parseTranscript, type RecordedRun } from '../../../lib/rollout/recorded.js';
+import { subQuestion } from '../../data/questions.js';
 import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
 
 /** What a hostile trajectory says. */
 export const INJECTION = '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
 
-const node = (id: string, entity: string, dependsOn: string[] = []): SubQuestion => ({
-  ...{ id, question: `When was ${entity} founded?`, entity, attribute: 'year', query: entity, dependsOn },
-  ...{ answers: ['1900'], evidence: [] },
-});
-
 /** A comparison of two towns (even) or a chain (odd). */
 export function syntheticQuestion(i: number): Question {
   const [a, b] = [`Town${i}`, `River${i}`];
   const isChain = i % 2 === 1;
+  const founded = (id: string, entity: string, dependsOn: string[] = []) =>
+    subQuestion(id, {
+      question: `When was ${entity} founded?`,
+      entity,
+      attribute: 'year',
+      query: entity,
+      dependsOn,
+    });
   return {
     id: `q-${i}`,
     question: isChain ? `When was the place by ${a} founded?` : `Which is older, ${a} or ${b}?`,
@@ -22,7 +26,7 @@ export function syntheticQuestion(i: number): Question {
     metadata: {
       benchmark: i % 4 < 2 ? 'hotpotqa' : 'bamboogle',
       type: isChain ? 'bridge' : 'comparison',
-      graph: [node('q1', a), node('q2', b, isChain ? ['q1'] : [])],
+      graph: [founded('q1', a), founded('q2', b, isChain ? ['q1'] : [])],
       operation: isChain ? null : { kind: 'argmin', attribute: 'year' },
     },
   };
