@@ -1,17 +1,16 @@
 /** A user's own model and data: trained by one command, evaluated by the other. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
-import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { readPeftConfig, saveModel } from '../../lib/policy/model-folder.js';
+import { readPeftConfig } from '../../lib/policy/model-folder.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
-import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
+import { QUESTIONS } from '../training/tiny.js';
+import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
@@ -30,40 +29,30 @@ const CONFIG = parseTrainConfig({
 });
 
 const root = temporaryFolder();
-let [model, data, adapter, config, out, trajectories]: string[] = [];
-let printed: string;
+const [adapter, config, out, trajectories] = [
+  ...['run/adapter', 'config.json', 'results.jsonl', 'trajectories.jsonl'],
+].map((name) => join(root, name));
+let model: string;
+let data: string;
+let printed: () => string;
 beforeAll(async () => {
-  [model, data, adapter, config, out, trajectories] = [
-    ...['model', 'data', 'run/adapter', 'config.json', 'results.jsonl', 'trajectories.jsonl'],
-  ].map((name) => join(root, name));
-  await useBackend('wasm');
-  await saveModel(model, chattyModel(), { storage: 'F32' });
-  mkdirSync(data);
-  writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
-  writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
+  ({ model, data } = await writeTinyWorld(root));
   writeFileSync(config, JSON.stringify(CONFIG));
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  captured('stderr');
   const settings = { config, model, data, seed: 5, out: join(root, 'run'), backend: 'wasm' } as const;
   expect(await runTrain(settings)).toBe(0);
 });
 beforeEach(() => {
-  printed = '';
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => (printed += String(text)) !== '');
+  captured('stderr');
+  printed = captured('stdout');
 });
 afterEach(() => vi.restoreAllMocks());
-
-const linesOf = <T>(file: string): T[] =>
-  readFileSync(file, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as T);
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
 /** The lines that an evaluation writes. */
 async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<object[]> {
   await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
-  return linesOf<object>(out);
+  return linesOf(out);
 }
 
 describe('train', () => {
@@ -92,7 +81,7 @@ describe('evaluate', () => {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
     }
-    expect(printed).toMatch(/^all +n +4 +em /);
+    expect(printed()).toMatch(/^all +n +4 +em /);
   });
 
   it('searches as it was trained, unless a retriever is named', async () => {

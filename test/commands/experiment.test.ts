@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   COMPUTED,
   describeDuration,
@@ -11,10 +8,9 @@ import {
 import { computation, type Experiment } from '../../lib/experiments/experiment.js';
 import type { JobWorker } from '../../lib/experiments/worker.js';
 import type { BackendReport } from '../../lib/tensor/backend.js';
+import { folderForEach } from '../folder.js';
 
-let out: string;
-beforeEach(() => void (out = mkdtempSync(join(tmpdir(), 'experiments-'))));
-afterEach(() => rmSync(out, { recursive: true, force: true }));
+const inFolder = folderForEach();
 
 const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 
@@ -56,7 +52,7 @@ async function run(
   const running = runExperiments(
     experiments.filter(({ name }) => names.includes(name)),
     {
-      ...{ out, force, signal, backend, start, log: (line) => lines.push(line) },
+      ...{ out: inFolder(), force, signal, backend, start, log: (line) => lines.push(line) },
       startProgress: () => ({ update: (done, note) => updates.push([done, note]), stop: () => undefined }),
     },
   );

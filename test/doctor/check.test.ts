@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runDoctor } from '../../lib/commands/doctor.js';
 import type { Finding, Part } from '../../lib/doctor/check.js';
+import { captured } from '../commands/tiny-world.js';
 
 const part = (title: string, required: boolean, look: () => Finding): Part => ({
   ...{ id: title.toLowerCase(), title, required, look },
@@ -15,10 +16,9 @@ const broken = part('Broken', true, () => {
 
 /** Runs the command; JSON comes back parsed. */
 async function doctor(parts: Part[], json = false) {
-  let text = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((some) => (text += String(some)) !== '');
+  const printed = captured('stdout');
   const exitCode = await runDoctor({ json }, parts);
-  return { exitCode, lines: text.split('\n'), found: json ? (JSON.parse(text) as unknown) : null };
+  return { exitCode, lines: printed().split('\n'), found: json ? (JSON.parse(printed()) as unknown) : null };
 }
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
+import { rolloutConfigOf } from '../../lib/methods/index.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { printInformation } from '../../lib/text/tags.js';
@@ -12,86 +13,62 @@ const search = (...queries: string[]): string =>
 const answer = (text: string): string => `<think> b </think><answer> ${text} </answer>`;
 
 /** A trajectory in which every text but the last is a search that was executed. */
-function trajectoryOf(question: typeof SINGLE, ...texts: string[]): Trajectory {
-  const policy = (text: string): Segment => ({
-    kind: 'policy',
-    text,
-    tokenIds: [1, 2, 3],
-    logProbs: [0, 0, 0],
-  });
+function trajectoryOf({ id, question, goldenAnswers }: typeof SINGLE, ...texts: string[]): Trajectory {
   const information: Segment = { kind: 'information', text: INFORMATION, tokenIds: [9, 9] };
-  const segments = texts.flatMap((text, i) =>
-    i < texts.length - 1 ? [policy(text), information] : [policy(text)],
-  );
+  const segments = texts.flatMap((text): Segment[] => [
+    ...[information, { kind: 'policy' as const, text, tokenIds: [1, 2, 3], logProbs: [0, 0, 0] }],
+  ]);
   return {
-    questionId: question.id,
-    question: question.question,
-    goldenAnswers: question.goldenAnswers,
-    segments: [{ kind: 'prompt', text: 'P', tokenIds: [5] }, ...segments],
-    searchTurns: [],
-    modelCalls: texts.length,
-    finish: 'answer',
+    ...{
+      questionId: id,
+      question,
+      goldenAnswers,
+      searchTurns: [],
+      modelCalls: texts.length,
+      finish: 'answer',
+    },
+    segments: [{ kind: 'prompt', text: 'P', tokenIds: [5] }, ...segments.slice(1)],
   };
 }
 
 describe('measure', () => {
   it('measures a comparison asked at once: two model calls, the shortest way', () => {
     const queries = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
-    expect(measure(COMPARISON, trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.')))).toEqual(
-      {
-        questionId: 'comparison',
-        benchmark: 'hotpotqa',
-        type: 'comparison',
-        subset: 'parallelizable',
-        entitiesCompared: 3,
-        em: 1,
-        f1: 1,
-        formatOk: true,
-        turns: 1,
-        modelCalls: 2,
-        decomposed: true,
+    const asked = trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.'));
+    expect(measure(COMPARISON, asked)).toEqual({
+      ...{ questionId: 'comparison', benchmark: 'hotpotqa', type: 'comparison', subset: 'parallelizable' },
+      ...{ entitiesCompared: 3, em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: true },
+      ...{
         coverage: 1,
         criticalPathRatio: 1,
         responseTokens: 6,
         searches: [queries],
         answer: 'the Bo Reed.',
       },
-    );
-  });
-
-  it('measures the same asked one by one: four calls, twice the shortest way', () => {
-    const texts = [search('Ada Stone'), search('Bo Reed'), search('Cy Hill'), answer('Cy Hill')];
-    expect(measure(COMPARISON, trajectoryOf(COMPARISON, ...texts))).toMatchObject({
-      em: 0,
-      turns: 3,
-      modelCalls: 4,
-      decomposed: false,
-      coverage: 1,
-      criticalPathRatio: 2,
     });
   });
 
-  it('divides by the depth of the graph plus one: a chain of two takes three calls', () => {
-    const texts = [search('Red River'), search('Bo Reed'), answer('1904')];
-    expect(measure(SEQUENTIAL, trajectoryOf(SEQUENTIAL, ...texts))).toMatchObject({
-      subset: 'sequential',
-      entitiesCompared: 0,
-      em: 1,
-      criticalPathRatio: 1,
-    });
-  });
-
-  it('does not count a search that was not executed, nor what the environment wrote', () => {
-    const unfinished = trajectoryOf(SINGLE, search('Cy Hill'), search('Cy Hill', 'more'));
-    expect(measure(SINGLE, unfinished)).toMatchObject({
-      answer: null,
-      em: 0,
-      f1: 0,
-      formatOk: false,
-      turns: 1,
-      modelCalls: 2,
-      decomposed: false,
-    });
+  it.each([
+    [
+      'the same asked one by one: four calls, twice the shortest way',
+      COMPARISON,
+      [search('Ada Stone'), search('Bo Reed'), search('Cy Hill'), answer('Cy Hill')],
+      { em: 0, turns: 3, modelCalls: 4, decomposed: false, coverage: 1, criticalPathRatio: 2 },
+    ],
+    [
+      'a chain of two, whose shortest way is its depth plus one: three calls',
+      SEQUENTIAL,
+      [search('Red River'), search('Bo Reed'), answer('1904')],
+      { subset: 'sequential', entitiesCompared: 0, em: 1, criticalPathRatio: 1 },
+    ],
+    [
+      'no search that was not executed, nor what the environment wrote',
+      SINGLE,
+      [search('Cy Hill'), search('Cy Hill', 'more')],
+      { answer: null, em: 0, f1: 0, formatOk: false, turns: 1, modelCalls: 2, decomposed: false },
+    ],
+  ])('measures %s', (_, question, texts, expected) => {
+    expect(measure(question, trajectoryOf(question, ...texts))).toMatchObject(expected);
   });
 
   it('refuses a question without a graph', () => {
@@ -108,17 +85,7 @@ describe('evaluatePolicy', () => {
     [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
   };
   const questions = [COMPARISON, SINGLE, SEQUENTIAL];
-  const rollout = {
-    prompt: 'parallel' as const,
-    promptForm: 'short' as const,
-    maxSearchTurns: 4,
-    topK: 1,
-    splitQueries: true,
-    maxSubQueries: 8,
-    maxNewTokens: 50,
-    topP: 1,
-    retrievalTimeoutMs: 1000,
-  };
+  const rollout = { ...rolloutConfigOf('parallelsearch'), maxNewTokens: 50 };
 
   it.each([1, 2, 10])(
     'gives a measurement a question, in their order, greedily, with batches of %i',

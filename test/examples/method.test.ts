@@ -1,27 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { leastToMost } from '../../examples/method.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
-import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { METHODS, rolloutConfigOf, saveModel, trainingPreset, useBackend } from '../../lib/index.js';
+import { METHODS, rolloutConfigOf, trainingPreset } from '../../lib/index.js';
 import { seriesOf } from '../../lib/report/series.js';
 import { titleOf } from '../../lib/report/titles.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
+import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
 
-let root: string;
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'method-'));
-  mkdirSync(join(root, 'data'));
-  writeFileSync(join(root, 'data', 'passages.jsonl'), formatPassages(PASSAGES));
-  writeFileSync(join(root, 'data', 'questions.jsonl'), formatQuestions(QUESTIONS));
-  await useBackend('wasm');
-  await saveModel(join(root, 'model'), chattyModel(), { storage: 'F32' });
-});
-afterAll(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder();
 
 const choicesOf = (command: ReturnType<typeof trainCommand>): readonly string[] | undefined =>
   command.options.find(({ long }) => long === '--method')?.argChoices;
@@ -42,9 +32,9 @@ describe('examples/method.ts', () => {
   });
 
   it('is trained by one command and evaluated by the other, under its prompt', async () => {
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    const [data, model, out] = ['data', 'model', 'run'].map((name) => join(root, name));
+    for (const stream of ['stdout', 'stderr'] as const) captured(stream);
+    const { model, data } = await writeTinyWorld(root);
+    const out = join(root, 'run');
     const config = { ...trainingPreset(leastToMost.name, model, 1), lora: { rank: 2, alpha: 4 } };
     config.grpo = { ...config.grpo, steps: 1, questionsPerStep: 1, groupSize: 2 };
     config.rollout = { ...config.rollout, maxNewTokens: 8 };
@@ -57,7 +47,7 @@ describe('examples/method.ts', () => {
       ...{ checkpoints: root, batchSize: 1, backend: 'wasm' },
     });
     vi.restoreAllMocks();
-    const line = JSON.parse(readFileSync(trajectories, 'utf8')) as Trajectory & { method: string };
+    const [line] = linesOf<Trajectory & { method: string }>(trajectories);
     expect(line.method).toBe('least-to-most');
     expect(line.segments[0].text).toMatch(/^Answer with search, the easiest part first\. Question: /);
   });

@@ -1,6 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
@@ -8,6 +6,8 @@ import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { createRandom, loadModel, LocalPolicy, openPolicy, useBackend } from '../../lib/index.js';
 import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { captured, linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
 
 interface Request {
   contexts: number[][];
@@ -18,6 +18,7 @@ interface Request {
   seeds: number[];
 }
 
+const folder = temporaryFolder();
 let server: LocalServer;
 let address: string;
 let calls = 0;
@@ -43,23 +44,19 @@ afterAll(() => server.close());
 
 describe('examples/policy.ts', () => {
   it('is evaluated by its address, with the answers of the same model on this machine', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'policy-'));
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    for (const stream of ['stdout', 'stderr'] as const) captured(stream);
     const answersOf = async (model: string): Promise<object[]> => {
       const out = join(folder, 'results.jsonl');
       await runEvaluate({
         ...{ model, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, split: 'test', limit: 8 },
         ...{ out, batchSize: 4, backend: 'wasm' },
       });
-      const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
-      return lines.map((line) => JSON.parse(line) as object);
+      return linesOf(out);
     };
     const remote = await answersOf(address);
     expect(calls).toBe(2);
     const local = await answersOf('instruct');
     vi.restoreAllMocks();
-    rmSync(folder, { recursive: true });
     expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
   });
 

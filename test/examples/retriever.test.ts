@@ -1,5 +1,3 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import '../../examples/retriever.js';
@@ -7,7 +5,11 @@ import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { parseTrainConfig, trainingPreset, type Trajectory } from '../../lib/index.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { captured, linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
 import { FILMS } from '../retrieval/passages.js';
+
+const folder = temporaryFolder();
 
 describe('examples/retriever.ts', () => {
   it('finds passages by the titles in a query, the longest first', async () => {
@@ -26,22 +28,16 @@ describe('examples/retriever.ts', () => {
   it('is named in configurations and by --retriever', async () => {
     const config = { ...trainingPreset('search-r1', 'base', 1), retriever: 'titles' };
     expect(parseTrainConfig(config).retriever).toBe('titles');
-    const folder = mkdtempSync(join(tmpdir(), 'retriever-'));
     const trajectories = join(folder, 'trajectories.jsonl');
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    for (const stream of ['stdout', 'stderr'] as const) captured(stream);
     await runEvaluate({
       ...{ method: 'parallelsearch', seed: 1, checkpoints: CHECKPOINTS, split: 'test', limit: 3 },
       ...{ retriever: 'titles', trajectories, batchSize: 3, backend: 'wasm' },
     });
     vi.restoreAllMocks();
-    const lines = readFileSync(trajectories, 'utf8').trimEnd().split('\n');
-    const found = lines.flatMap((line) =>
-      (JSON.parse(line) as Trajectory).searchTurns.flatMap(({ results }) =>
-        results.flatMap((result) => (result.status === 'ok' ? result.passages : [])),
-      ),
-    );
-    rmSync(folder, { recursive: true });
+    const found = linesOf<Trajectory>(trajectories)
+      .flatMap(({ searchTurns }) => searchTurns.flatMap(({ results }) => results))
+      .flatMap((result) => (result.status === 'ok' ? result.passages : []));
     expect(found.length).toBeGreaterThan(0);
     for (const { title, score } of found) expect(score).toBe(title.length + 2);
   });

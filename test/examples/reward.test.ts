@@ -1,14 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, describe, vi } from 'vitest';
 import fewSearches from '../../examples/reward.js';
 import { trainCommand } from '../../lib/commands/train.js';
-import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { saveModel, useBackend } from '../../lib/index.js';
+import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { rolloutLike } from '../rewards/rollouts.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+import { tinyTraining } from '../training/tiny.js';
 
 const FILE = fileURLToPath(new URL('../../examples/reward.ts', import.meta.url));
 const searching = (times: number, more = {}) =>
@@ -29,14 +28,8 @@ describe('examples/reward.ts', () => {
 
   it('is trained with by the command train --reward, and recorded under its name', async () => {
     const root = temporaryFolder();
-    const [data, model, out, config, taken] = ['data', 'model', 'run', 'config.json', 'taken.mjs'].map(
-      (name) => join(root, name),
-    );
-    mkdirSync(data);
-    writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
-    writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
-    await useBackend('wasm');
-    await saveModel(model, chattyModel(), { storage: 'F32' });
+    const [out, config, taken] = ['run', 'config.json', 'taken.mjs'].map((name) => join(root, name));
+    const { model, data } = await writeTinyWorld(root);
     const grpo = { steps: 1, questionsPerStep: 1, groupSize: 2 };
     writeFileSync(config, JSON.stringify(tinyTraining({ model, grpo })));
     writeFileSync(taken, `export default { name: 'format', score: () => 1 };`);
@@ -45,12 +38,11 @@ describe('examples/reward.ts', () => {
       const settings = ['--config', config, '--data', data, '--out', out, '--backend', 'wasm'];
       return trainCommand().parseAsync([...settings, ...rewards], { from: 'user' });
     };
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    captured('stderr');
     await expect(train(FILE, taken)).rejects.toThrow('a name of its own, but got "format"');
     await train(FILE);
     vi.restoreAllMocks();
     expect(process.exitCode).toBe(0);
-    const [line] = readFileSync(join(out, 'metrics.jsonl'), 'utf8').split('\n');
-    expect(Object.keys(JSON.parse(line) as object)).toContain('rewards/few_searches');
+    expect(linesOf(join(out, 'metrics.jsonl'))[0]).toHaveProperty(['rewards/few_searches']);
   });
 });

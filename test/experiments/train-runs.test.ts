@@ -1,13 +1,14 @@
 /** What training is told, and where its adapters go. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { trainingPreset } from '../../lib/methods/config.js';
 import { publishRun, recordedSeconds, trainArguments, trainingOf } from '../../lib/experiments/train-runs.js';
 import { adapterFolder, type PolicyRun } from '../../lib/experiments/runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
+import { folderForEach } from '../folder.js';
 
+const inFolder = folderForEach();
 const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
 
 describe('trainArguments', () => {
@@ -38,18 +39,15 @@ describe('trainingOf', () => {
   });
 
   it('adds up what the lines of metrics say, and nothing where there are none', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'metrics-'));
-    writeFileSync(join(folder, 'metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
-    expect(await recordedSeconds(join(folder, 'metrics.jsonl'), ['a', 'b'])).toBe(3.5);
-    expect(await recordedSeconds(join(folder, 'none'), ['a'])).toBe(0);
-    rmSync(folder, { recursive: true });
+    writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
+    expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
+    expect(await recordedSeconds(inFolder('none'), ['a'])).toBe(0);
   });
 });
 
 describe('publishRun', () => {
   let root: string;
-  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'publish-'))));
-  afterEach(() => rmSync(root, { recursive: true }));
+  beforeEach(() => void (root = inFolder()));
 
   /** The folder of a finished run, whose adapters are told apart by their content. */
   function finishedRun(adapters: readonly string[]): string {

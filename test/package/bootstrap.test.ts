@@ -1,18 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { folderForEach } from '../folder.js';
 
 // A project in miniature, whose tools write one line to calls.txt each: no network, no real build.
 const BOOTSTRAP = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.meta.url));
@@ -36,15 +28,15 @@ require('node:fs').appendFileSync('calls.txt', 'full=' + process.env.PARALLELSEA
 require('node:fs').writeFileSync(path, JSON.stringify({ numPassedTests: 5, numFailedTests: 1, numPendingTests: 2,
   numTodoTests: 1, testResults: [{ status: 'failed', assertionResults: [] }] })); process.exit(1);`;
 
-let project: string;
+const inProject = folderForEach();
 
 function write(path: string, text: string): void {
-  mkdirSync(dirname(join(project, path)), { recursive: true });
-  writeFileSync(join(project, path), text);
+  mkdirSync(dirname(inProject(path)), { recursive: true });
+  writeFileSync(inProject(path), text);
 }
 
 function takeCalls(): string[] {
-  const path = join(project, 'calls.txt');
+  const path = inProject('calls.txt');
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').trim().split('\n');
   rmSync(path);
@@ -52,8 +44,8 @@ function takeCalls(): string[] {
 }
 
 function spawnBootstrap(args: string[]): ChildProcess {
-  const env = { ...process.env, npm_execpath: join(project, 'npm-cli.js'), PARALLELSEARCH_TEST_FULL: '' };
-  return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: project, env });
+  const env = { ...process.env, npm_execpath: inProject('npm-cli.js'), PARALLELSEARCH_TEST_FULL: '' };
+  return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: inProject(), env });
 }
 
 /** Exit code, stdout, and all output; in what order stdout and stderr come in it is chance. */
@@ -71,9 +63,8 @@ async function finish(child: ChildProcess): Promise<{ code: number | null; outpu
 const bootstrap = (...args: string[]) => finish(spawnBootstrap(args));
 
 beforeEach(() => {
-  project = mkdtempSync(join(tmpdir(), 'bootstrap-'));
-  mkdirSync(join(project, 'scripts'));
-  copyFileSync(BOOTSTRAP, join(project, 'scripts/bootstrap.mjs'));
+  mkdirSync(inProject('scripts'));
+  copyFileSync(BOOTSTRAP, inProject('scripts/bootstrap.mjs'));
   write('package.json', '{"engines": {"node": ">=20.19"}, "optionalDependencies": {"hnswlib-node": "3"}}');
   for (const file of ['tsconfig.json', 'tsconfig.build.json']) write(file, '{}');
   write('package-lock.json', lock('1.0.0'));
@@ -87,8 +78,6 @@ beforeEach(() => {
   write('lib/cli.ts', CLI);
 });
 
-afterEach(() => rmSync(project, { recursive: true, force: true }));
-
 describe('start', () => {
   it('builds, then passes its arguments and the exit code of the command through', async () => {
     expect((await bootstrap('start', '--backend', 'wasm')).code).toBe(0);
@@ -98,15 +87,15 @@ describe('start', () => {
   it('builds again only after a change, and deletes the outputs of deleted sources', async () => {
     write('lib/gone.ts', '');
     await bootstrap('start');
-    expect(existsSync(join(project, 'dist/gone.js'))).toBe(true);
+    expect(existsSync(inProject('dist/gone.js'))).toBe(true);
     takeCalls();
     await bootstrap('start');
     expect(takeCalls()).toEqual(['cli reproduce']);
-    rmSync(join(project, 'lib/gone.ts'));
+    rmSync(inProject('lib/gone.ts'));
     await bootstrap('start');
     expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'cli reproduce']);
-    expect(existsSync(join(project, 'dist/gone.js'))).toBe(false);
-    expect(existsSync(join(project, 'dist/cli.js'))).toBe(true);
+    expect(existsSync(inProject('dist/gone.js'))).toBe(false);
+    expect(existsSync(inProject('dist/cli.js'))).toBe(true);
   });
   it('stops at a failed build, and builds again next time', async () => {
     write('node_modules/typescript/bin/tsc', tool('tsc', `${BUILD} process.exit(2);`));
@@ -126,14 +115,14 @@ describe('start', () => {
 
 describe('install', () => {
   it('runs npm ci where nothing is installed, and says which optional part is missing', async () => {
-    rmSync(join(project, 'node_modules/.package-lock.json'));
+    rmSync(inProject('node_modules/.package-lock.json'));
     const { code, output } = await bootstrap('build');
     expect(code).toBe(0);
     expect(takeCalls()[0]).toBe('npm ci --include=dev --loglevel=error --no-audit --no-fund');
     expect(output).toMatch(/^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m);
   });
   it('is silent about an optional part that is there', async () => {
-    rmSync(join(project, 'node_modules/.package-lock.json'));
+    rmSync(inProject('node_modules/.package-lock.json'));
     write('node_modules/hnswlib-node/build/Release/addon.node', '');
     expect((await bootstrap('build')).output).not.toContain('optional part');
   });
@@ -149,7 +138,7 @@ describe('install', () => {
     expect(takeCalls()[0]).toMatch(/^npm ci/);
   });
   it('stops with the exit code of a failed npm ci', async () => {
-    rmSync(join(project, 'node_modules/.package-lock.json'));
+    rmSync(inProject('node_modules/.package-lock.json'));
     write('npm-cli.js', tool('npm', 'process.exit(9);'));
     expect((await bootstrap('start')).code).toBe(9);
     expect(takeCalls()).toHaveLength(1);

@@ -1,39 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ModelConfig } from '../../lib/policy/model-config.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { trainBpe } from '../../lib/text/bpe.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
+import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-const config: ModelConfig = {
-  modelType: 'llama',
-  vocabSize: 300,
-  hiddenSize: 32,
-  intermediateSize: 64,
-  numLayers: 2,
-  numHeads: 4,
-  numKeyValueHeads: 2,
-  headDim: 8,
-  maxPositionEmbeddings: 128,
-  rmsNormEps: 1e-5,
-  ropeTheta: 10000,
-  tieWordEmbeddings: true,
-  eosTokenId: null,
-  padTokenId: 0,
-};
-const tokenizer = createTokenizer(
-  trainBpe(['a short text, a short text again and again'], {
-    vocabSize: 300,
-    minFrequency: 2,
-    addedTokens: [{ content: '</search>', special: false }],
-  }),
-);
+const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenId: null };
 
 let weights: Weights;
 let policy: LocalPolicy;
@@ -42,7 +18,7 @@ beforeAll(async () => {
   weights = randomWeights(config, createRandom(5));
   // Sharper than a fresh model, so that a wrong mask or position shows in the log-probabilities.
   weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
-  policy = new LocalPolicy('test', weights, config, tokenizer);
+  policy = new LocalPolicy('test', weights, config, TOKENIZER);
 });
 afterAll(() => policy.dispose());
 
@@ -88,7 +64,7 @@ describe('LocalPolicy.generate', () => {
   });
 
   it('stops after a stop token, and goes on with a part of the rows', async () => {
-    const stop = tokenizer.tokenId('</search>')!;
+    const stop = TOKENIZER.tokenId('</search>')!;
     const all = await policy.generate(contexts, options(3, { maxNewTokens: 60, temperature: 3 }));
     for (const { tokenIds, finish } of all) {
       expect(tokenIds.indexOf(stop)).toBe(finish === 'stop' ? tokenIds.length - 1 : -1);
@@ -131,11 +107,11 @@ describe('LocalPolicy.generate', () => {
   it('goes on with new weights as a policy that never had others, and leaves nothing behind when disposed of', async () => {
     const others = { ...weights, embed: tf.tidy(() => tf.mul(weights.embed, 1.5)) };
     const before = tf.memory().numTensors;
-    const changing = new LocalPolicy('changing', weights, config, tokenizer);
+    const changing = new LocalPolicy('changing', weights, config, TOKENIZER);
     const first = await changing.generate(contexts, options(3));
     changing.setWeights(others);
     const second = await changing.generate(contexts, options(3));
-    const fresh = new LocalPolicy('fresh', others, config, tokenizer);
+    const fresh = new LocalPolicy('fresh', others, config, TOKENIZER);
     expect(second).toEqual(await fresh.generate(contexts, options(3)));
     expect(second).not.toEqual(first);
     changing.dispose();

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { rewardOptions } from '../../lib/rewards/presets.js';
-import type { RewardOptions } from '../../lib/rewards/options.js';
 import { scoreTranscript, type TranscriptScore } from '../../lib/rewards/score.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
 
-const paper = rewardOptions('paper');
 const response =
   '<think> t </think><search> a ## b </search>\n<information>Doc 1(Title: t) x</information>\n' +
   '<think> t </think><answer> The x y </answer>';
 const transcript = { id: 't1', question: 'q', golden_answers: ['x'], response };
 
-const scored = (line: object, options: RewardOptions = paper): TranscriptScore =>
-  scoreTranscript(parseTranscript(line), options);
+const scored = (line: object): TranscriptScore =>
+  scoreTranscript(parseTranscript(line), rewardOptions('paper'));
 
 describe('scoreTranscript', () => {
   it('scores a plain transcript', () => {
@@ -47,11 +45,5 @@ describe('scoreTranscript', () => {
       turns: 0,
       rewards: { outcome: 1, decomposition: 0.15, search_count: -0.35, format: 0 },
     });
-  });
-
-  it('uses the options that it is given', () => {
-    const { rewards, decomposed } = scored(transcript, rewardOptions('search-r1'));
-    expect(rewards).toMatchObject({ decomposition: 0, search_count: 0, format: 0, total: 0 });
-    expect(decomposed).toBe(true);
   });
 });

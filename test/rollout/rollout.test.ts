@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
+import { rolloutConfigOf } from '../../lib/methods/index.js';
 import { createRandom } from '../../lib/random.js';
 import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
@@ -15,22 +16,11 @@ import { echoRetriever, makePassage } from '../retrieval/passages.js';
 import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
 const OPTIONS: RolloutOptions = {
-  prompt: 'parallel',
-  promptForm: 'short',
-  maxSearchTurns: 4,
-  topK: 1,
-  splitQueries: true,
-  maxSubQueries: 8,
-  maxNewTokens: 50,
+  ...{ ...rolloutConfigOf('parallelsearch'), maxNewTokens: 50, topP: 0.9, retrievalTimeoutMs: 1000 },
   temperature: 0.7,
-  topP: 0.9,
-  retrievalTimeoutMs: 1000,
 };
 const ask = (text: string): Question => ({
-  id: `id of ${text}`,
-  question: text,
-  goldenAnswers: ['gold'],
-  metadata: {},
+  ...{ id: `id of ${text}`, question: text, goldenAnswers: ['gold'], metadata: {} },
 });
 
 /** Query "x" finds the passage "x", whose text says so. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
@@ -14,6 +13,7 @@ import {
   swiglu,
   tiedLogits,
 } from '../../lib/tensor/ops.js';
+import { readFixture } from '../fixtures/read.js';
 
 /** Nested lists of numbers. */
 type Nested = number[] | Nested[];
@@ -24,11 +24,11 @@ interface LayerFixture {
   upstream: Record<string, Nested>;
   gradients: Record<string, Nested>;
 }
-const layers = JSON.parse(readFileSync(new URL('../fixtures/layers.json', import.meta.url), 'utf8')) as {
+const layers = readFixture<{
   rms_norm: LayerFixture;
   rotary: LayerFixture & { cos: number[][][]; sin: number[][][] };
   swiglu: LayerFixture;
-};
+}>('layers.json');
 
 const flat = (nested: Nested): number[] => (nested as number[]).flat(Infinity);
 const matrix = (nested: Nested, columns: number): tf.Tensor2D => {

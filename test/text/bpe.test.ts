@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { trainBpe } from '../../lib/text/bpe.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { readFixture } from '../fixtures/read.js';
 
 interface Fixture {
   settings: { vocab_size: number; min_frequency: number };
@@ -10,7 +10,7 @@ interface Fixture {
   tokenizer_json: { model: { vocab: Record<string, number>; merges: [string, string][] } };
   encodings: { text: string; ids: number[] }[];
 }
-const fixture = JSON.parse(readFileSync(new URL('../fixtures/bpe.json', import.meta.url), 'utf8')) as Fixture;
+const fixture = readFixture<Fixture>('bpe.json');
 
 function trained(): Fixture['tokenizer_json'] {
   return trainBpe(fixture.training_lines, {

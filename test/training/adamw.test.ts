@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { clipByGlobalNorm } from '../../lib/training/gradients.js';
+import { readFixture } from '../fixtures/read.js';
 
 interface Fixture {
   adamw: {
@@ -16,9 +16,7 @@ interface Fixture {
     }[];
   };
 }
-const { adamw: fixture } = JSON.parse(
-  readFileSync(new URL('../fixtures/grpo.json', import.meta.url), 'utf8'),
-) as Fixture;
+const { adamw: fixture } = readFixture<Fixture>('grpo.json');
 const { lr, betas, eps, weight_decay } = fixture.settings;
 const options = { beta1: betas[0], beta2: betas[1], epsilon: eps, weightDecay: weight_decay };
 

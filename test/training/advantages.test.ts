@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   groupAdvantages,
@@ -8,6 +7,7 @@ import {
   withAdvantages,
 } from '../../lib/training/advantages.js';
 import type { RewardedTrajectory } from '../../lib/training/rollouts.js';
+import { readFixture } from '../fixtures/read.js';
 
 interface Fixture {
   settings: { G: number };
@@ -16,9 +16,7 @@ interface Fixture {
   advantages_biased: number[];
   equal_rewards: { rewards: number[]; advantages_unbiased: number[] };
 }
-const fixture = JSON.parse(
-  readFileSync(new URL('../fixtures/grpo.json', import.meta.url), 'utf8'),
-) as Fixture;
+const fixture = readFixture<Fixture>('grpo.json');
 const { G } = fixture.settings;
 
 const expectClose = (actual: readonly number[], expected: readonly number[]): void =>

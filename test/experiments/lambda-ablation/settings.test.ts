@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  identicalSettings,
   lambdaGrid,
   lambdaMethod,
   lambdaRuns,
@@ -50,10 +49,6 @@ describe('the settings of Table 4', () => {
       ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_d varied, lambda_s = 0.35: ${weight}`),
       ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_s varied, lambda_d = 0.15: ${weight}`),
     ]);
-  });
-
-  it('have two whose rows are the same to the last digit', () => {
-    expect(identicalSettings().map(lambdaTitle)).toEqual(['(0.5, 0.35)', '(0.15, 0.5)']);
   });
 });
 

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { chosenLogProbs, selectRows } from '../../../lib/tensor/ops.js';
 import { groupAdvantages } from '../../../lib/training/advantages.js';
 import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo/loss.js';
+import { readFixture } from '../../fixtures/read.js';
 
 interface GrpoCase {
   name: string;
@@ -28,9 +28,7 @@ interface Fixture {
   };
   cases: GrpoCase[];
 }
-const { settings, inputs, cases } = JSON.parse(
-  readFileSync(new URL('../../fixtures/grpo.json', import.meta.url), 'utf8'),
-) as Fixture;
+const { settings, inputs, cases } = readFixture<Fixture>('grpo.json');
 const { G, B, T, V, clip } = settings;
 
 beforeAll(() => useBackend('wasm'));

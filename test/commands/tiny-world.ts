@@ -1,0 +1,33 @@
+/** What commands read and write, in a folder of a test: a tiny model with its data, and lines of JSON. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
+import { saveModel } from '../../lib/policy/model-folder.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
+
+/** Writes `model` and `data` into a folder and returns where they are. */
+export async function writeTinyWorld(root: string): Promise<{ model: string; data: string }> {
+  const [model, data] = [join(root, 'model'), join(root, 'data')];
+  await useBackend('wasm');
+  await saveModel(model, chattyModel(), { storage: 'F32' });
+  mkdirSync(data);
+  writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
+  writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
+  return { model, data };
+}
+
+/** The objects in a file of one a line. */
+export const linesOf = <T = object>(file: string): T[] =>
+  readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as T);
+
+/** Keeps from now on what is written to standard output or error; `vi.restoreAllMocks` ends it. Returns what was. */
+export function captured(stream: 'stdout' | 'stderr'): () => string {
+  let text = '';
+  vi.spyOn(process[stream], 'write').mockImplementation((part) => (text += String(part)) !== '');
+  return () => text;
+}
