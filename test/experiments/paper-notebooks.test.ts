@@ -7,7 +7,7 @@ import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type { Prediction } from '../../lib/experiments/report.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
-import { escapeHtml } from '../../lib/html/cells.js';
+import { escapeHtml } from '../../lib/html/markup.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';

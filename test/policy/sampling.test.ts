@@ -13,7 +13,7 @@ function softmax(temperature: number): number[] {
 const GREEDY = { isGreedy: true, topP: 1 };
 const SAMPLED = { isGreedy: false, topP: 1 };
 
-/** How often each token is drawn. Each draw's log-probability must be that of the softmax, within 1e-9. */
+/** How often each token is drawn. Each draw's log-probability must be that of the softmax, within 5e-10. */
 function counts(
   { temperature, topP }: { temperature: number; topP: number },
   draws: number,
