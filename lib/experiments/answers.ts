@@ -2,8 +2,9 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { group } from 'd3-array';
 import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
-import type { Question } from '../data/question.js';
+import { questionShape, type Question } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { MINI_WIKI } from '../io/paths.js';
@@ -100,7 +101,7 @@ function merged({ run, measurements }: Answers, kept: readonly unknown[]): { val
 }
 
 /** What a run's policy is asked in a job, by which retriever and settings of its own, and what is kept of each trajectory. */
-interface SampleOptions<T> {
+interface Asked<T> {
   questions: readonly Question[];
   /** Default: that of the small world. */
   retriever?: Retriever;
@@ -112,7 +113,7 @@ interface SampleOptions<T> {
 export async function answerSample<T>(
   run: PolicyRun,
   { backend, world, onFraction }: WorkContext,
-  { questions, retriever = world.retriever, rollout, keep }: SampleOptions<T>,
+  { questions, retriever = world.retriever, rollout, keep }: Asked<T>,
 ): Promise<T[]> {
   const policy = await loadPolicy(run);
   const kept = await answerQuestions(policy, retriever, questions, {
@@ -186,3 +187,23 @@ export async function loadAnswers(
 
 /** How many there are, such as `46,520`. */
 export const count = ({ length }: readonly unknown[]): string => length.toLocaleString('en');
+
+export interface SampleOptions {
+  /** One of so many questions of each benchmark and kind, rounded up. */
+  oneOf: number;
+  /** The same seed draws the same questions. */
+  seed: string;
+}
+
+/** One of `oneOf` test questions of each benchmark, shape and size of the graph. */
+export function stratifiedSample(questions: readonly Question[], { oneOf, seed }: SampleOptions): Question[] {
+  const strata = group(
+    questions.filter(({ split }) => split === 'test'),
+    ({ metadata: { benchmark, graph = [] } }) => `${benchmark}/${questionShape(graph)}/${graph.length}`,
+  );
+  return [...strata].flatMap(([stratum, members]) =>
+    createRandom(`${seed}/${stratum}`)
+      .shuffle(members)
+      .slice(0, Math.ceil(members.length / oneOf)),
+  );
+}

@@ -1,5 +1,6 @@
 /** Trains runs into `data/checkpoints`, two at a time, each in a process of its own. Goes on where it was stopped. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -171,38 +172,31 @@ export function trainArguments(run: PolicyRun, folder: string, maxSteps?: number
 }
 
 /** One run with this package's own command line. */
-function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOptions): Promise<void> {
-  options.signal.throwIfAborted();
-  const child = spawn(
-    process.execPath,
-    [
-      packagePath('dist', 'cli.js'),
-      ...trainArguments(run, folder, options.maxSteps),
-      ...['--backend', options.backend],
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      // One thread each: the processes share the cores already.
-      env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
-    },
-  );
+async function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOptions): Promise<void> {
+  const { backend, log, maxSteps, signal } = options;
+  signal.throwIfAborted();
+  const args = [
+    packagePath('dist', 'cli.js'),
+    ...trainArguments(run, folder, maxSteps),
+    '--backend',
+    backend,
+  ];
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // One thread each: the processes share the cores already.
+    env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
+  });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
     if (line.trim()) last = line;
-    options.log(`${runName(run)}: ${line}`);
+    log(`${runName(run)}: ${line}`);
   });
+  // It ends by itself, with a checkpoint.
   const stop = (): void => void child.kill('SIGTERM');
-  options.signal.addEventListener('abort', stop, { once: true });
-  return new Promise((resolve, reject) => {
-    child.on('close', (code) => {
-      options.signal.removeEventListener('abort', stop);
-      if (code === 0) resolve();
-      else
-        reject(
-          options.signal.aborted
-            ? (options.signal.reason as Error)
-            : new Error(`Training into ${folder} ended with code ${code}: ${last}`),
-        );
-    });
-  });
+  signal.addEventListener('abort', stop, { once: true });
+  const [code] = (await once(child, 'close')) as [number | null];
+  signal.removeEventListener('abort', stop);
+  if (code === 0) return;
+  signal.throwIfAborted();
+  throw new Error(`Training into ${folder} ended with code ${code}: ${last}`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { questionShape } from '../../lib/data/question.js';
-import { stratifiedSample } from '../../lib/experiments/question-sample.js';
+import { stratifiedSample } from '../../lib/experiments/answers.js';
 import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories/experiment.js';
 import { loadWorld } from '../../lib/experiments/world.js';
 import { syntheticQuestion } from '../pages/viewer/synthetic.js';

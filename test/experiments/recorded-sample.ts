@@ -2,7 +2,7 @@
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, type Answers } from '../../lib/experiments/answers.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
-import { stratifiedSample } from '../../lib/experiments/question-sample.js';
+import { stratifiedSample } from '../../lib/experiments/answers.js';
 import { requireResults } from '../../lib/experiments/results.js';
 import type { PolicyRun } from '../../lib/experiments/runs.js';
 import { timing } from '../../lib/experiments/timing/experiment.js';

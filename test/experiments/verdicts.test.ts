@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import { claimsHtml } from '../../lib/experiments/claims-page.js';
+import { claimsHtml } from '../../lib/experiments/reports.js';
 import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
 import { judgeClaims, verdictOn, type Part } from '../../lib/experiments/verdicts.js';
 import { temporaryFolder } from '../folder.js';

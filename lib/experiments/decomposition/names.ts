@@ -10,7 +10,7 @@ import { askedEntities, type AskedEntity } from '../../rewards/coverage.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import type { Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
-import { againstGraph, countOmissions } from './matching.js';
+import { againstGraph, countOmissions } from './measures.js';
 
 export interface NameTokens {
   /** Tokens of the name. */

@@ -8,7 +8,7 @@ import { computation, type Experiment, type Job, type WorkContext } from '../exp
 import { reportOf } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { loadTiming } from '../timing/experiment.js';
-import { generationTimeOf } from '../timing/measures.js';
+import { generationTimeOf } from '../timing/experiment.js';
 import { independentQueries, measureLatency, measureService } from './measuring.js';
 import {
   costsOf,
@@ -20,7 +20,7 @@ import {
   type Latency,
 } from './measures.js';
 import { startLatencyServer } from './server.js';
-import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS, type LatencyRetriever } from './settings.js';
+import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS, type LatencyRetriever } from './measuring.js';
 
 /** What was measured of a retriever. */
 export interface Measured extends Latency {

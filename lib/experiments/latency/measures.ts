@@ -4,10 +4,10 @@ import type { Interval } from '../../evaluation/bootstrap.js';
 import { matching, type TidyTable } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import type { Predicted } from '../report.js';
-import type { GenerationTime } from '../timing/measures.js';
+import type { GenerationTime } from '../timing/experiment.js';
 import type { LatencyMeasurement } from './measuring.js';
 import { modelCalls, predictTime, questionMs, type AskingName, type RequestCosts } from './model.js';
-import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS } from './settings.js';
+import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS } from './measuring.js';
 
 /** What was measured of one retriever, or of all. */
 export interface Latency {

@@ -1,4 +1,5 @@
 /** Claims of the paper that parallelizable and sequential questions decide, each kind by itself. */
+import type { PaperCell } from '../../evaluation/table.js';
 import { pointsText } from '../../report/text.js';
 import { paperMean } from '../paper.js';
 import { INITIAL_MODELS } from '../runs.js';
@@ -34,17 +35,19 @@ function gainsText(subset: string): string {
   return `${texts.join(', ')} points`;
 }
 
-/** A figure of ParallelSearch and one of another method on parallelizable questions, as Table 3 has them from each backbone. */
-const pairs = (
-  metric: string,
-  against: string,
-  benchmark?: string,
-): { model: string; ours: number; theirs: number }[] =>
-  INITIAL_MODELS.map((model) => {
-    const cell = { model, subset: 'parallelizable', metric, ...(benchmark && { benchmark }) };
-    const [ours, theirs] = ['parallelsearch', against].map((method) => paperMean({ ...cell, method }));
-    return { model, ours, theirs };
-  });
+/** Table 3's figure of a method on parallelizable questions, mean over its data sets or of one. */
+const inTable3 = (fields: Partial<PaperCell>): number => paperMean({ subset: 'parallelizable', ...fields });
+
+/** Something of each backbone, such as `base 61.3 %, instruct 80.2 %`. */
+const byModel = (text: (model: string) => string): string =>
+  INITIAL_MODELS.map((model) => `${model} ${text(model)}`).join(', ');
+
+/** By how much ParallelSearch answers more than another method, in points. */
+const aheadText = (against: string, fields: Partial<PaperCell>): string => {
+  const cell = { metric: 'em', ...fields };
+  const theirs = inTable3({ ...cell, method: against });
+  return pointsText(inTable3({ ...cell, method: 'parallelsearch' }) - theirs);
+};
 
 export const parallelVsSequentialClaims: readonly PaperClaim[] = [
   {
@@ -96,10 +99,9 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     claim: 'The rewards teach to decompose, more reliably than the prompt alone',
     paper: 'Table 3',
     tables: () => {
-      const found = pairs('decomposition_ratio', PROMPT);
-      const ours = found.map((pair) => `${pair.model} ${percent(pair.ours)}`);
-      const theirs = found.map((pair) => `${pair.model} ${percent(pair.theirs)}`);
-      return `decomposed: ${ours.join(', ')}; prompt alone: ${theirs.join(', ')}`;
+      const shares = (method: string): string =>
+        byModel((model) => percent(inTable3({ method, model, metric: 'decomposition_ratio' })));
+      return `decomposed: ${shares('parallelsearch')}; prompt alone: ${shares(PROMPT)}`;
     },
     evidence: {
       cell: 'contrast-prompt',
@@ -114,12 +116,7 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     id: 'prompt-not-enough',
     claim: 'Training gains right answers that the parallel prompt alone does not',
     paper: 'Table 3',
-    tables: () => {
-      const gains = pairs('em', PROMPT).map(
-        ({ model, ours, theirs }) => `${model} ${pointsText(ours - theirs)}`,
-      );
-      return `${gains.join(', ')} points (means of Table 3)`;
-    },
+    tables: () => `${byModel((model) => aheadText(PROMPT, { model }))} points (means of Table 3)`,
     evidence: {
       cell: 'contrast-prompt',
       rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
@@ -131,9 +128,10 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     claim: 'Gains on a corpus of news articles (MultihopRAG)',
     paper: 'Tables 3 and 6',
     tables: () =>
-      pairs('em', 'search-r1', 'MultihopRAG')
-        .map(({ model, ours, theirs }) => `${model} ${pointsText(ours - theirs)} points on parallelizable`)
-        .join(', '),
+      byModel((model) => {
+        const points = aheadText('search-r1', { model, benchmark: 'MultihopRAG' });
+        return `${points} points on parallelizable`;
+      }),
     evidence: { untestable: 'The small world has no news articles.' },
   },
 ];

@@ -16,7 +16,7 @@ import type { Retriever } from '../../retrieval/retriever.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { answerSample, SEEDS } from '../answers.js';
 import type { WorkContext } from '../experiment.js';
-import { stratifiedSample } from '../question-sample.js';
+import { stratifiedSample } from '../answers.js';
 import type { PolicyRun } from '../runs.js';
 import type { World } from '../world.js';
 

@@ -14,7 +14,7 @@ import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches } from '../../text/response.js';
 import { answerSample, evaluationHash } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
-import { stratifiedSample, type SampleOptions } from '../question-sample.js';
+import { stratifiedSample, type SampleOptions } from '../answers.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { runName, type PolicyRun } from '../runs.js';
 

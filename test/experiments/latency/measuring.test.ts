@@ -5,7 +5,7 @@ import {
   measureService,
 } from '../../../lib/experiments/latency/measuring.js';
 import { predictTime } from '../../../lib/experiments/latency/model.js';
-import { askingsOf, askingTitle } from '../../../lib/experiments/latency/settings.js';
+import { askingsOf, askingTitle } from '../../../lib/experiments/latency/measuring.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 import { echoRetriever } from '../../retrieval/passages.js';
 

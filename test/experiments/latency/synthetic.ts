@@ -8,7 +8,7 @@ import {
   LATENCY_RETRIEVERS,
   LATENCY_SETTINGS,
   type LatencyRetriever,
-} from '../../../lib/experiments/latency/settings.js';
+} from '../../../lib/experiments/latency/measuring.js';
 import { writeRecords } from '../synthetic.js';
 
 /** Median 1, quartiles 0.9 and 1.2. */

@@ -4,7 +4,7 @@ import {
   distributionMeasures,
   distributionPoints,
   thresholds,
-} from '../../../lib/experiments/parallel-vs-sequential/distribution.js';
+} from '../../../lib/experiments/parallel-vs-sequential/experiment.js';
 import { result } from '../synthetic.js';
 
 describe('cumulative distributions', () => {

@@ -5,7 +5,7 @@ import {
   timeAnswers,
   timedQuestions,
   type Contestant,
-} from '../../../lib/experiments/timing/measures.js';
+} from '../../../lib/experiments/timing/experiment.js';
 import { loadPolicy } from '../../../lib/experiments/runs.js';
 import { loadWorld } from '../../../lib/experiments/world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
