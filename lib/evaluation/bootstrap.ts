@@ -5,17 +5,18 @@
  * - **Questions** are drawn with replacement within strata. A stratum is what the test set fixes by design: a benchmark
  *   and the selections that cut through it (shape of question, comparisons of 5). The same drawn questions serve every
  *   run of every method, so that contrasts are paired by question and its difficulty cancels.
- * - **Seeds** are drawn with replacement, for each method and model independently: runs of two methods with the same
- *   seed number share nothing that would make them a pair, and where they do (one set of weights under two prompts)
- *   treating them as independent widens the interval, unless the caller says so. Drawing rows and columns independently is Owen's pigeonhole
+ * - **Warm-ups and seeds** are drawn with replacement in two levels: initial models (one for each seed of the warm-up), the same
+ *   ones for every method, since methods start from the same weights; and within each drawn one runs of reinforcement, for each method independently. Runs of
+ *   two methods with the same seed share the adapter's first weights and the questions of each step; treating them as independent widens the
+ *   interval, unless the caller says that they are one (one set of weights under two prompts). Drawing rows and columns independently is Owen's pigeonhole
  *   bootstrap (Annals of Applied Statistics 1(2), 2007): a little too wide in the part that both share.
  * - **Models** are fixed: `all` models is their plain mean, with the same drawn questions.
  * - The interval spans the 2.5th to the 97.5th percentile of the resampled figure.
  *
- * Limits: drawing 3 seeds out of 3 understates the variance between seeds by a third, and a share that is 0 or 1 on
+ * Limits: drawing 3 out of 3 understates the variance between warm-ups, or between seeds, by a third, and a share that is 0 or 1 on
  * every question gets an interval of no width.
  */
-import { quantileSorted } from 'd3-array';
+import { group, quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Run, ScoreTable } from './scores.js';
 
@@ -31,10 +32,13 @@ export interface Interval {
   high: number;
 }
 
+/** Runs that differ in their seeds alone. */
+type Group = Pick<Run, 'method' | 'model'>;
+
 export interface Bootstrap {
   resamples: number;
   /** The mean over seeds of a column's weighted mean over questions; `weights` is constant within each stratum. */
-  estimate(group: Omit<Run, 'seed'>, column: string, weights: Float64Array): Estimate;
+  estimate(group: Group, column: string, weights: Float64Array): Estimate;
 }
 
 export interface BootstrapOptions {
@@ -68,17 +72,23 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
-  const countsOf = ({ method, model }: Omit<Run, 'seed'>, size: number): Uint16Array[] => {
+  const countsOf = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
     const name = `${weightsOf(method)}/${model}`;
-    const random = options.random.fork(`seeds/${name}`);
-    if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(size, resamples, random));
+    const randoms = {
+      warmUps: options.random.fork(`warm-ups/${model}`),
+      seeds: options.random.fork(`seeds/${name}`),
+    };
+    if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(warmUps, resamples, randoms));
     return seedCounts.get(name)!;
   };
   return {
     resamples,
-    estimate(group, name, weights) {
-      const runs = runsOf(table, group);
-      const counts = countsOf(group, runs.length);
+    estimate(of, name, weights) {
+      const runs = runsOf(table, of);
+      const counts = countsOf(
+        of,
+        runs.map((run) => table.runs[run].warmUp),
+      );
       const stratumWeights = weightsOfStrata(weights, strata);
       const place = columnIndex(table, name);
       let value = 0;
@@ -101,7 +111,7 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
   };
 }
 
-function runsOf({ runs }: ScoreTable, { method, model }: Omit<Run, 'seed'>): number[] {
+function runsOf({ runs }: ScoreTable, { method, model }: Group): number[] {
   const members = [...runs.keys()].filter((i) => runs[i].method === method && runs[i].model === model);
   if (members.length > 0) return members;
   throw new Error(`Expected results of ${method} from ${model}, but there are none.`);
@@ -150,12 +160,22 @@ function resampledSums(
   return sums;
 }
 
-/** How often each of `size` seeds is drawn in each resample: (seeds)(resamples). */
-function drawCounts(size: number, resamples: number, random: Random): Uint16Array[] {
-  const counts = Array.from({ length: size }, () => new Uint16Array(resamples));
-  for (let b = 0; b < resamples; b++) {
-    for (let draw = 0; draw < size; draw++) counts[random.integer(size)][b]++;
-  }
+/**
+ * How often each run is drawn in each resample, (runs)(resamples): as many warm-ups as there are, and of each as many of its runs.
+ * @param warmUps of each run
+ */
+function drawCounts(
+  warmUps: readonly number[],
+  resamples: number,
+  randoms: { warmUps: Random; seeds: Random },
+): Uint16Array[] {
+  const counts = warmUps.map(() => new Uint16Array(resamples));
+  const places = [...group(warmUps.keys(), (run) => warmUps[run]).values()];
+  for (let b = 0; b < resamples; b++)
+    for (let draw = 0; draw < places.length; draw++) {
+      const runs = randoms.warmUps.choice(places);
+      for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)][b]++;
+    }
   return counts;
 }
 

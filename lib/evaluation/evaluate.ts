@@ -1,6 +1,7 @@
 /** Answers questions greedily with a policy and measures every answer. */
 import { LRUCache } from 'lru-cache';
-import { graphDepth, questionShape, type Question } from '../data/question.js';
+import { mean } from 'd3-array';
+import { graphDepth, questionShape, type Question, type QuestionGraph } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
@@ -21,6 +22,15 @@ export interface EvaluateOptions {
   signal?: AbortSignal;
   /** @param done questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
+}
+
+/** The share of the sub-questions of which a passage that states the answer was among the results. */
+function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number {
+  const results = searchTurns.flatMap((turn) => turn.results);
+  const seen = new Set(
+    results.flatMap((result) => (result.status === 'ok' ? result.passages : [])).map(({ id }) => id),
+  );
+  return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id))))!;
 }
 
 /**
@@ -47,6 +57,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     modelCalls: trajectory.modelCalls,
     decomposed: isDecomposed(searchTurns),
     coverage: coverage(question, searchTurns),
+    evidenceSeen: evidenceSeen(graph, trajectory),
     criticalPathRatio: trajectory.modelCalls / (graphDepth(graph) + 1),
     responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
     searches: searchTurns.map((queries) => [...queries]),

@@ -21,6 +21,8 @@ export interface Measurement {
   decomposed: boolean;
   /** Independent sub-questions asked over those in the graph, in [0, 1]. */
   coverage: number;
+  /** Share of the graph's sub-questions whose evidence the policy was shown, in [0, 1]. */
+  evidenceSeen?: number;
   /** Model calls over (depth of the dependency graph + 1); 1 is the shortest possible. */
   criticalPathRatio: number;
   /** Tokens written by the policy. */
@@ -35,5 +37,8 @@ export interface QuestionResult extends Measurement {
   /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
   method: string;
   model: 'base' | 'instruct';
+  /** Seed of the initial model; 1 where there is only one. */
+  warmUp?: number;
+  /** Seed of reinforcement. */
   seed: number;
 }

@@ -7,6 +7,9 @@ import type { QuestionKey } from './selections.js';
 export interface Run {
   method: string;
   model: string;
+  /** Seed of the initial model. */
+  warmUp: number;
+  /** Seed of reinforcement. */
   seed: number;
 }
 
@@ -19,7 +22,8 @@ export interface ScoreTable {
   values: Float64Array;
 }
 
-const nameOf = (run: Run): string => `${run.method}/${run.model}/seed ${run.seed}`;
+const nameOf = ({ method, model, warmUp = 1, seed }: Pick<QuestionResult, keyof Run>): string =>
+  `${method}/${model}${warmUp === 1 ? '' : `/warm-up ${warmUp}`}/seed ${seed}`;
 
 /** Name of the column with a measure's denominator. */
 export const denominatorOf = (metric: string): string => `${metric}, denominator`;
@@ -43,10 +47,10 @@ export function scoreTable(results: readonly QuestionResult[], measures: readonl
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { at: number }>();
   for (const result of results) {
-    const { questionId, benchmark, subset, entitiesCompared, method, model, seed } = result;
+    const { questionId, benchmark, subset, entitiesCompared, method, model, warmUp = 1, seed } = result;
     if (!questions.has(questionId))
       questions.set(questionId, { questionId, benchmark, subset, entitiesCompared, at: questions.size });
-    if (!runs.has(nameOf(result))) runs.set(nameOf(result), { method, model, seed, at: runs.size });
+    if (!runs.has(nameOf(result))) runs.set(nameOf(result), { method, model, warmUp, seed, at: runs.size });
   }
   const columns = measures.flatMap(columnsOf);
   const offsetOf = (question: { at: number }, run: { at: number }): number =>

@@ -106,6 +106,43 @@ describe('seed resampling', () => {
   });
 });
 
+describe('warm-up resampling', () => {
+  /** Two runs of each of two warm-ups, all of whose questions a warm-up decides. */
+  const twoLevels = (method: string, perRun: readonly (readonly number[])[]): QuestionResult[] =>
+    perRun.flatMap((seeds, w) =>
+      answers(
+        method,
+        seeds.map((share) => shareRight(40, share)),
+      ).map((one) => ({ ...one, warmUp: w + 1 })),
+    );
+
+  it('adds the spread between warm-ups and, divided once more, that between their runs', () => {
+    // Within a stratum of equal answers questions add nothing; here runs are all right or all wrong.
+    const deviationOf = (perRun: number[][]): number => deviation(bootstrapOf(twoLevels('a', perRun))('a'));
+    expect(
+      deviationOf([
+        [1, 1],
+        [0, 0],
+      ]),
+    ).toBeCloseTo(Math.sqrt(0.25 / 2), 1);
+    expect(
+      deviationOf([
+        [1, 0],
+        [1, 0],
+      ]),
+    ).toBeCloseTo(Math.sqrt(0.25 / 4), 1);
+  });
+
+  it('draws the same warm-ups for all methods, so that what they decide cancels', () => {
+    const shares = [
+      [1, 1],
+      [0, 0],
+    ];
+    const estimate = bootstrapOf([...twoLevels('a', shares), ...twoLevels('b', shares)]);
+    expect(estimate('a').samples).toEqual(estimate('b').samples);
+  });
+});
+
 describe('contrasts and intervals', () => {
   const estimate = (value: number, samples: number[]): Estimate => ({
     value,

@@ -40,12 +40,25 @@ describe('measure', () => {
       ...{ entitiesCompared: 3, em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: true },
       ...{
         coverage: 1,
+        evidenceSeen: 0,
         criticalPathRatio: 1,
         responseTokens: 6,
         searches: [queries],
         answer: 'the Bo Reed.',
       },
     });
+  });
+
+  it('tells for how many sub-questions the evidence was seen', () => {
+    const [first, second] = COMPARISON.metadata.graph!.map(({ evidence }) => evidence[0]);
+    const found = (id: string) => ({ status: 'ok' as const, passages: [{ id, title: '', score: 1 }] });
+    const failed = { status: 'failed' as const, reason: 'slow' };
+    const searchTurns = [
+      { queries: ['a', 'b'], results: [found(first), failed] },
+      { queries: ['c', 'd'], results: [found(second), found(first)] },
+    ];
+    const trajectory = { ...trajectoryOf(COMPARISON, answer('x')), searchTurns };
+    expect(measure(COMPARISON, trajectory).evidenceSeen).toBeCloseTo(2 / 3);
   });
 
   it.each([
