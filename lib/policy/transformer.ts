@@ -136,7 +136,7 @@ export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: Rot
   for (let i = 0; i < c.numLayers; i++) {
     const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
     const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
-    const scores = tf.add(tf.mul(tf.matMul(q, k, false, true), scale), bias);
+    const scores = tf.add(tf.matMul(tf.mul(q, scale), k, false, true), bias);
     const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
     x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
   }

@@ -22,8 +22,13 @@ export const rolloutSchema = z.strictObject({
   /** Milliseconds that a retrieval may take. */
   retrievalTimeoutMs: count.default(10_000),
   /**
+   * Most tokens of what one turn brings: 500 in the paper (App. A.4). Passages of the lowest ranks that would take more are left
+   * out, one of each query stays.
+   */
+  maxInformationTokens: count.optional(),
+  /**
    * Tokens kept free for every later search turn: passages of the lowest ranks that would take them are left out. Without it
-   * all are shown, and a full context ends the rollout; the paper cuts what a turn brings at 500 tokens (App. A.4).
+   * all are shown, and a full context ends the rollout.
    */
   reservePerTurn: count.optional(),
 });

@@ -133,11 +133,13 @@ const informationOf = (outcomes: readonly SearchOutcome[], depth: number): strin
     ),
   );
 
-/** Tokens that information may take, so that every turn to come finds its reserve and the next one can be generated. */
+/** Tokens that information may take: a turn's own limit, and so that every turn to come finds its reserve and the next one can be generated. */
 function roomForInformation({ tokenIds, trajectory }: Row, policy: Policy, options: RolloutOptions): number {
-  if (options.reservePerTurn === undefined) return Infinity;
+  const { maxInformationTokens = Infinity, reservePerTurn } = options;
+  if (reservePerTurn === undefined) return maxInformationTokens;
   const turnsLeft = options.maxSearchTurns - trajectory.modelCalls;
-  return policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * options.reservePerTurn;
+  const room = policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * reservePerTurn;
+  return Math.min(maxInformationTokens, room);
 }
 
 /** Appends what came back for a row's sub-queries: as many passages of each as there is room for, and one at least. */

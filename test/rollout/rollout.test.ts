@@ -343,6 +343,17 @@ describe('passages for which the context has no room', () => {
     expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
   });
 
+  it('are left out beyond what one turn may bring', async () => {
+    const show = async (maxInformationTokens: number) => {
+      const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
+      const { searchTurns } = await playOne([SEARCH, ANSWER], options);
+      return searchTurns[0].results.map((result) => (result.status === 'ok' ? result.passages.length : 0));
+    };
+    expect(await show(two.length)).toEqual([2, 2]);
+    expect(await show(two.length - 1)).toEqual([1, 1]);
+    expect(await show(1)).toEqual([1, 1]);
+  });
+
   it('are shown all the same where nothing is kept free, and end the rollout', async () => {
     const { segments, finish } = await search(enoughForTwo, 10);
     expect([segments[2].text, finish]).toEqual([two, 'answer']);
