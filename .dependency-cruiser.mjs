@@ -5,7 +5,7 @@
 export const LAYERS = [
   ['cli.ts'],
   ['commands'],
-  ['doctor', 'mini-wiki'],
+  ['doctor', 'mini-wiki', 'small-world'],
   ['index.ts', 'pages'],
   ['experiments'],
   ['report'],

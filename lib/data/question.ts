@@ -40,6 +40,8 @@ export const questionMetadataSchema = z.looseObject({
   type: z.string().optional(),
   /** The template of the mini-wiki that made the question. */
   template: z.string().optional(),
+  /** Whether training questions are worded in the same way. */
+  wording: z.enum(['seen', 'unseen']).optional(),
   graph: z.array(subQuestionSchema).optional(),
   operation: operationSchema.nullable().optional(),
 });

@@ -1,0 +1,124 @@
+/**
+ * A policy without a model: a table of the wordings of training questions, with names masked, and of the sentences of their evidence, with answers masked. It
+ * shows how much of the small world can be had without understanding: all questions worded as in training, none of the others.
+ */
+import { group } from 'd3-array';
+import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
+import { chainTo, finalNodes } from '../data/search-plan.js';
+import type { Policy } from '../policy/policy.js';
+import { parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+
+/** What a wording stands for. */
+interface Plan {
+  /** Place of the root among the names, where there is one root; with more, all names are roots. */
+  root: number | null;
+  /** What each step's queries add to the entity. */
+  steps: string[];
+  operation: Operation['kind'] | null;
+}
+
+const NAME = /\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*/gu;
+/** Capitalised words that begin this many training questions begin a wording, not a name. */
+const OPENING = 30;
+
+const addedTo = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
+const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+/** Masks the names of a question; lists of three and more look the same. */
+function masked(question: string, openings: ReadonlySet<string>): { wording: string; names: string[] } {
+  const names: string[] = [];
+  const [first] = question.split(/[\s:,]/, 1);
+  const [before, rest] = openings.has(first) ? [first, question.slice(first.length)] : ['', question];
+  const wording = rest.replace(NAME, (name) => {
+    names.push(name);
+    return 'X';
+  });
+  return { wording: before + wording.replace(/X(?:, X)+/, 'X, X'), names };
+}
+
+/** The table of the training questions: what each wording asks for, and the sentences that say it. */
+function buildTable(questions: readonly Question[], passages: readonly Passage[]) {
+  const firstWords = group(questions, ({ question }) => question.split(/[\s:,]/, 1)[0]);
+  const openings = new Set([...firstWords].flatMap(([word, some]) => (some.length >= OPENING ? [word] : [])));
+  const textOf = new Map(passages.map(({ id, text }) => [id, text]));
+  const plans = new Map<string, Plan>();
+  const sentences = new Map<string, Set<string>>();
+  for (const { question, metadata } of questions) {
+    const graph = metadata.graph ?? [];
+    const { wording, names } = masked(question, openings);
+    const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
+    const chain = chainTo(finalNodes(graph)[0], graph);
+    const root = roots.length === 1 ? names.indexOf(roots[0].entity) : null;
+    plans.set(wording, { root, steps: chain.map(addedTo), operation: metadata.operation?.kind ?? null });
+    for (const node of graph) {
+      const text = escape(textOf.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
+      const known = sentences.get(addedTo(node)) ?? new Set();
+      sentences.set(addedTo(node), known.add(`^${text}$`));
+    }
+  }
+  const patterns = new Map(
+    [...sentences].map(([added, some]) => [added, [...some].map((text) => new RegExp(text, 'u'))]),
+  );
+  return { plans, patterns, openings };
+}
+
+const UNKNOWN = 'unknown';
+
+function conclude(roots: readonly string[], values: readonly string[], operation: Plan['operation']): string {
+  if (operation === null) return values[0];
+  if (operation === 'same') return new Set(values).size === 1 ? 'yes' : 'no';
+  const sign = operation === 'argmin' ? 1 : -1;
+  const order = [...roots.keys()].sort((a, b) => sign * (Number(values[a]) - Number(values[b])));
+  return roots[order[0]];
+}
+
+/**
+ * @param questions for training, with dependency graphs
+ * @param tokenizer of the policies that it stands beside: it reads and writes their tokens
+ */
+export function createLookupPolicy(
+  questions: readonly Question[],
+  passages: readonly Passage[],
+  tokenizer: Tokenizer,
+): Policy {
+  const { plans, patterns, openings } = buildTable(questions, passages);
+  const read = (results: readonly Pick<Passage, 'title' | 'text'>[], entity: string, added: string): string =>
+    results
+      .filter(({ title }) => title === entity)
+      .flatMap(({ text }) => patterns.get(added)!.map((pattern) => pattern.exec(text)?.[1]))
+      .find((value) => value !== undefined) ?? UNKNOWN;
+
+  /** The next action after what has been written so far. */
+  const act = (transcript: string): string => {
+    const question = /Question: (.*)\n/.exec(transcript)?.[1] ?? '';
+    const { wording, names } = masked(question, openings);
+    const plan = plans.get(wording);
+    if (!plan) return printBlock('answer', UNKNOWN);
+    const roots = plan.root === null ? names : [names[plan.root]];
+    let entities = roots;
+    const turns = parseBlocks(transcript).filter(({ tag }) => tag === 'information');
+    turns.forEach(({ body }, step) => {
+      const results = parseInformation(body);
+      entities = entities.map((entity, i) => {
+        const result = results[i];
+        return result?.status === 'ok' ? read(result.passages, entity, plan.steps[step]) : UNKNOWN;
+      });
+    });
+    const isDone = turns.length === plan.steps.length || entities.includes(UNKNOWN);
+    if (isDone) return printBlock('answer', conclude(roots, entities, plan.operation));
+    return printSearch(entities.map((entity) => entity + plan.steps[turns.length]));
+  };
+
+  return {
+    name: 'lookup',
+    tokenizer,
+    maxLength: Infinity,
+    generate: async (contexts) =>
+      contexts.map((context) => {
+        const text = printBlock('think', 'Looked up.') + act(tokenizer.decode([...context]));
+        const tokenIds = tokenizer.encode(text);
+        return { tokenIds, text, logProbs: tokenIds.map(() => 0), finish: 'stop' as const };
+      }),
+  };
+}
