@@ -1,0 +1,96 @@
+/**
+ * What the initial models of the embedded scale are trained on. `base` learns to copy, to read and to compare, and sees some transcripts and
+ * raw text; `instruct` goes on from it with demonstrations under the prompts that reinforcement uses. Both are unfinished where reward is to
+ * teach: their queries are worded at random, they search again after a third of their misses, and most of what could be asked at once
+ * they ask one by one.
+ */
+import type { ModelConfig } from '../../policy/model-config.js';
+import type { WarmUpOptions } from './rows.js';
+import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
+
+/** 0.95 million parameters. */
+export const SMALL_MODEL: ModelConfig = {
+  modelType: 'llama',
+  vocabSize: 1792,
+  hiddenSize: 128,
+  intermediateSize: 344,
+  numLayers: 4,
+  numHeads: 4,
+  numKeyValueHeads: 2,
+  headDim: 32,
+  maxPositionEmbeddings: 1024,
+  rmsNormEps: 1e-5,
+  ropeTheta: 10000,
+  tieWordEmbeddings: true,
+  eosTokenId: 1,
+  padTokenId: 0,
+};
+
+export type Recipe = Pick<WarmUpRun, 'supervised' | 'stages' | 'maxTokens'>;
+export const WARM_UP_NAMES = ['base', 'instruct'] as const;
+export type WarmUpName = (typeof WARM_UP_NAMES)[number];
+
+/** What a stage does where it says nothing else. */
+const COMMON: Omit<WarmUpOptions, 'mix'> = {
+  rowsPerStep: 24,
+  topKs: [3, 3, 3, 3, 3, 1, 5, 10],
+  maxSearchTurns: 6,
+  retryShare: 0.35,
+  contextWeight: 0.01,
+  recapWeight: 3,
+  parallelShare: 0.25,
+};
+
+/** A stage of so many steps, between two learning rates, with what differs from {@link COMMON}. */
+function stage(
+  steps: number,
+  [learningRate, finalLearningRate]: readonly [number, number],
+  {
+    warmupSteps = 0,
+    ...options
+  }: Partial<WarmUpOptions> & Pick<WarmUpOptions, 'mix'> & { warmupSteps?: number },
+): WarmUpStage {
+  return { steps, learningRate, finalLearningRate, warmupSteps, options: { ...COMMON, ...options } };
+}
+
+// prettier-ignore
+const STAGES: Record<WarmUpName, WarmUpStage[]> = {
+  base: [
+    // The words, and copying, which everything else needs and which comes soonest at a high learning rate.
+    stage(400, [2e-3, 2e-3], {
+      warmupSteps: 50, rowsPerStep: 48, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
+      mix: { passages: 0.08, repeat: 0.35, sort: 0.15, read: 0.12, copy: 0.3 },
+    }),
+    // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
+    stage(800, [2e-3, 2e-3], {
+      rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
+      mix: { repeat: 0.05, sort: 0.15, read: 0.25, copy: 0.15, verdict: 0.27, skill: 0.13 },
+    }),
+    stage(1400, [2e-3, 3e-5], {
+      rowsPerStep: 28,
+      mix: {
+        passages: 0.02, sort: 0.06, read: 0.15, copy: 0.07, verdict: 0.2, skill: 0.26,
+        drillHabit: 0.05, sequentialHabit: 0.07, parallelHabit: 0.07, direct: 0.02, continuation: 0.03,
+      },
+    }),
+  ],
+  instruct: [
+    stage(800, [1.5e-3, 1e-5], {
+      warmupSteps: 20,
+      mix: {
+        sort: 0.03, read: 0.08, copy: 0.02, verdict: 0.14, skill: 0.24,
+        drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
+      },
+    }),
+  ],
+};
+
+const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 2048 };
+/** Longest row (tokens). */
+const MAX_TOKENS = 640;
+
+/** The recipe of a model, with at most so many steps of each stage. */
+export function recipeOf(name: WarmUpName, maxSteps = Infinity): Recipe {
+  const stages = STAGES[name].map((stage) => ({ ...stage, steps: Math.min(maxSteps, stage.steps) }));
+  return { supervised: SUPERVISED, stages, maxTokens: MAX_TOKENS };
+}

@@ -1,0 +1,41 @@
+/** The tokenizer of the small policy, trained on the text of a practice world. */
+import { range } from 'd3-array';
+import type { Random } from '../../random.js';
+import { trainBpe } from '../../text/bpe.js';
+import { createQuestionMaker } from '../questions.js';
+import { makeWorld, NUMBERS, YEARS } from '../world.js';
+
+/** Tags: whole tokens of the small policy's tokenizer. */
+const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+
+const NUM_QUESTIONS = 2000;
+const WORLD_SIZE = 150;
+
+/** Passages, questions in training wordings, names, and numbers often enough for each to be one token. */
+function tokenizerLines(random: Random): string[] {
+  const { things, passages } = makeWorld(random, { train: WORLD_SIZE });
+  const make = createQuestionMaker(things);
+  const questions = range(NUM_QUESTIONS).flatMap(() => [
+    make.chain(1 + random.integer(4), 'train', random).question,
+    make.ordered(2, 1, 'train', random).question,
+    make.same(1, 'train', random).question,
+  ]);
+  return [
+    ...passages.map(({ contents }) => contents),
+    ...questions,
+    ...things.map(({ name }) => ` ${name}`),
+    ...range(12).flatMap(() => [...YEARS, ...NUMBERS].map((number) => ` ${number}`)),
+  ];
+}
+
+/** Trains the tokenizer; returns the JSON of `tokenizer.json`. */
+export const trainTokenizer = (random: Random, vocabSize: number): object =>
+  trainBpe(tokenizerLines(random), {
+    vocabSize,
+    minFrequency: 2,
+    addedTokens: [
+      ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
+      // Not special: other trainers decode with special tokens skipped, and the tags must stay.
+      ...TAG_TOKENS.map((content) => ({ content, special: false })),
+    ],
+  });

@@ -1,0 +1,90 @@
+/**
+ * How many questions, warm-up seeds and RL seeds make a difference between two methods visible: from the variance of dev answers.
+ *
+ *   node scripts/power.mjs DEV.json [effect=0.01] [secondsPerRun=900]
+ *
+ * DEV.json: rows `{ method, warmUp, seed, questionId, benchmark, em }`, two methods that answered the same questions with the same seeds. The average
+ * counts every benchmark once. A difference is visible when 2.8 of its standard errors are not more than it (80 % power at 5 %).
+ */
+import { readFile } from 'node:fs/promises';
+import { group, mean, rollup, sum, variance } from 'd3-array';
+
+const VISIBLE = 2.8;
+
+/** Variance components of paired differences: of warm-ups, of RL runs within one, of questions, and what is left. */
+export function varianceComponents(rows) {
+  const [first, second] = [...new Set(rows.map(({ method }) => method))];
+  const key = ({ warmUp, seed, questionId }) => [warmUp, seed, questionId].join(' ');
+  const others = new Map(rows.filter(({ method }) => method === second).map((row) => [key(row), row.em]));
+  const sizes = rollup(
+    rows,
+    (own) => new Set(own.map(({ questionId }) => questionId)).size,
+    ({ benchmark }) => benchmark,
+  );
+  const differences = rows
+    .filter((row) => row.method === first)
+    .map((row) => ({
+      ...{ warmUp: row.warmUp, run: `${row.warmUp} ${row.seed}`, question: row.questionId },
+      ...{ difference: row.em - others.get(key(row)), weight: 1 / (sizes.get(row.benchmark) * sizes.size) },
+    }));
+  const runs = [...group(differences, ({ run }) => run).values()];
+  const meanOf = (own) => sum(own, ({ difference, weight }) => difference * weight);
+  const runMeans = runs.map((own) => ({ warmUp: own[0].warmUp, value: meanOf(own) }));
+  const byWarmUp = [...group(runMeans, ({ warmUp }) => warmUp).values()].map((own) =>
+    own.map(({ value }) => value),
+  );
+  const perQuestion = [...group(differences, ({ question }) => question).values()];
+  // Of the weighted mean over the questions of one run: what changes with the question, and what with question and run.
+  const left = sum(
+    perQuestion,
+    (own) => own[0].weight ** 2 * (variance(own, ({ difference }) => difference) ?? 0),
+  );
+  const questions = Math.max(
+    0,
+    sum(perQuestion, (own) => own[0].weight ** 2 * mean(own, ({ difference }) => difference) ** 2) -
+      left / runs.length,
+  );
+  const ofRuns = mean(byWarmUp, (values) => variance(values) ?? 0);
+  const ofWarmUps = variance(byWarmUp.map((values) => mean(values))) ?? 0;
+  const seeds = runs.length / byWarmUp.length;
+  return {
+    effect: mean(runMeans, ({ value }) => value),
+    numQuestions: perQuestion.length,
+    questions,
+    left,
+    runs: Math.max(0, ofRuns - left),
+    warmUps: Math.max(0, ofWarmUps - ofRuns / seeds),
+  };
+}
+
+/** Standard error of the mean difference with so many questions (relative to those of the data), warm-ups and seeds. */
+export const standardError = ({ questions, left, runs, warmUps }, share, numWarmUps, numSeeds) =>
+  Math.sqrt(warmUps / numWarmUps + (runs + left / share) / (numWarmUps * numSeeds) + questions / share);
+
+async function main([file, effect = '0.01', seconds = '900']) {
+  const components = varianceComponents(JSON.parse(await readFile(file, 'utf8')));
+  console.log(`Difference on dev: ${components.effect.toFixed(4)}; ${components.numQuestions} questions.`);
+  console.log('questions  warm-ups  seeds  visible effect  hours on two cores');
+  for (const share of [1, 2, 3, 5])
+    for (const [warmUps, seeds] of [
+      [3, 1],
+      [3, 2],
+      [3, 4],
+      [5, 2],
+    ]) {
+      const visible = VISIBLE * standardError(components, share, warmUps, seeds);
+      const hours = (2 * warmUps * seeds * Number(seconds)) / 2 / 3600;
+      const mark = visible <= Number(effect) ? '*' : ' ';
+      const cells = [
+        share * components.numQuestions,
+        warmUps,
+        seeds,
+        visible.toFixed(4) + mark,
+        hours.toFixed(1),
+      ];
+      console.log(cells.map((cell, i) => String(cell).padStart([9, 9, 6, 15, 19][i])).join(' '));
+    }
+}
+
+if (process.argv[1] && import.meta.url === (await import('node:url')).pathToFileURL(process.argv[1]).href)
+  await main(process.argv.slice(2));
