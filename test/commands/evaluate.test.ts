@@ -1,11 +1,10 @@
-/** A user's own model and data: trained by one command, evaluated by the other. */
+/** A user's own model and data, trained by `train` and evaluated. */
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { readPeftConfig } from '../../lib/policy/model-folder.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
@@ -54,23 +53,6 @@ async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promi
   await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
   return linesOf(out);
 }
-
-describe('train', () => {
-  it('makes an adapter that names the model it belongs to, relative to itself', async () => {
-    const { base } = await readPeftConfig(adapter);
-    expect(base).toBe('../../model');
-    expect(resolve(adapter, base!)).toBe(model);
-  });
-
-  it('refuses a model and a method that there are not, and names those that there are', async () => {
-    const train = (more: object): Promise<number> => runTrain({ backend: 'wasm', out: root, ...more });
-    await expect(train({ model: 'inztruct' })).rejects.toThrow(
-      'Expected a model of base, instruct, or a folder in Hugging Face format, but got inztruct.',
-    );
-    await expect(train({ method: 'mine' })).rejects.toThrow('Expected a method of r1, search-r1,');
-    await expect(train({ retriever: 'bm52' })).rejects.toThrow('Expected a retriever of bm25, exact, hnsw,');
-  });
-});
 
 describe('evaluate', () => {
   it('asks an adapter of a model of one’s own as it was trained', async () => {

@@ -1,0 +1,90 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runTrain, trainCommand } from '../../lib/commands/train.js';
+import { readJson } from '../../lib/io/files.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { readPeftConfig } from '../../lib/policy/model-folder.js';
+import { temporaryFolder } from '../folder.js';
+import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+const config = join(root, 'config.json');
+let model: string;
+let data: string;
+let said: () => string;
+beforeAll(async () => {
+  ({ model, data } = await writeTinyWorld(root));
+  const own = parseTrainConfig({
+    ...{ method: 'parallelsearch', model: 'overruled', titleWeight: 0 },
+    rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
+    rewards: { preset: 'paper' },
+    lora: { rank: 2, alpha: 4 },
+    grpo: { steps: 5, questionsPerStep: 2, groupSize: 2 },
+  });
+  writeFileSync(config, JSON.stringify(own));
+});
+beforeEach(() => {
+  said = captured('stderr');
+  captured('stdout');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+/** Trains into a folder as the command line says. */
+async function train(folder: string, ...more: string[]): Promise<string> {
+  const out = join(root, folder);
+  const own = ['--config', config, '--model', model, '--data', data, '--backend', 'wasm', '--out', out];
+  await trainCommand().parseAsync([...own, ...more], { from: 'user' });
+  return out;
+}
+
+describe('train', () => {
+  it('makes an adapter with what the command line puts in place of the configuration’s', async () => {
+    const run = await train('run', '--seed', '7', '--steps', '2', '--lambda-s', '0.5', '--keep-steps', '1');
+    expect(await readJson(join(run, 'adapter', 'train_config.json'))).toMatchObject({
+      ...{ seed: 7, model, titleWeight: 0, rewards: { preset: 'paper', lambdaS: 0.5 } },
+      grpo: { steps: 2, questionsPerStep: 2 },
+    });
+    expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(2);
+    expect(['adapter-step-1', 'report.html'].map((name) => existsSync(join(run, name)))).toEqual([
+      true,
+      true,
+    ]);
+    expect(said()).toContain(`The adapter is in ${join(run, 'adapter')}`);
+  });
+
+  it('names the model that the adapter belongs to, relative to the adapter', async () => {
+    const adapter = join(await train('base', '--steps', '1'), 'adapter');
+    const { base } = await readPeftConfig(adapter);
+    expect([base, resolve(adapter, base!)]).toEqual(['../../model', model]);
+  });
+
+  it('does nothing again where the run is finished, and refuses another one in its folder', async () => {
+    const run = await train('again', '--steps', '1');
+    await train('again', '--steps', '1');
+    expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(1);
+    await expect(train('again', '--steps', '1', '--seed', '9')).rejects.toThrow('Choose another folder');
+  });
+
+  it('refuses a model and a method that there are not, and names those that there are', async () => {
+    const trainWith = (more: object): Promise<number> => runTrain({ backend: 'wasm', out: root, ...more });
+    await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
+      'Expected a model of base, instruct, or a folder in Hugging Face format, but got inztruct.',
+    );
+    await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of r1, search-r1,');
+    await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(
+      'Expected a retriever of bm25, exact, hnsw,',
+    );
+  });
+
+  it('refuses numbers that are none, and a method beside a configuration', async () => {
+    const refused = (...args: string[]): Promise<unknown> =>
+      trainCommand().exitOverride().parseAsync(args, { from: 'user' });
+    await expect(refused('--steps', '0')).rejects.toThrow('an integer >= 1');
+    await expect(refused('--lambda-d', '-1')).rejects.toThrow('a number >= 0');
+    await expect(refused('--config', config, '--method', 'search-r1')).rejects.toThrow('cannot be used with');
+  });
+});
