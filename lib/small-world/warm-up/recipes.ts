@@ -8,10 +8,10 @@ import type { ModelConfig } from '../../policy/model-config.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 
-/** 0.95 million parameters. */
+/** 1 million parameters. */
 export const SMALL_MODEL: ModelConfig = {
   modelType: 'llama',
-  vocabSize: 1792,
+  vocabSize: 2304,
   hiddenSize: 128,
   intermediateSize: 344,
   numLayers: 4,

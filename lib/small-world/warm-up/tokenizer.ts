@@ -2,6 +2,7 @@
 import { range } from 'd3-array';
 import type { Random } from '../../random.js';
 import { trainBpe } from '../../text/bpe.js';
+import { KINDS, SPECS } from '../kinds.js';
 import { createQuestionMaker } from '../questions.js';
 import { makeWorld, NUMBERS, YEARS } from '../world.js';
 
@@ -10,8 +11,45 @@ const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) =>
 
 const NUM_QUESTIONS = 2000;
 const WORLD_SIZE = 150;
+/** So often that each number is one token. */
+const NUMBER_COPIES = 60;
 
-/** Passages, questions in training wordings, names, and numbers often enough for each to be one token. */
+/** What stands in prompts, thoughts and printed passages beside the text of the world. */
+const PHRASES = [
+  ...[
+    ' Need',
+    ' of each, all at once.',
+    ' of each, one by one.',
+    ', then',
+    ' =',
+    ' ;',
+    ' unknown',
+    ' Least',
+    ' Most',
+  ],
+  ...[
+    ' Same.',
+    ' Different.',
+    ' No search.',
+    ' yes',
+    ' no',
+    ' first:',
+    'Practice.',
+    'Answer directly.',
+    ' ##',
+  ],
+  ...[
+    'Answer with search.',
+    'Answer with search, split parts with ##.',
+    ' Question:',
+    'Doc',
+    '(Title:',
+    ' The',
+  ],
+  ...range(1, 15).map((rank) => ` ${rank}`),
+];
+
+/** Passages, questions in training wordings, names, phrases and numbers. */
 function tokenizerLines(random: Random): string[] {
   const { things, passages } = makeWorld(random, { train: WORLD_SIZE });
   const make = createQuestionMaker(things);
@@ -24,7 +62,11 @@ function tokenizerLines(random: Random): string[] {
     ...passages.map(({ contents }) => contents),
     ...questions,
     ...things.map(({ name }) => ` ${name}`),
-    ...range(12).flatMap(() => [...YEARS, ...NUMBERS].map((number) => ` ${number}`)),
+    ...range(NUMBER_COPIES).flatMap(() => [
+      ...[...YEARS, ...NUMBERS].map((number) => ` ${number}`),
+      ...KINDS.flatMap((kind) => Object.keys(SPECS[kind].attributes)).map((attribute) => ` ${attribute}:`),
+      ...PHRASES,
+    ]),
   ];
 }
 
