@@ -108,8 +108,8 @@ conclusion; *practice*, whole transcripts under the drill prompt; *sequentialHab
 *parallelHabit*, transcripts under Search-R1’s and the parallel prompt; *direct*, question and answer without search;
 *continuation*, one of those prompts followed by a passage. Seven in ten rows under the drill prompt are about invented names and
 numbers. *Unusual names* is the share of those names, and of the words to copy, that are made of any tokens of the vocabulary, of words of
-questions and of marks, or that begin alike. No row holds a question of the dev or test split, or
-a passage about an entity of theirs; passages about others mention some of them.`;
+questions and of marks, or that begin alike. No row holds a question of the dev or test split. Some hold
+a passage about an entity of theirs, found beside others: 53 to 74 of 1,440 rows that were counted.`;
 
 interface CardOptions {
   seed: number;
