@@ -103,8 +103,13 @@ async function tryAdapter(
 const rounded = (_: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(4)) : value;
 
-/** Puts the best adapter into `to`, with its configuration, metrics and dev curve. */
-async function publish(from: string, to: string, curve: readonly DevPoint[], base: string): Promise<void> {
+/** Puts the adapter with the most reward on dev questions into `to`, with its configuration, metrics and dev curve. */
+export async function publishBest(
+  from: string,
+  to: string,
+  curve: readonly DevPoint[],
+  base: string,
+): Promise<void> {
   const best = greatest(curve, (a, b) => a.reward - b.reward)!;
   const aside = `${to}.partial`;
   await mkdir(aside, { recursive: true });
@@ -165,7 +170,7 @@ async function trainOne(run: SmallRun, models: string, world: DataSet): Promise<
         retriever,
       ),
     );
-  await publish(folder, join(models, name), curve, config.model);
+  await publishBest(folder, join(models, name), curve, config.model);
   console.error(`${name}: ${curve.map(({ outcome }) => outcome.toFixed(3)).join(' ')} right on dev`);
 }
 
