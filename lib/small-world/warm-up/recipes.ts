@@ -8,10 +8,10 @@ import type { ModelConfig } from '../../policy/model-config.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 
-/** 1 million parameters. */
+/** 0.9 million parameters. */
 export const SMALL_MODEL: ModelConfig = {
   modelType: 'llama',
-  vocabSize: 2304,
+  vocabSize: 1536,
   hiddenSize: 128,
   intermediateSize: 344,
   numLayers: 4,
@@ -33,6 +33,7 @@ export type WarmUpName = (typeof WARM_UP_NAMES)[number];
 /** What a stage does where it says nothing else. */
 const COMMON: Omit<WarmUpOptions, 'mix'> = {
   rowsPerStep: 24,
+  mostRepeated: 8,
   topKs: [3, 3, 3, 3, 3, 1, 5, 10],
   maxSearchTurns: 6,
   retryShare: 0.35,
@@ -62,11 +63,11 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
       mix: { passages: 0.08, repeat: 0.35, sort: 0.15, read: 0.12, copy: 0.3 },
     }),
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
-    stage(800, [2e-3, 2e-3], {
+    stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
       mix: { repeat: 0.05, sort: 0.15, read: 0.25, copy: 0.15, verdict: 0.27, skill: 0.13 },
     }),
-    stage(1400, [2e-3, 3e-5], {
+    stage(2000, [2e-3, 3e-5], {
       rowsPerStep: 28,
       mix: {
         passages: 0.02, sort: 0.06, read: 0.15, copy: 0.07, verdict: 0.2, skill: 0.26,
@@ -75,7 +76,7 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     }),
   ],
   instruct: [
-    stage(800, [1.5e-3, 1e-5], {
+    stage(1000, [1.5e-3, 1e-5], {
       warmupSteps: 20,
       mix: {
         sort: 0.03, read: 0.08, copy: 0.02, verdict: 0.14, skill: 0.24,

@@ -38,6 +38,8 @@ export interface WarmUpOptions {
   /** Share of each kind of row, none of those left out; they are normalised to sum to 1. */
   mix: Partial<Record<RowKind, number>>;
   rowsPerStep: number;
+  /** Most names of a list to copy. */
+  mostRepeated: number;
   /** Passages a query, drawn for each row. */
   topKs: readonly number[];
   maxSearchTurns: number;
@@ -134,11 +136,11 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
   const sometimesParallel = (random: Random, share: number) => (question: Question) =>
     isParallelizable(question) && random.uniform() < share ? 'parallel' : 'sequential';
   const names = (random: Random): string[] =>
-    range(3 + random.integer(6)).map(() => random.choice(things).name);
+    range(2 + random.integer(options.mostRepeated - 1)).map(() => random.choice(things).name);
   return {
     /** Plain passages, as language modelling. */
     passages: (random) => range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
-    /** A list of names twice. */
+    /** A list of names twice: nothing but copying helps to predict them. */
     repeat: (random) => saidTwice(names(random)),
     /** Numbers, then the same in order: the densest exercise in comparing. */
     sort: (random) => {

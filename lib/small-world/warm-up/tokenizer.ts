@@ -12,7 +12,7 @@ const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) =>
 const NUM_QUESTIONS = 2000;
 const WORLD_SIZE = 150;
 /** So often that each number is one token. */
-const NUMBER_COPIES = 60;
+const NUMBER_COPIES = 1000;
 
 /** What stands in prompts, thoughts and printed passages beside the text of the world. */
 const PHRASES = [
