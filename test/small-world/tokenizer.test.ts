@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import { SMALL_MODEL } from '../../lib/small-world/warm-up/recipes.js';
+import { trainTokenizer } from '../../lib/small-world/warm-up/tokenizer.js';
+import { NUMBERS, YEARS } from '../../lib/small-world/world.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+
+it('keeps every number and the words of thoughts whole', () => {
+  const tokenizer = createTokenizer(trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize));
+  const split = [...YEARS, ...NUMBERS, 'unknown', 'Least', 'Most', '##', '='].filter(
+    (text) => tokenizer.encode(` ${text}`).length !== 1,
+  );
+  expect(split).toEqual([]);
+});
