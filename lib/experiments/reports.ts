@@ -61,7 +61,7 @@ export async function writeIndex(outDir: string): Promise<string> {
   const items = names.map((name) => reportItem(outDir, name)).join('\n');
   const title = 'ParallelSearch: reports';
   const intro =
-    'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, a small world of real facts, and not comparable in level with the paper’s. The test questions were not unseen: names that earlier policies missed on them were analysed, the warm-up was changed for that, and all policies were trained anew.';
+    'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, a small world of real facts, and not comparable in level with the paper’s. The test questions were not unseen: names that earlier policies missed on them were analysed, the warm-up was changed for that, and all policies were trained anew. Before reinforcement the initial models answer as well, under the prompt of their practice: what reward adds in this world is the mode, under another prompt, and no accuracy; and most of the gain over Search-R1 is on comparisons of three and more.';
   const claims = judgeClaims(EXPERIMENTS, outDir);
   const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
   const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
