@@ -2,16 +2,16 @@
  * Trains the initial models, `base` and then `instruct` of each seed, two seeds side by side: `node dist/small-world/train-models.js [folder] [seeds]`, by
  * default into data/checkpoints with seeds 1, 2 and 3. About 50 minutes a seed on one core with the native backend; goes on where it was stopped.
  */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { loadDataSet } from '../data/flashrag.js';
 import { writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { useBackend } from '../tensor/backend.js';
+import { trainInProcess } from './training-process.js';
 import { writeModelCard } from './warm-up/model-card.js';
 import { recipeOf, WARM_UP_NAMES, type WarmUpName } from './warm-up/recipes.js';
 import { trainInitialModel } from './warm-up/train-model.js';
@@ -55,19 +55,11 @@ async function trainSeed(seed: number, models: string): Promise<void> {
   }
 }
 
-function inProcess(args: readonly string[]): Promise<void> {
-  const env = { ...process.env, TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit', env });
-  return new Promise((resolve, reject) => {
-    child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`Training with ${args.join(' ')} ended with code ${code}.`)),
-    );
-  });
-}
-
 async function main([models = CHECKPOINTS, seeds = '1,2,3', own]: string[]): Promise<void> {
   if (own === 'here') return trainSeed(Number(seeds), models);
-  await sideBySide(seeds.split(','), NUM_PROCESSES, (seed) => inProcess([models, seed, 'here']));
+  await sideBySide(seeds.split(','), NUM_PROCESSES, (seed) =>
+    trainInProcess(import.meta.url, [models, seed, 'here']),
+  );
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)

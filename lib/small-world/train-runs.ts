@@ -2,11 +2,10 @@
  * Trains the runs of reinforcement, two side by side: `node dist/small-world/train-runs.js [main|fewer-turns|one-passage|lambdas] [folder]`. Each keeps its adapter every few steps; the
  * one with the most reward on dev questions is published beside the initial models, with its metrics and the dev curve. Goes on where it was stopped.
  */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { greatest, mean, range } from 'd3-array';
 import { loadDataSet, type DataSet, type Question } from '../data/flashrag.js';
 import { batchesOf } from '../evaluation/evaluate.js';
@@ -26,6 +25,7 @@ import { rolloutFromTrajectory } from '../rewards/rollout.js';
 import { rollOut } from '../rollout/rollout.js';
 import { useBackend } from '../tensor/backend.js';
 import { keptAdapter, runTraining, TRAIN_CONFIG_FILE } from '../training/run.js';
+import { trainInProcess } from './training-process.js';
 import {
   configOf,
   fewerTurnsRuns,
@@ -174,22 +174,14 @@ async function trainOne(run: SmallRun, models: string, world: DataSet): Promise<
   console.error(`${name}: ${curve.map(({ outcome }) => outcome.toFixed(3)).join(' ')} right on dev`);
 }
 
-function inProcess(args: readonly string[]): Promise<void> {
-  const env = { ...process.env, TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit', env });
-  return new Promise((resolve, reject) => {
-    child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`Training with ${args.join(' ')} ended with code ${code}.`)),
-    );
-  });
-}
-
 async function main([what = 'main', models = CHECKPOINTS, own]: string[]): Promise<void> {
   if (!Object.hasOwn(RUNS, what))
     throw new RangeError(`Expected one of ${Object.keys(RUNS).join(', ')}, but got ${what}.`);
   const open = RUNS[what]().filter((run) => !existsSync(join(models, smallRunName(run))));
   if (own === undefined) {
-    await sideBySide(open, NUM_PROCESSES, (run) => inProcess([what, models, smallRunName(run)]));
+    await sideBySide(open, NUM_PROCESSES, (run) =>
+      trainInProcess(import.meta.url, [what, models, smallRunName(run)]),
+    );
     return;
   }
   await useBackend('auto');
