@@ -7,7 +7,8 @@ import { loadDataSet } from '../data/flashrag.js';
 import { evaluatePolicy, type EvaluateOptions } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { isInitialModel, loadPolicy, modelPath, weightFolders } from '../experiments/runs.js';
+import { loadPolicy, modelPath, parseModelName, weightFolders } from '../experiments/runs.js';
+import { evaluatedSplit } from '../experiments/world.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -33,7 +34,7 @@ interface EvaluateSettings extends PolicySettings {
   seed: number;
   checkpoints: string;
   adapter?: string;
-  split: string;
+  split?: string;
   limit?: number;
   topK?: number;
   batchSize: number;
@@ -75,8 +76,9 @@ async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
   const { method, model, seed, checkpoints, adapter } = settings;
   const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
   const rollout = rolloutConfigOf(run.method);
-  if (!adapter && isInitialModel(run.model)) {
-    const weights = { ...run, model: run.model };
+  const initial = parseModelName(run.model);
+  if (!adapter && initial) {
+    const weights = { ...run, ...initial };
     const trained = await trainConfigOf(weightFolders(weights, checkpoints)[1]);
     return { run, policy: await loadPolicy(weights, checkpoints), rollout, trained };
   }
@@ -100,9 +102,9 @@ const linesOf = (items: readonly object[]): string =>
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   await announceBackend(settings.backend);
   const data = await loadDataSet(settings.data);
-  const questions = data.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
-  if (questions.length === 0)
-    throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
+  const wanted = settings.split ?? evaluatedSplit(data.questions);
+  const questions = data.questions.filter(({ split }) => split === wanted).slice(0, settings.limit);
+  if (questions.length === 0) throw new Error(`Expected questions of split ${wanted}, but there are none.`);
   const { policy, run, rollout, trained } = await loadSubject(settings);
   const { topK = rollout.topK, batchSize, trajectories, out } = settings;
   const retriever = await createRetriever(
@@ -161,7 +163,7 @@ export function evaluateCommand(): Command {
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
-    .option('--split <name>', 'train, dev or test', 'test')
+    .option('--split <name>', 'train, dev or test; by default test where there is one')
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--top-k <n>', 'passages per query', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)

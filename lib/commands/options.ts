@@ -1,6 +1,6 @@
 /** Options that several commands share. */
 import { Option, type Command } from 'commander';
-import { INITIAL_MODELS } from '../experiments/runs.js';
+import { modelNames } from '../experiments/runs.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,
@@ -12,7 +12,7 @@ import {
 import { say } from './frame.js';
 
 export const DEFAULT_METHOD = 'parallelsearch';
-export const DEFAULT_MODEL = 'instruct';
+export const DEFAULT_MODEL = 'instruct-1';
 
 /** What is told of a policy and of where it searches. */
 export interface PolicySettings {
@@ -37,7 +37,7 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
   command
     .option(
       '--model <name>',
-      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format${orElse(DEFAULT_MODEL)}`,
+      `initial model: ${modelNames().join(', ')}, or a folder in Hugging Face format${orElse(DEFAULT_MODEL)}`,
     )
     .option(
       '--retriever <name>',

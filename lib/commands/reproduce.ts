@@ -10,7 +10,7 @@ import { RESULTS, resultsOf } from '../experiments/results.js';
 import { packagePath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
-import { estimateRetraining, finishRetraining, retrainEverything } from '../mini-wiki/retrain.js';
+import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground } from '../pages/playground/html.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
@@ -64,7 +64,10 @@ async function trainEverything(
       `At most ${maxSteps} steps of each stage and run now: the weights will be of no use, and take the place of those in ` +
         'data/checkpoints (git restore data/checkpoints brings them back).',
     );
-  await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
+  await retrainEverything({
+    ...{ backend: backend.name, folder: retrainingFolder(maxSteps), maxSteps, signal },
+    log: say,
+  });
 }
 
 /**

@@ -5,7 +5,7 @@ import { DATA_SET_FILES, loadDataSet } from '../data/flashrag.js';
 import { modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
-import { MINI_WIKI } from '../io/paths.js';
+import { SMALL_WORLD } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { provenanceHere } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
@@ -122,7 +122,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { passages, questions } = await loadDataSet(settings.data);
   const retriever = await createRetriever(config.retriever, passages, config);
   const model = await loadModel(modelFolder);
-  const data = DATA_SET_FILES.map((name) => join(settings.data ?? MINI_WIKI, name));
+  const data = DATA_SET_FILES.map((name) => join(settings.data ?? SMALL_WORLD, name));
   say(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}`,
   );

@@ -1,7 +1,7 @@
 /** Reads files in the FlashRAG layout. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MINI_WIKI } from '../io/paths.js';
+import { SMALL_WORLD } from '../io/paths.js';
 import { parsePassages, parseQuestions } from './flashrag-text.js';
 import type { Passage, Question } from './question.js';
 
@@ -28,7 +28,7 @@ export interface DataSet {
 export const DATA_SET_FILES = ['passages.jsonl', 'questions.jsonl'] as const;
 
 /** Reads a folder with passages.jsonl and questions.jsonl; by default the small world. */
-export async function loadDataSet(folder = MINI_WIKI): Promise<DataSet> {
+export async function loadDataSet(folder = SMALL_WORLD): Promise<DataSet> {
   const [passages, questions] = DATA_SET_FILES.map((name) => join(folder, name));
   return { passages: await readPassages(passages), questions: await readQuestions(questions) };
 }

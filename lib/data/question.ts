@@ -38,7 +38,7 @@ export const questionMetadataSchema = z.looseObject({
   benchmark: z.string().optional(),
   /** The benchmark's own type, such as `bridge` or `comparison`. */
   type: z.string().optional(),
-  /** The template of the mini-wiki that made the question. */
+  /** The template of the small world that made the question. */
   template: z.string().optional(),
   /** Whether training questions are worded in the same way. */
   wording: z.enum(['seen', 'unseen']).optional(),

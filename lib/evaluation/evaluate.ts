@@ -50,6 +50,8 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     type: type ?? 'unknown',
     subset: shape,
     entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
+    wording: question.metadata.wording,
+    isYesNo: question.metadata.operation?.kind === 'same',
     em: exactMatch(answer, question.goldenAnswers),
     f1: tokenF1(answer, question.goldenAnswers),
     formatOk,

@@ -97,7 +97,7 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   shown: '✓',
   'not shown': '○',
   contradicted: '✗',
-  'not testable at this scale': '–',
+  'not testable': '–',
   'not computed yet': '…',
 };
 

@@ -8,8 +8,6 @@ export function packagePath(...parts: string[]): string {
 }
 
 /** The small world's passages and questions. */
-export const MINI_WIKI = packagePath('data', 'mini-wiki');
-/** The second edition of the small world. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
 /** Trained weights: initial models, and an adapter of each run. */
 export const CHECKPOINTS = packagePath('data', 'checkpoints');

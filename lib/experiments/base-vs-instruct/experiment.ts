@@ -1,5 +1,5 @@
 /** The two initial models compared: where training from each ends (Table 2), and its course (Figure 5). */
-import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/metrics.js';
+import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows } from '../../report/curves.js';
 import { pointsText } from '../../report/text.js';
@@ -47,9 +47,8 @@ const SUBSETS = ['all', 'parallelizable', 'sequential'];
  */
 export async function loadBaseVsInstruct(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
-  const measures = [...MAIN_MEASURES, RESPONSE_TOKENS];
   const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
-  const tidy = summarise(read, { measures, selects, comparesModels: true }, options);
+  const tidy = summarise(read, { measures: MAIN_MEASURES, selects, comparesModels: true }, options);
   const training = trainingRows(read.curves, DYNAMICS);
   return reportOf({
     summary: `${count(read.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,

@@ -55,7 +55,7 @@ const MEASURES = [
 /** A row for each setting and measure: mean over the seeds, with the lowest and the highest. */
 export function learningRows(curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] {
   return [...group(curves, ({ method }) => method)].flatMap(([method, own]) => {
-    const seeds = [...group(own, ({ seed }) => seed).values()];
+    const seeds = [...group(own, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()];
     return MEASURES.map(({ metric, subset, of }) => {
       const values = seeds.map(of);
       return {

@@ -16,17 +16,18 @@ import { answerSample, evaluationHash } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
 import { stratifiedSample, type SampleOptions } from '../answers.js';
 import { provenanceOf, requireResults } from '../results.js';
-import { runName, type PolicyRun } from '../runs.js';
+import { isTrained, runName, type PolicyRun } from '../runs.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [
-  { method: 'parallelsearch', model: 'instruct', seed: SEED },
-  { method: 'search-r1', model: 'instruct', seed: SEED },
-  { method: 'search-r1-parallel-prompt', model: 'instruct', seed: SEED },
-  { method: 'parallelsearch', model: 'base', seed: SEED },
-  { method: 'search-r1', model: 'base', seed: SEED },
+  ...['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((method) => ({
+    ...{ method, model: 'instruct' as const, warmUp: SEED, seed: SEED },
+  })),
+  ...['parallelsearch', 'search-r1'].map((method) => ({
+    ...{ method, model: 'base' as const, warmUp: SEED, seed: SEED },
+  })),
 ];
-export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 6, seed: 'trajectories' };
+export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
 /** The rewards that every trajectory is given, whatever its policy was trained for: only so can they be compared. */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
@@ -67,7 +68,7 @@ export const scoredLine = (run: PolicyRun, question: Question, trajectory: Traje
 
 const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
   Promise.all(
-    TRAJECTORY_RUNS.map(async (run) => ({
+    TRAJECTORY_RUNS.filter((run) => isTrained(run)).map(async (run) => ({
       key: `trajectories/${runName(run)}`,
       hash: configHash({
         ...{ sample: TRAJECTORY_SAMPLE, preset: TRAJECTORY_REWARDS, retriever: 'bm25' },

@@ -1,4 +1,4 @@
-/** What goes into the playground: the trained policies, the mini-wiki, the tensor library. */
+/** What goes into the playground: the trained policies, the small world, the tensor library. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -6,8 +6,17 @@ import { dirname, join, posix } from 'node:path';
 import { parseTrainConfig, type TrainConfig } from '../../methods/config.js';
 import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
 import { formatQuestions, readQuestions } from '../../data/flashrag.js';
-import { adapterFolder, INITIAL_MODELS, keptSteps, runName, stepFolder } from '../../experiments/runs.js';
-import { CHECKPOINTS, MINI_WIKI } from '../../io/paths.js';
+import {
+  adapterFolder,
+  isTrained,
+  keptSteps,
+  modelNameOf,
+  runName,
+  stepFolder,
+  type PolicyRun,
+} from '../../experiments/runs.js';
+import { evaluatedQuestions } from '../../experiments/world.js';
+import { CHECKPOINTS, SMALL_WORLD } from '../../io/paths.js';
 import { readJson } from '../../io/files.js';
 import { requireFolders } from '../../policy/model-folder.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run.js';
@@ -17,7 +26,7 @@ import { PASSAGES_FILE, QUESTIONS_FILE, SETUP_FILE, WASM_FILE, type PlaygroundSe
 const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const;
 const SEED = 1;
 /** Instruct before base: it is the one that answers better. */
-const MODELS = [...INITIAL_MODELS].reverse();
+const MODELS = ['instruct', 'base'] as const;
 
 /** A file's name in the page and its content. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
@@ -32,11 +41,14 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
     requireFolders([join(root, name)]);
     for (const part of parts) files.set(`${name}/${part}`, await readFile(join(root, name, part)));
   };
-  for (const model of MODELS) {
+  for (const kind of MODELS) {
+    const runs = PLAYGROUND_METHODS.map((method): PolicyRun => {
+      return { method, model: kind, warmUp: SEED, seed: SEED };
+    });
+    const model = modelNameOf(runs[0]);
+    if (!runs.every((run) => isTrained(run, root))) continue;
     await addFolder(model, ['config.json', 'tokenizer.json', 'model.safetensors']);
     checkpoints.push({ id: model, title: `${model}, before GRPO`, model, adapters: {} });
-    const runs = PLAYGROUND_METHODS.map((method) => ({ method, model, seed: SEED }));
-    requireFolders(runs.map((run) => adapterFolder(run, root)));
     const { grpo } = await trainConfig(adapterFolder(runs[0], root));
     for (const numSteps of [...keptSteps(runs[0]), grpo.steps]) {
       const part = numSteps === grpo.steps ? '' : stepFolder(numSteps);
@@ -45,7 +57,7 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
       if (!folders.every((folder) => existsSync(join(root, folder)))) continue;
       for (const folder of folders)
         await addFolder(folder, ['adapter_config.json', 'adapter_model.safetensors']);
-      const title = `${model}, after ${numSteps} steps of GRPO (seed ${SEED})`;
+      const title = part ? `${model}, after ${numSteps} steps of GRPO` : `${model}, after GRPO`;
       checkpoints.push({ id: `${model}-step-${numSteps}`, title, model, adapters });
     }
   }
@@ -61,7 +73,9 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
 export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFiles> {
   const files: PlaygroundFiles = new Map();
   const checkpoints = await addCheckpoints(files, root);
-  const trained = checkpoints.findLast(({ model }) => model === MODELS[0])!;
+  if (checkpoints.length === 0) requireFolders([join(root, `${MODELS[0]}-${SEED}`)]);
+  const [{ model: first }] = checkpoints;
+  const trained = checkpoints.findLast(({ model }) => model === first)!;
   const setup: PlaygroundSetup = {
     methods: PLAYGROUND_METHODS.map((name) => {
       return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
@@ -69,9 +83,9 @@ export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFile
     ...{ checkpoints, firstCheckpoint: trained.id },
     titleWeight: (await trainConfig(join(root, trained.adapters.parallelsearch))).titleWeight,
   };
-  const questions = await readQuestions(join(MINI_WIKI, 'questions.jsonl'));
-  files.set(QUESTIONS_FILE, formatQuestions(questions.filter(({ split }) => split === 'test')));
-  files.set(PASSAGES_FILE, await readFile(join(MINI_WIKI, 'passages.jsonl')));
+  const questions = await readQuestions(join(SMALL_WORLD, 'questions.jsonl'));
+  files.set(QUESTIONS_FILE, formatQuestions(evaluatedQuestions(questions)));
+  files.set(PASSAGES_FILE, await readFile(join(SMALL_WORLD, 'passages.jsonl')));
   const wasm = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   files.set(WASM_FILE, await readFile(join(dirname(wasm), WASM_FILE)));
   return files.set(SETUP_FILE, JSON.stringify(setup));

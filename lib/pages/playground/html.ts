@@ -1,4 +1,4 @@
-/** The playground as one self-contained page: policies, mini-wiki and rollout in the browser. */
+/** The playground as one self-contained page: policies, small world and rollout in the browser. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { writeFileSafely } from '../../io/files.js';
@@ -12,7 +12,7 @@ import { PLAYGROUND_STYLE } from './styles.js';
 
 const TITLE = 'Playground: ask both methods';
 const DESCRIPTION =
-  'The trained small policies and the mini-wiki in the browser: ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token.';
+  'The trained small policies and the small world in the browser: ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token.';
 
 /** Workers and WebAssembly, both out of the page itself. */
 const POLICY = { 'script-src': "'unsafe-inline' 'wasm-unsafe-eval'", 'worker-src': 'blob:' };
@@ -25,9 +25,9 @@ const NO_SCRIPT =
 
 const ABOUT = `
 <h2>How to read this</h2>
-<p>Pick a question or type one about what the mini-wiki knows: the policies have learnt nothing else, and to questions of other forms they write nonsense. Point at a token, or go through a turn’s tokens by arrow keys, for the probability that the policy gave it; a wavy line marks those below 90&nbsp;%. Other weights answer the question anew: those before GRPO, after a few of its steps and at its end show what training by reinforcement has changed, and when.</p>
+<p>Pick a question or type one about what the small world knows: the policies have learnt nothing else, and to questions of other forms they write nonsense. Point at a token, or go through a turn’s tokens by arrow keys, for the probability that the policy gave it; a wavy line marks those below 90&nbsp;%. Other weights answer the question anew: those before GRPO, after a few of its steps and at its end show what training by reinforcement has changed, and when.</p>
 <h2>What runs here</h2>
-<p>Transformers of about a million parameters with BM25 over the mini-wiki; nothing is loaded from a network. The rollout, the transformer, the tokenizer, BM25 and the parser of actions are the modules that the training and the tables of this project use, not copies; on WebAssembly they write the same tokens here as in Node. Answers are greedy. The delay of the retriever is artificial, and so is the pace of the models unless they write as fast as this computer; all other times are measured. Questions to pick are the test questions, which no policy was trained on. As everywhere here, the figures are of a small world.</p>
+<p>Transformers of about a million parameters with BM25 over the small world; nothing is loaded from a network. The rollout, the transformer, the tokenizer, BM25 and the parser of actions are the modules that the training and the tables of this project use, not copies; on WebAssembly they write the same tokens here as in Node. Answers are greedy. The delay of the retriever is artificial, and so is the pace of the models unless they write as fast as this computer; all other times are measured. Questions to pick are the test questions, which no policy was trained on. As everywhere here, the figures are of a small world.</p>
 <p>The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).</p>`;
 
 const scriptOf = (name: 'main' | 'worker'): Promise<string> =>

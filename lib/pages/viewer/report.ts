@@ -6,7 +6,7 @@ import {
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories/experiment.js';
 import { readQuestions } from '../../data/flashrag.js';
-import { MINI_WIKI } from '../../io/paths.js';
+import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
 import type { Provenance } from '../../io/provenance.js';
@@ -41,7 +41,7 @@ export interface ExportTrajectoriesOptions {
   /** Of this machine's results; default that of the experiments. */
   folder?: string;
   outDir: string;
-  /** File of the questions with their graphs; default that of the mini-wiki. */
+  /** File of the questions with their graphs; default that of the small world. */
   questions?: string;
   /** Lines for people; default none. */
   log?: (line: string) => void;
@@ -52,7 +52,7 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { folder, outDir, questions: questionFile = join(MINI_WIKI, 'questions.jsonl'), log } = options;
+  const { folder, outDir, questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'), log } = options;
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
   const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });

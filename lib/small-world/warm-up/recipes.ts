@@ -30,6 +30,9 @@ export type Recipe = Pick<WarmUpRun, 'supervised' | 'stages' | 'maxTokens'>;
 export const WARM_UP_NAMES = ['base', 'instruct'] as const;
 export type WarmUpName = (typeof WARM_UP_NAMES)[number];
 
+/** Name of an initial model's folder, such as `instruct-2`. */
+export const initialModelName = (name: WarmUpName, seed: number): string => `${name}-${seed}`;
+
 /** What a stage does where it says nothing else. */
 const COMMON: Omit<WarmUpOptions, 'mix'> = {
   rowsPerStep: 24,

@@ -7,7 +7,7 @@ import { seconds } from './time-line.js';
 
 export interface Wish {
   question: string;
-  /** Empty where the question is not one of the mini-wiki's. */
+  /** Empty where the question is not one of the small world's. */
   goldenAnswers: string[];
   delayMs: number;
   tokensPerSecond: number;
