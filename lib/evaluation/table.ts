@@ -12,7 +12,14 @@ import {
 import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './result.js';
 import { denominatorOf, scoreTable, type Run } from './scores.js';
-import { isSelected, selectionKey, selectionsOf, selectionWeights, MANY, type Selection } from './selections.js';
+import {
+  isSelected,
+  selectionKey,
+  selectionsOf,
+  selectionWeights,
+  MANY,
+  type Selection,
+} from './selections.js';
 
 export interface TidyRow extends Interval {
   method: string;

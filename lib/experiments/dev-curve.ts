@@ -51,4 +51,3 @@ export async function tryAdapter(
     modelCalls: mean(points, ({ modelCalls }) => modelCalls)!,
   };
 }
-

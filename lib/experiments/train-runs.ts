@@ -50,8 +50,7 @@ export interface TrainRunsOptions {
 }
 
 /** GRPO steps of a run. */
-const stepsOf = (run: PolicyRun, maxSteps = Infinity): number =>
-  Math.min(maxSteps, configOf(run).grpo.steps);
+const stepsOf = (run: PolicyRun, maxSteps = Infinity): number => Math.min(maxSteps, configOf(run).grpo.steps);
 
 /** Four digits are enough to draw a curve. */
 const rounded = (_: string, value: unknown): unknown =>
@@ -177,7 +176,9 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
   const doneSteps = async (): Promise<number> =>
     sum(
       await Promise.all(
-        runs.map(async (run) => (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length),
+        runs.map(
+          async (run) => (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
+        ),
       ),
     );
   const [before, total] = [await doneSteps(), sum(runs, (run) => stepsOf(run, maxSteps))];

@@ -119,7 +119,10 @@ export function mainRuns(): PolicyRun[] {
     );
   const [first] = SEEDS;
   return [
-    ...runsOf(trained.filter((name) => !ONE_SEED.includes(name)), SEEDS),
+    ...runsOf(
+      trained.filter((name) => !ONE_SEED.includes(name)),
+      SEEDS,
+    ),
     ...runsOf(untrained, [first]),
     ...runsOf(others, SEEDS),
     ...runsOf(ONE_SEED, [first]),

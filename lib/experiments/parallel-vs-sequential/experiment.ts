@@ -54,9 +54,9 @@ const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
 /** What is measured; the most calls and tokens of the answers say how far their distributions reach. */
 const measuresFor = (answers: readonly QuestionResult[]): Measure[] => [
   { ...mainMeasure('em'), byRatio: true },
-  ...(['turns', 'model_calls', 'retrievals', 'decomposition_ratio', 'coverage', 'tokens_written'] as const).map(
-    mainMeasure,
-  ),
+  ...(
+    ['turns', 'model_calls', 'retrievals', 'decomposition_ratio', 'coverage', 'tokens_written'] as const
+  ).map(mainMeasure),
   ...distributionMeasures(answers),
 ];
 

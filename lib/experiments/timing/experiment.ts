@@ -10,7 +10,15 @@ import { drawOf, evaluationHash, stratifiedSample } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { paperFigure } from '../paper.js';
 import { provenanceOf, resultsOf, type Done } from '../results.js';
-import { INITIAL_MODELS, isTrained, loadPolicy, rolloutOf, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
+import {
+  INITIAL_MODELS,
+  isTrained,
+  loadPolicy,
+  rolloutOf,
+  SEEDS,
+  WARM_UPS,
+  type PolicyRun,
+} from '../runs.js';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { Measure } from '../../evaluation/metrics.js';

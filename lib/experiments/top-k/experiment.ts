@@ -162,9 +162,17 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
   const answers = found.map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
-  const provenance = { ...provenanceOf(done, { warmUps: WARM_UPS, ...(await drawOf()) }), numQuestions, recall };
+  const provenance = {
+    ...provenanceOf(done, { warmUps: WARM_UPS, ...(await drawOf()) }),
+    numQuestions,
+    recall,
+  };
   const own: SummaryOptions = {
-    ...{ measures: MEASURES, pairs: pairs(), weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}` },
+    ...{
+      measures: MEASURES,
+      pairs: pairs(),
+      weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}`,
+    },
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
   const { rows, contrasts } = summarise({ answers, provenance }, own, options);

@@ -10,7 +10,10 @@ import { createQuestionMaker } from '../questions.js';
 import { makeWorld, NUMBERS, YEARS } from '../world.js';
 
 /** Tags: whole tokens of the small policy's tokenizer. */
-export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
+  `<${tag}>`,
+  `</${tag}>`,
+]);
 
 const NUM_QUESTIONS = 2000;
 const WORLD_SIZE = 150;
