@@ -118,7 +118,7 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       director: {
         value: 'director',
-        said: ['{v} directed the film.', 'The film was made by {v}.'],
+        said: ['The film was directed by {v}.', 'The film was made by {v}.'],
         words: 'directed made',
         openings: WHO,
         clauses: ['directed {x}', 'made {x}', 'was the director of {x}'],
@@ -131,7 +131,7 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       studio: {
         value: 'company',
-        said: ['The film was produced by {v}.', '{v} paid for the film.'],
+        said: ['The film was produced by {v}.', 'The film was paid for by {v}.'],
         words: 'produced paid',
         openings: COMPANY,
         clauses: ['produced {x}', 'paid for {x}', 'was the producer of {x}'],
@@ -169,8 +169,8 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       author: {
         value: 'novelist',
-        said: ['{v} wrote the novel.', 'The author of the novel is {v}.'],
-        words: 'wrote author',
+        said: ['The novel was written by {v}.', 'The author of the novel is {v}.'],
+        words: 'written author',
         openings: WHO,
         clauses: ['wrote {x}', 'was the author of {x}', 'is the author of {x}'],
         phrases: ['the author of {x}', 'the person who wrote {x}', 'the writer of {x}'],
@@ -182,7 +182,7 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       publisher: {
         value: 'company',
-        said: ['The novel was printed by {v}.', '{v} sold the novel.'],
+        said: ['The novel was printed by {v}.', 'The novel was sold by {v}.'],
         words: 'printed sold',
         openings: COMPANY,
         clauses: ['printed {x}', 'sold {x}', 'was the publisher of {x}'],
@@ -220,8 +220,8 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       singer: {
         value: 'singer',
-        said: ['{v} sang on the album.', 'The voice on the album is {v}.'],
-        words: 'sang voice',
+        said: ['The album was sung by {v}.', 'The voice on the album is {v}.'],
+        words: 'sung voice',
         openings: WHO,
         clauses: ['sang on {x}', 'is the voice on {x}', 'was the singer of {x}'],
         phrases: ['the singer of {x}', 'the person who sang on {x}', 'the voice on {x}'],
@@ -233,7 +233,7 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       label: {
         value: 'company',
-        said: ['The album was recorded by {v}.', '{v} pressed the album.'],
+        said: ['The album was recorded by {v}.', 'The album was pressed by {v}.'],
         words: 'recorded pressed',
         openings: COMPANY,
         clauses: ['recorded {x}', 'pressed {x}', 'was the label of {x}'],

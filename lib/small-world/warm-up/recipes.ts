@@ -68,12 +68,12 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
-      mix: { repeat: 0.05, sort: 0.15, read: 0.25, copy: 0.15, verdict: 0.27, skill: 0.13 },
+      mix: { repeat: 0.05, sort: 0.15, read: 0.3, copy: 0.15, verdict: 0.22, skill: 0.13 },
     }),
-    stage(2000, [2e-3, 3e-5], {
+    stage(2200, [2e-3, 3e-5], {
       rowsPerStep: 28,
       mix: {
-        passages: 0.02, sort: 0.06, read: 0.15, copy: 0.07, verdict: 0.2, skill: 0.26,
+        passages: 0.02, sort: 0.05, read: 0.21, copy: 0.07, verdict: 0.14, skill: 0.27,
         drillHabit: 0.05, sequentialHabit: 0.07, parallelHabit: 0.07, direct: 0.02, continuation: 0.03,
       },
     }),
@@ -82,7 +82,7 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     stage(1000, [1.5e-3, 1e-5], {
       warmupSteps: 20,
       mix: {
-        sort: 0.03, read: 0.08, copy: 0.02, verdict: 0.14, skill: 0.24,
+        sort: 0.02, read: 0.11, copy: 0.02, verdict: 0.12, skill: 0.24,
         drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
       },
     }),
