@@ -71,4 +71,4 @@ async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<vo
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  await main(process.argv.slice(2));
+  void main(process.argv.slice(2));

@@ -70,11 +70,19 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
       mix: { repeat: 0.05, sort: 0.15, read: 0.3, copy: 0.15, verdict: 0.22, skill: 0.13 },
     }),
-    stage(2200, [2e-3, 3e-5], {
+    stage(1050, [2e-3, 1.06e-3], {
       rowsPerStep: 28,
       mix: {
         passages: 0.02, sort: 0.05, read: 0.21, copy: 0.07, verdict: 0.14, skill: 0.27,
         drillHabit: 0.05, sequentialHabit: 0.07, parallelHabit: 0.07, direct: 0.02, continuation: 0.03,
+      },
+    }),
+    // Without exercises of their own, copying after a value and telling whether two are the same come late or not at all.
+    stage(1600, [1.06e-3, 3e-5], {
+      rowsPerStep: 30,
+      mix: {
+        passages: 0.02, repeat: 0.03, sort: 0.04, find: 0.08, same: 0.06, read: 0.2, copy: 0.05, verdict: 0.1, skill: 0.23,
+        drillHabit: 0.05, sequentialHabit: 0.05, parallelHabit: 0.05, direct: 0.01, continuation: 0.03,
       },
     }),
   ],
@@ -82,7 +90,7 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     stage(1000, [1.5e-3, 1e-5], {
       warmupSteps: 20,
       mix: {
-        sort: 0.02, read: 0.11, copy: 0.02, verdict: 0.12, skill: 0.24,
+        sort: 0.02, find: 0.05, same: 0.05, read: 0.11, copy: 0.02, verdict: 0.1, skill: 0.22,
         drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
       },
     }),

@@ -28,11 +28,11 @@ import { weightedChoice } from './weighted-choice.js';
 /** Kinds of row; {@link rowMakers} says what each is. */
 export const ROW_KINDS = [
   ...['passages', 'repeat', 'sort', 'read', 'copy', 'verdict', 'skill', 'drillHabit'],
-  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation'],
+  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation', 'find', 'same'],
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
-  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation');
+  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find' | 'same');
 
 export interface WarmUpOptions {
   /** Share of each kind of row, none of those left out; they are normalised to sum to 1. */
@@ -151,6 +151,28 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
         { text: `Practice.${list(numbers)} ${sign > 0 ? 'Least' : 'Most'} first:`, weight: 0 },
         { text: `${list(numbers.toSorted((a, b) => sign * (a - b)))}\n`, weight: 1 },
       ];
+    },
+    /** A recap, then whose each value was: the step from the extreme value to its name, many times. */
+    find: (random) => {
+      const values = random.shuffle(random.choice([YEARS, NUMBERS]));
+      const facts = names(random).map((name, i) => ({ name, value: values[i] }));
+      const recap = facts.map(({ name, value }) => ` ${name} = ${value} ${name}`).join(';');
+      return [
+        { text: `Practice.${recap}.`, weight: 0 },
+        ...random.shuffle(facts).flatMap(({ name, value }) => [
+          { text: ` ${value}`, weight: 0 },
+          { text: ` ${name}.`, weight: 1 },
+        ]),
+      ];
+    },
+    /** Two values and whether they are the same, many times. */
+    same: (random) => {
+      const values = names(random);
+      const pairs = values.map((value) => [value, random.uniform() < 0.5 ? value : random.choice(values)]);
+      return pairs.flatMap(([a, b]) => [
+        { text: ` ${random.choice(things).name} = ${a}; ${random.choice(things).name} = ${b}.`, weight: 0 },
+        { text: a === b ? ' Same.' : ' Different.', weight: 1 },
+      ]);
     },
     /** Passages about a few things, then what they say of them and what they do not. */
     read: (random) => {
