@@ -217,5 +217,5 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
   const controller = new AbortController();
   // It ends by itself, with a checkpoint.
   process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
-  await trainRun(run, { ...options, signal: controller.signal, log: (line) => console.error(line) });
+  void trainRun(run, { ...options, signal: controller.signal, log: (line) => console.error(line) });
 }

@@ -88,13 +88,14 @@ export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>,
 export const VERDICT_RULE =
   'Shown: the whole 95 % interval lies where the claim puts it. Contradicted: the whole interval lies on the other side. Not shown: the interval holds the limit, so that questions and seeds at hand do not decide. A claim with several figures is shown when all of them are, and contradicted when one of them is. Since many claims are judged at once, none is shown or contradicted unless its p stays below 0.05 after Holm’s correction over all of them. Of differences only the direction is judged, because levels of a small world cannot be compared with the paper’s. Not testable: what it is about was never trained here, or is a level.';
 
+const isBeyond = ({ found, side, threshold }: Part): boolean =>
+  side === 'above' ? found.low > threshold : found.high < threshold;
+const isOpposite = ({ side, ...part }: Part): boolean =>
+  isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
+
 /** The verdict on a claim's figures; none are not enough to compute it. */
 export function verdictOn(parts: readonly Part[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
-  const isBeyond = ({ found, side, threshold }: Part): boolean =>
-    side === 'above' ? found.low > threshold : found.high < threshold;
-  const isOpposite = ({ side, ...part }: Part): boolean =>
-    isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
   if (parts.some(isOpposite)) return 'contradicted';
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
@@ -133,10 +134,11 @@ export function judgeClaims(
   const decided = judged.filter(({ parts }) => parts.length > 0);
   // All figures of a claim must hold: it is as certain as the least certain of them. One that is against it is enough.
   const ps = holm(
-    decided.map(({ parts, verdict }) => {
-      const own = parts.map(pOf);
-      return verdict === 'contradicted' ? Math.min(...own) : Math.max(...own);
-    }),
+    decided.map(({ parts, verdict }) =>
+      verdict === 'contradicted'
+        ? Math.min(...parts.filter(isOpposite).map(pOf))
+        : Math.max(...parts.map(pOf)),
+    ),
   );
   decided.forEach((claim, i) => {
     claim.p = ps[i];

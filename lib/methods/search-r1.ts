@@ -18,7 +18,7 @@ export const searchR1InFour: Method = {
   name: 'search-r1:b4',
   title: 'Search-R1, four search turns',
   paperName: null,
-  color: '#7fb8de',
+  color: '#4f9bb8',
   shape: 'triangle-down',
   rollout: { ...searchR1.rollout, maxSearchTurns: 4 },
 };

@@ -21,18 +21,18 @@ const untrained = (
 export const UNTRAINED: readonly Method[] = [
   untrained(
     'search-r1',
-    { title: 'Search-R1’s prompt', color: '#9aa7b5', shape: 'circle' },
+    { title: 'Search-R1’s prompt', color: '#7d90a5', shape: 'circle' },
     searchR1.rollout,
   ),
   untrained(
     'parallel',
-    { title: 'parallel prompt', color: '#c9a68d', shape: 'diamond' },
+    { title: 'parallel prompt', color: '#b08468', shape: 'diamond' },
     parallelSearch.rollout,
   ),
   // The prompt of the warm-up's practice, which reinforcement never uses.
   untrained(
     'drill',
-    { title: 'practice prompt', color: '#b3b38a', shape: 'triangle-up' },
+    { title: 'practice prompt', color: '#8c8c5a', shape: 'triangle-up' },
     parallelSearch.rollout,
   ),
 ];

@@ -9,6 +9,7 @@ import type { Chart } from './chart.js';
 import { frameOf, type Frame } from './frame.js';
 import { renderSvg } from './render.js';
 import type { Finding } from './sentences.js';
+import { openingOf } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
@@ -56,7 +57,7 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (isDataFrame(item)) return mimeBundle(plainTable(item));
   switch (item.kind) {
     case 'results':
-      return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
+      return { ...openingOf(item), [MIME.tidy]: item.tidy };
     case 'transcript':
       return { [MIME.html]: item.html, [MIME.text]: item.text };
     case 'finding':

@@ -6,6 +6,8 @@ export interface MetricInfo {
   unit: string;
   /** Decimals that it deserves; default 3. */
   decimals?: number;
+  /** A share of which less is better: nobody is ahead in it. */
+  isCost?: boolean;
 }
 
 const QUESTION = 'mean per question';
@@ -21,7 +23,7 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   turns: { title: 'Search turns', unit: QUESTION, decimals: 2 },
   model_calls: { title: 'Model calls', unit: QUESTION, decimals: 2 },
   retrievals: { title: 'Retrievals', unit: QUESTION, decimals: 2 },
-  repeated_queries: { title: 'Repeated queries', unit: 'share of sub-queries' },
+  repeated_queries: { title: 'Repeated queries', unit: 'share of sub-queries', isCost: true },
   decomposition_ratio: { title: 'Decomposed', unit: 'share of questions' },
   coverage: { title: 'Coverage', unit: SUB_QUESTIONS },
   evidence_seen: { title: 'Evidence seen', unit: SUB_QUESTIONS },
@@ -53,7 +55,7 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
   question_ms: { title: 'A whole question', unit: 'ms' },
   speed_up: { title: 'One turn is faster', unit: 'times', decimals: 2 },
-  first_search: { title: 'Probability of the first search', unit: 'mean of the questions' },
+  first_search: { title: 'Probability of the first thought', unit: 'mean of the questions' },
   // of training
   reward: { title: 'Reward', unit: ROLLOUT },
   'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },

@@ -23,7 +23,8 @@ const FIELD_TITLES: Titles = {
   rewards: 'Which of the two rewards',
   asked: 'Asked',
   sub_queries: 'Sub-queries',
-  beginning: 'First search',
+  beginning: 'First thought',
+  trained_k: 'Trained with k',
   step: 'GRPO steps',
   part: 'Component',
 };

@@ -82,6 +82,7 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
   const hasRoom = (row: Row): boolean => row.tokenIds.length + options.maxNewTokens < policy.maxLength;
   const roomy = rows.filter(hasRoom);
   for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
+  if (roomy.length === 0) return [];
   const { onToken } = options;
   const generations = await policy.generate(
     roomy.map((row) => row.tokenIds),

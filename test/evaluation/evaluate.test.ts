@@ -37,7 +37,16 @@ describe('measure', () => {
     const asked = trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.'));
     expect(measure(COMPARISON, asked)).toEqual({
       ...{ questionId: 'comparison', benchmark: 'hotpotqa', type: 'comparison', subset: 'parallelizable' },
-      ...{ entitiesCompared: 3, em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: true },
+      ...{
+        entitiesCompared: 3,
+        isYesNo: false,
+        em: 1,
+        f1: 1,
+        formatOk: true,
+        turns: 1,
+        modelCalls: 2,
+        decomposed: true,
+      },
       ...{
         coverage: 1,
         evidenceSeen: 0,
@@ -59,6 +68,14 @@ describe('measure', () => {
     ];
     const trajectory = { ...trajectoryOf(COMPARISON, answer('x')), searchTurns };
     expect(measure(COMPARISON, trajectory).evidenceSeen).toBeCloseTo(2 / 3);
+  });
+
+  it('tells how the question is worded, and whether its answer is yes or no', () => {
+    const SAME = { kind: 'same', attribute: 'born' } as const;
+    const metadata = { ...COMPARISON.metadata, wording: 'unseen' as const, operation: SAME };
+    const trajectory = trajectoryOf(COMPARISON, answer('yes'));
+    const question = { ...COMPARISON, metadata };
+    expect(measure(question, trajectory)).toMatchObject({ wording: 'unseen', isYesNo: true });
   });
 
   it.each([

@@ -16,8 +16,8 @@ import { echoRetriever, makePassage } from '../retrieval/passages.js';
 import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
 const OPTIONS: RolloutOptions = {
-  ...{ ...rolloutConfigOf('parallelsearch'), maxNewTokens: 50, topP: 0.9, retrievalTimeoutMs: 1000 },
-  temperature: 0.7,
+  ...{ ...rolloutConfigOf('parallelsearch'), maxSearchTurns: 4, maxNewTokens: 50 },
+  ...{ maxInformationTokens: 10_000, topP: 0.9, retrievalTimeoutMs: 1000, temperature: 0.7 },
 };
 const ask = (text: string): Question => ({
   ...{ id: `id of ${text}`, question: text, goldenAnswers: ['gold'], metadata: {} },

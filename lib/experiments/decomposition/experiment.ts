@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import { matching, type SummaryOptions } from '../../evaluation/table.js';
+import { MANY } from '../../evaluation/selections.js';
+import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { trainingRows } from '../../report/curves.js';
 import { figureText } from '../../report/text.js';
@@ -73,19 +74,31 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
   ];
 });
 
+/** ParallelSearch beside what is sequential, what the prompt alone does, and what there was before. */
+const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((against): MethodPair => [
+  'parallelsearch',
+  against,
+]);
+const SHOWN = new Set(PAIRS.flat());
+
+/** Wordings, numbers of entities and the like are of all questions and of comparisons of many; single benchmarks are given by shape. */
+const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+  ['all', MANY].includes(benchmark) ||
+  (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));
+
 /**
  * Reads the main comparison's answers and holds them against the graphs of their questions, with intervals.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export async function loadDecomposition(folder?: string, options: SummaryOptions = {}) {
-  const read = await loadAnswers(mainResults, folder);
+  const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
+  const answers = all.filter(({ method }) => SHOWN.has(method));
   const questions = await readQuestions(join(SMALL_WORLD, 'questions.jsonl'));
   const measures = decompositionMeasures(questions);
-  const selects: SummaryOptions['selects'] = ({ benchmark }) => benchmark !== 'average';
-  const tidy = summarise(read, { measures, selects }, options);
-  const training = trainingRows(parallelizingCurves(read.curves), DYNAMICS);
+  const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
+  const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
   return reportOf({
-    summary: `${count(read.answers)} answers, each held against the dependency graph of its question.`,
+    summary: `${count(answers)} answers, each held against the dependency graph of its question.`,
     ...{ tidy, training, predicted: PREDICTED },
     // Training curves: a row for each metric, run and window of steps.
     frames: { training },

@@ -151,7 +151,9 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
 
 /** Everything that is measured against the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
-  const metrics: Metric[] = ['decomposition_ratio', 'coverage', 'em', 'model_calls'];
+  const metrics: Metric[] = [
+    ...(['decomposition_ratio', 'coverage', 'retrievals', 'repeated_queries', 'em', 'model_calls'] as const),
+  ];
   const isClear: Measure['among'] = ({ subset }) => subset !== 'hybrid';
   return [
     // Hybrid questions have an independent and a dependent part: neither yes nor no would be right, so they stand apart.

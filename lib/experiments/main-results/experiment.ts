@@ -1,6 +1,7 @@
 /** The main comparison (Table 2): every method from every initial model, on all questions. */
 import { mean } from 'd3-array';
-import type { SummaryOptions } from '../../evaluation/table.js';
+import { mainMeasure } from '../../evaluation/metrics.js';
+import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
 import { METHODS, methodTitle, trainedBy } from '../../methods/index.js';
 import { UNTRAINED } from '../../methods/untrained.js';
 import { trainingRows } from '../../report/curves.js';
@@ -180,7 +181,7 @@ const PREDICTED: readonly Predicted[] = [
     { benchmark: 'all', subset: 'entities_2', title: 'comparisons of two', most: 0.7 },
     { benchmark: MANY, subset: 'all', title: 'comparisons of up to eight', most: 0.55 },
   ].map(({ benchmark, subset, title, most }): Predicted => ({
-    prediction: `Needs at most ${100 * most} % of the model calls of Search-R1 on ${title}`,
+    prediction: `Needs at most ${Math.round(100 * most)} % of the model calls of Search-R1 on ${title}`,
     figure: { ...SIDES, benchmark, subset, metric: 'model_calls', kind: 'ratio' },
     holds: ({ value }) => value <= most,
   })),
@@ -207,13 +208,31 @@ const PREDICTED: readonly Predicted[] = [
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   subset === 'all' || ['all', 'average', MANY].includes(benchmark);
 
+/** What is compared in every metric. */
+const TRAINED: readonly MethodPair[] = [
+  ...['search-r1', 'search-r1:b4', 'search-r1-parallel-prompt'].map((against): MethodPair => [
+    'parallelsearch',
+    against,
+  ]),
+  ['search-r1-parallel-prompt', 'search-r1'],
+];
+
+/** What is compared in exact match alone: what was trained, beside what was not. */
+const BESIDE_UNTRAINED: readonly MethodPair[] = [
+  ...UNTRAINED.map(({ name }) => name),
+  'r1',
+  'lookup',
+].flatMap((against): MethodPair[] => ['parallelsearch', 'search-r1'].map((method) => [method, against]));
+
 /**
  * Reads the main comparison's answers and computes its figures with intervals, which takes some seconds.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export async function loadMainResults(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
-  const tidy = summarise(read, { selects }, options);
+  const tidy = summarise(read, { selects, pairs: TRAINED }, options);
+  const inEm = { selects, pairs: BESIDE_UNTRAINED, measures: [mainMeasure('em')] };
+  tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
   const [answers, figures, comparisons] = [read.answers, tidy.rows, tidy.contrasts].map(count);
   return reportOf({
     summary: `${answers} answers, ${figures} figures, ${comparisons} comparisons.`,

@@ -7,6 +7,7 @@ import type { SummaryOptions, TidyResults, TidyRow } from '../../evaluation/tabl
 import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
+import { trainedBy } from '../../methods/index.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
 import { loadTiming, summariseTiming, timing } from '../timing/experiment.js';
 import { gainRows, paperCostRows, sizeRows } from './beside-paper.js';
@@ -51,13 +52,15 @@ const SUBSETS = ['all', 'parallelizable', 'sequential', ...range(2, 9).map((coun
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
 
-/** What is measured; the most calls and tokens of the answers say how far their distributions reach. */
-const measuresFor = (answers: readonly QuestionResult[]): Measure[] => [
+/** Distributions are of all questions, of the two kinds and of comparisons of many. */
+const isDistribution: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+  ['all', MANY].includes(benchmark) && ['all', 'parallelizable', 'sequential'].includes(subset);
+
+const MEASURES: readonly Measure[] = [
   { ...mainMeasure('em'), byRatio: true },
   ...(
     ['turns', 'model_calls', 'retrievals', 'decomposition_ratio', 'coverage', 'tokens_written'] as const
   ).map(mainMeasure),
-  ...distributionMeasures(answers),
 ];
 
 const FEWER_CALLS: Predicted = {
@@ -84,15 +87,18 @@ async function addSeconds(tidy: TidyResults, folder?: string, options: SummaryOp
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export async function loadParallelVsSequential(folder?: string, options: SummaryOptions = {}) {
-  const read = await loadAnswers(mainResults, folder);
-  const tidy = summarise(read, { measures: measuresFor(read.answers), selects }, options);
+  const { answers: all, provenance } = await loadAnswers(mainResults, folder);
+  const answers = all.filter(({ method }) => trainedBy(method) !== null);
+  const tidy = summarise({ answers, provenance }, { measures: MEASURES, selects }, options);
+  const distributions = { measures: distributionMeasures(answers), selects: isDistribution, pairs: [] };
+  tidy.rows.push(...summarise({ answers, provenance }, distributions, options).rows);
   await addSeconds(tidy, folder, options);
   return reportOf({
-    summary: `${count(read.answers)} answers, by kind of question.`,
+    summary: `${count(answers)} answers, by kind of question.`,
     ...{ tidy, predicted: [FEWER_CALLS] },
     frames: {
       // Table 5: questions of each kind, in the paper and here.
-      sizes: sizeRows(read.answers),
+      sizes: sizeRows(answers),
       // Share of questions with at most so many (`at_most`) model calls or tokens.
       distributions: distributionPoints(tidy.rows),
       // How far ParallelSearch is ahead of Search-R1, by every simple mean of the paper's tables, and here.

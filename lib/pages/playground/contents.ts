@@ -13,6 +13,7 @@ import {
   modelNameOf,
   runName,
   stepFolder,
+  weightFolders,
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { evaluatedQuestions } from '../../experiments/world.js';
@@ -31,6 +32,10 @@ const MODELS = ['instruct', 'base'] as const;
 /** A file's name in the page and its content. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
 
+/** The runs that stand side by side. */
+const runsFrom = (model: PolicyRun['model']): PolicyRun[] =>
+  PLAYGROUND_METHODS.map((method) => ({ method, model, warmUp: SEED, seed: SEED }));
+
 const trainConfig = async (folder: string): Promise<TrainConfig> =>
   parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
 
@@ -42,9 +47,7 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
     for (const part of parts) files.set(`${name}/${part}`, await readFile(join(root, name, part)));
   };
   for (const kind of MODELS) {
-    const runs = PLAYGROUND_METHODS.map((method): PolicyRun => {
-      return { method, model: kind, warmUp: SEED, seed: SEED };
-    });
+    const runs = runsFrom(kind);
     const model = modelNameOf(runs[0]);
     if (!runs.every((run) => isTrained(run, root))) continue;
     await addFolder(model, ['config.json', 'tokenizer.json', 'model.safetensors']);
@@ -73,7 +76,8 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
 export async function readPlayground(root = CHECKPOINTS): Promise<PlaygroundFiles> {
   const files: PlaygroundFiles = new Map();
   const checkpoints = await addCheckpoints(files, root);
-  if (checkpoints.length === 0) requireFolders([join(root, `${MODELS[0]}-${SEED}`)]);
+  if (checkpoints.length === 0)
+    requireFolders(runsFrom(MODELS[0]).flatMap((run) => weightFolders(run, root)));
   const [{ model: first }] = checkpoints;
   const trained = checkpoints.findLast(({ model }) => model === first)!;
   const setup: PlaygroundSetup = {

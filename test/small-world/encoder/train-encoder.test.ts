@@ -16,12 +16,12 @@ describe('trainEncoderFiles', () => {
     const query = contents.split('\n')[0];
     return {
       question: `What is ${query}?`,
-      split: i < 3 ? 'train' : 'test',
+      split: i < 3 ? 'train' : 'dev',
       metadata: { graph: [{ query, evidence: [id] }] },
     };
   });
 
-  it('writes an encoder and its recall on the test split', async () => {
+  it('writes an encoder and its recall on the dev split', async () => {
     const outputFolder = await mkdtemp(join(tmpdir(), 'encoder-'));
     try {
       const report = await trainEncoderFiles({ passages: FILMS, questions, outputFolder, encoder: SMALL });
