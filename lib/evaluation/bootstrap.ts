@@ -43,7 +43,7 @@ export interface Bootstrap {
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default 2,000. */
+  /** Default 1,000. */
   resamples?: number;
   /** Names the weights behind a method: methods of one name draw the same seeds. Default: every method has its own. */
   weightsOf?: (method: string) => string;
@@ -68,7 +68,7 @@ export function strataBy(keys: readonly string[]): Strata {
 
 /** Draws all resamples at once and returns what computes estimates from them. */
 export function createBootstrap(table: ScoreTable, strata: Strata, options: BootstrapOptions): Bootstrap {
-  const { resamples = 2000, weightsOf = (method) => method } = options;
+  const { resamples = 1000, weightsOf = (method) => method } = options;
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();

@@ -68,7 +68,7 @@ export interface SummaryOptions {
   provenance?: Provenance;
   /** Seed of the bootstrap; default 0. */
   seed?: number;
-  /** Default 2,000. */
+  /** Default 1,000. */
   resamples?: number;
   /** The paper's figure for a cell, of another scale; none by default. */
   paper?: (cell: PaperCell) => number | null;
@@ -92,12 +92,7 @@ const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1:b4'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
-  ...['untrained:search-r1', 'untrained:parallel', 'untrained:drill', 'r1', 'lookup'].flatMap(
-    (untrained): MethodPair[] => [
-      ['parallelsearch', untrained],
-      ['search-r1', untrained],
-    ],
-  ),
+  ['parallelsearch', 'r1'],
 ];
 
 /** One measure over one selection of questions. */

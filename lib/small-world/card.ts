@@ -68,7 +68,7 @@ task_categories: [question-answering]
 ${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with their
 dependency graphs, in the FlashRAG layout. \`node dist/small-world/build.js\` writes these files; the same code gives the same files.
 
-An article is six passages: one for each fact, in one of two ways of saying it that share no word, and others that answer nothing, with years and numbers of their own.
+An article is six passages: one for each fact, in one of two ways of saying it, each with a word of its own, and others that answer nothing, with years and numbers of their own.
 ${(100 * namesakes(world.things)).toFixed(0)} % of the things have the name of another one, of another kind. So a search must say what it is after; how often BM25 then finds the fact:
 
 ${recallTable(world)}

@@ -1,6 +1,6 @@
 /**
  * What there is in the small world: kinds of things, what is known of each, how passages say it and how questions ask for it.
- * `{x}` is the thing, `{v}` the value. Each fact is said in one of two ways that share no word, so that no single word
+ * `{x}` is the thing, `{v}` the value. Each fact is said in one of two ways, each with a word of its own, so that no single word
  * finds every passage; `words` are those that together do.
  */
 import type { NameSort } from './names.js';
