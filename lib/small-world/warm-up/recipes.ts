@@ -60,29 +60,21 @@ function stage(
 // prettier-ignore
 const STAGES: Record<WarmUpName, WarmUpStage[]> = {
   base: [
-    // The words, and copying, which everything else needs and which comes soonest at a high learning rate.
+    // The words, copying, whose a value is, whether two are the same: what everything else needs, and what comes at a high learning rate or not at all.
     stage(400, [2e-3, 2e-3], {
       warmupSteps: 50, rowsPerStep: 48, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
-      mix: { passages: 0.08, repeat: 0.35, sort: 0.15, read: 0.12, copy: 0.3 },
+      mix: { passages: 0.06, repeat: 0.25, sort: 0.1, find: 0.16, same: 0.1, read: 0.1, copy: 0.23 },
     }),
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
-      mix: { repeat: 0.05, sort: 0.15, read: 0.3, copy: 0.15, verdict: 0.22, skill: 0.13 },
+      mix: { repeat: 0.04, sort: 0.1, find: 0.1, same: 0.08, read: 0.26, copy: 0.12, verdict: 0.18, skill: 0.12 },
     }),
-    stage(1050, [2e-3, 1.06e-3], {
-      rowsPerStep: 28,
-      mix: {
-        passages: 0.02, sort: 0.05, read: 0.21, copy: 0.07, verdict: 0.14, skill: 0.27,
-        drillHabit: 0.05, sequentialHabit: 0.07, parallelHabit: 0.07, direct: 0.02, continuation: 0.03,
-      },
-    }),
-    // Without exercises of their own, copying after a value and telling whether two are the same come late or not at all.
-    stage(1600, [1.06e-3, 3e-5], {
+    stage(2400, [2e-3, 3e-5], {
       rowsPerStep: 30,
       mix: {
-        passages: 0.02, repeat: 0.03, sort: 0.04, find: 0.08, same: 0.06, read: 0.2, copy: 0.05, verdict: 0.1, skill: 0.23,
-        drillHabit: 0.05, sequentialHabit: 0.05, parallelHabit: 0.05, direct: 0.01, continuation: 0.03,
+        passages: 0.02, repeat: 0.02, sort: 0.04, find: 0.05, same: 0.05, read: 0.2, copy: 0.05, verdict: 0.12, skill: 0.25,
+        drillHabit: 0.05, sequentialHabit: 0.06, parallelHabit: 0.06, direct: 0.01, continuation: 0.02,
       },
     }),
   ],
