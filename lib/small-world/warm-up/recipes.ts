@@ -60,15 +60,15 @@ function stage(
 // prettier-ignore
 const STAGES: Record<WarmUpName, WarmUpStage[]> = {
   base: [
-    // The words, copying, whose a value is, whether two are the same: what everything else needs, and what comes at a high learning rate or not at all.
-    stage(400, [2e-3, 2e-3], {
-      warmupSteps: 50, rowsPerStep: 48, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
-      mix: { passages: 0.06, repeat: 0.25, sort: 0.1, find: 0.16, same: 0.1, read: 0.1, copy: 0.23 },
+    // Copying comes all at once, at a high learning rate, and sooner where little else is practised; all that follows needs it.
+    stage(700, [2e-3, 2e-3], {
+      warmupSteps: 50, rowsPerStep: 64, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
+      mix: { passages: 0.04, repeat: 0.45, find: 0.25, copy: 0.26 },
     }),
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
-      mix: { repeat: 0.04, sort: 0.1, find: 0.1, same: 0.08, read: 0.26, copy: 0.12, verdict: 0.18, skill: 0.12 },
+      mix: { repeat: 0.05, sort: 0.1, find: 0.08, same: 0.1, read: 0.27, copy: 0.08, verdict: 0.2, skill: 0.12 },
     }),
     stage(2400, [2e-3, 3e-5], {
       rowsPerStep: 30,
