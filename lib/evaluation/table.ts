@@ -112,7 +112,7 @@ interface Comparison {
 
 /**
  * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the design is in `bootstrap.ts`).
- * `benchmark: 'all'` counts every test question once; `benchmark: 'average'` counts every benchmark once, as the
+ * `benchmark: 'all'` counts every question once; `benchmark: 'average'` counts every benchmark once, as the
  * paper's Table 2 does. The contrasts of `model: 'all'` are over both models and are given for these two and for `many` only.
  */
 export function summariseResults(

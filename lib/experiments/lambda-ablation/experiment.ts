@@ -1,4 +1,4 @@
-/** The weights of the two rewards (Table 4): every setting is trained, answers the test questions, and is compared. */
+/** The weights of the two rewards (Table 4): every setting is trained, answers the questions, and is compared. */
 import { group, max, mean, min } from 'd3-array';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';

@@ -171,7 +171,7 @@ export async function measureService(retriever: Retriever, options: MeasureOptio
   return samplesMs;
 }
 
-/** What the test questions whose sub-questions are independent would be searched with. */
+/** What the questions whose sub-questions are independent would be searched with. */
 export function independentQueries(questions: readonly Question[]): string[] {
   const graphs = evaluatedQuestions(questions)
     .filter(({ metadata }) => metadata.graph)

@@ -1,5 +1,5 @@
 /**
- * Trajectories to read: a fixed sample of the test questions, answered greedily by both methods and by what stands between
+ * Trajectories to read: a fixed sample of the questions, answered greedily by both methods and by what stands between
  * them, Search-R1's weights under ParallelSearch's prompt. For the viewer, not for a table: its figures are of a sample.
  */
 import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
@@ -12,7 +12,7 @@ import { scoreRollout, type RewardComponents } from '../../rewards/reward.js';
 import { rolloutFromTrajectory } from '../../rewards/rollout.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches } from '../../text/response.js';
-import { answerSample, evaluationHash } from '../answers.js';
+import { answerSample, drawOf, evaluationHash } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
 import { stratifiedSample, type SampleOptions } from '../answers.js';
 import { provenanceOf, requireResults } from '../results.js';
@@ -81,7 +81,7 @@ const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
 /** The experiment behind `reports/trajectories.html`. */
 export const trajectories: Experiment = {
   name: 'trajectories',
-  title: 'trajectories of a sample of the test questions, to read',
+  title: 'trajectories of a sample of the questions, to read',
   computation: computation({
     jobs: trajectoryJobs,
     work: async (run: PolicyRun, context): Promise<Recorded> => {
@@ -109,6 +109,6 @@ export async function loadTrajectories(folder?: string): Promise<Trajectories> {
   const ofRuns = done.map(({ record }) => record.value.lines);
   return {
     lines: ofRuns[0].flatMap((_, question) => ofRuns.map((lines) => lines[question])),
-    provenance: provenanceOf(done, { seeds: [SEED] }),
+    provenance: provenanceOf(done, { seeds: [SEED], ...(await drawOf()) }),
   };
 }

@@ -17,20 +17,20 @@ import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/provenance.js';
 import { listed } from '../../text/listed.js';
 
-const TITLE = 'Trajectories of test questions';
+const TITLE = 'Trajectories to read';
 
 function descriptionOf(data: ViewerData): string {
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
     items.length.toLocaleString('en'),
   );
-  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
+  return `${numTrajectories} trajectories in full: ${numQuestions} questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
 }
 
 /** What is on the page, and where it comes from. */
 function aboutHtml(data: ViewerData, provenance: Provenance): string {
   const paragraphs = [
     descriptionOf(data),
-    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of real facts: this is to read, the figures with their intervals are in the other reports.`,
+    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of invented things: this is to read, the figures with their intervals are in the other reports.`,
     `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
   ];
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
