@@ -21,7 +21,7 @@ export const subQuestionSchema = z.object({
 });
 
 export const operationSchema = z.object({
-  kind: z.enum(['argmin', 'argmax', 'same']),
+  kind: z.enum(['argmin', 'argmax']),
   attribute: z.string().min(1),
 });
 

@@ -9,7 +9,7 @@ import { isDecomposed } from '../rewards/decomposition.js';
 import { rolloutFromTrajectory } from '../rewards/rollout.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { exactMatch, tokenF1 } from '../text/normalize.js';
+import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
 import { coverage } from '../rewards/coverage.js';
 import type { Measurement } from './result.js';
 
@@ -51,7 +51,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     subset: shape,
     entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
     wording: question.metadata.wording,
-    isYesNo: question.metadata.operation?.kind === 'same',
+    isYesNo: question.goldenAnswers.every((answer) => ['yes', 'no'].includes(normalizeAnswer(answer))),
     em: exactMatch(answer, question.goldenAnswers),
     f1: tokenF1(answer, question.goldenAnswers),
     formatOk,

@@ -33,8 +33,6 @@ export interface Attribute {
   /** Clauses of comparisons by size, where there are any. */
   least?: readonly string[];
   most?: readonly string[];
-  /** Questions whether things `{and}` have the same value. */
-  same?: readonly string[];
 }
 
 export interface KindSpec {
@@ -69,11 +67,6 @@ const LIFE = {
     openings: WHERE,
     clauses: ['did {x} grow up', 'did {x} live as a child', 'is the home of {x}'],
     phrases: ['the home of {x}', 'the city where {x} grew up', 'the city where {x} lived as a child'],
-    same: [
-      'Did {and} grow up in the same city',
-      'Are {and} from the same city',
-      'Do {and} have the same home',
-    ],
   },
   debut: {
     value: 'year',
@@ -123,11 +116,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: WHO,
         clauses: ['directed {x}', 'made {x}', 'was the director of {x}'],
         phrases: ['the director of {x}', 'the person who directed {x}', 'the person who made {x}'],
-        same: [
-          'Were {and} directed by the same person',
-          'Do {and} have the same director',
-          'Did the same person make {and}',
-        ],
       },
       studio: {
         value: 'company',
@@ -174,11 +162,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: WHO,
         clauses: ['wrote {x}', 'was the author of {x}', 'is the author of {x}'],
         phrases: ['the author of {x}', 'the person who wrote {x}', 'the writer of {x}'],
-        same: [
-          'Were {and} written by the same person',
-          'Do {and} have the same author',
-          'Did the same person write {and}',
-        ],
       },
       publisher: {
         value: 'company',
@@ -225,11 +208,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: WHO,
         clauses: ['sang on {x}', 'is the voice on {x}', 'was the singer of {x}'],
         phrases: ['the singer of {x}', 'the person who sang on {x}', 'the voice on {x}'],
-        same: [
-          'Were {and} sung by the same person',
-          'Do {and} have the same singer',
-          'Did the same person sing on {and}',
-        ],
       },
       label: {
         value: 'company',
@@ -279,11 +257,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: WHERE,
         clauses: ['is {x} based', 'is the seat of {x}', 'is the home of {x}'],
         phrases: ['the seat of {x}', 'the city where {x} is based', 'the home of {x}'],
-        same: [
-          'Are {and} based in the same city',
-          'Are {and} from the same city',
-          'Do {and} have the same seat',
-        ],
       },
     },
     asides: [
@@ -304,11 +277,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: ['In which country', 'In what country', 'Inside which country'],
         clauses: ['is {x}', 'does {x} lie', 'can one find {x}'],
         phrases: ['the country of {x}', 'the country where {x} lies', 'the country that {x} belongs to'],
-        same: [
-          'Are {and} in the same country',
-          'Do {and} lie in the same country',
-          'Do {and} belong to the same country',
-        ],
       },
       founded: {
         value: 'year',

@@ -71,11 +71,11 @@ describe('measure', () => {
   });
 
   it('tells how the question is worded, and whether its answer is yes or no', () => {
-    const SAME = { kind: 'same', attribute: 'born' } as const;
-    const metadata = { ...COMPARISON.metadata, wording: 'unseen' as const, operation: SAME };
+    const metadata = { ...COMPARISON.metadata, wording: 'unseen' as const };
     const trajectory = trajectoryOf(COMPARISON, answer('yes'));
-    const question = { ...COMPARISON, metadata };
+    const question = { ...COMPARISON, metadata, goldenAnswers: ['Yes'] };
     expect(measure(question, trajectory)).toMatchObject({ wording: 'unseen', isYesNo: true });
+    expect(measure(COMPARISON, trajectory)).toMatchObject({ isYesNo: false });
   });
 
   it.each([

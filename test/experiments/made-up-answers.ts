@@ -38,7 +38,7 @@ function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Rando
 }
 
 function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
-  const { graph = [], benchmark = '', type = '', wording, operation } = question.metadata;
+  const { graph = [], benchmark = '', type = '', wording } = question.metadata;
   const random = createRandom(`${question.id} ${runName(run)}`);
   // Seeds search alike: times are those of the first, calls of all.
   const searches = searchesOf(question, run, createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`));
@@ -47,7 +47,7 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const em = random.uniform() < SKILL[run.method] + ease ? 1 : 0;
   const asked = coverage(question, searches);
   return {
-    ...{ questionId: question.id, benchmark, type, subset, wording, isYesNo: operation?.kind === 'same' },
+    ...{ questionId: question.id, benchmark, type, subset, wording, isYesNo: false },
     entitiesCompared: subset === 'parallelizable' ? graph.length : 0,
     ...{ em, f1: em, formatOk: true, turns, modelCalls: turns + 1, decomposed: isDecomposed(searches) },
     ...{ coverage: asked, evidenceSeen: asked, criticalPathRatio: (turns + 1) / (graphDepth(graph) + 1) },

@@ -71,14 +71,6 @@ describe('createWarmUpSampler', () => {
     const names = recap.split(';').map((fact) => `${fact.split(' = ')[0]}.`);
     expect(asked.toSorted()).toEqual(names.toSorted());
   });
-
-  it('says that two values are the same where they are', () => {
-    const verdicts = draw(optionsOf({ same: 1 })).flatMap((row) => [
-      ...textOf(row).matchAll(/ = ([^;.]+); [^=]+ = ([^;.]+)\. (Same|Different)\./g),
-    ]);
-    expect(new Set(verdicts.map(([, , , said]) => said)).size).toBe(2);
-    for (const [, a, b, said] of verdicts) expect(said).toBe(a === b ? 'Same' : 'Different');
-  });
 });
 
 it('initial models are named by their seed', () => {

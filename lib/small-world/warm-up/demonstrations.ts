@@ -90,11 +90,6 @@ export function verdictOf(
   const rootOf = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
   const valueOf = (node: SubQuestion): string => known.get(node) ?? UNKNOWN;
   const { attribute } = finals[0];
-  if (operation.kind === 'same') {
-    const recap = `${attribute}: ${finals.map((node) => fact(node, known, rootOf(node))).join('; ')}.`;
-    const isSame = new Set(finals.map(valueOf)).size === 1 && valueOf(finals[0]) !== UNKNOWN;
-    return { recap, conclusion: isSame ? ' Same.' : ' Different.', answer: isSame ? 'yes' : 'no' };
-  }
   const sign = operation.kind === 'argmin' ? 1 : -1;
   const read = finals.filter((node) => valueOf(node) !== UNKNOWN);
   const best = (read.length > 0 ? read : finals).reduce((a, b) =>

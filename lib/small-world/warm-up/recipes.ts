@@ -68,12 +68,12 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
-      mix: { repeat: 0.05, sort: 0.1, find: 0.08, same: 0.1, read: 0.27, copy: 0.08, verdict: 0.2, skill: 0.12 },
+      mix: { repeat: 0.05, sort: 0.1, find: 0.08, read: 0.32, copy: 0.1, verdict: 0.22, skill: 0.13 },
     }),
     stage(2400, [2e-3, 3e-5], {
       rowsPerStep: 30,
       mix: {
-        passages: 0.02, repeat: 0.02, sort: 0.04, find: 0.05, same: 0.05, read: 0.2, copy: 0.05, verdict: 0.12, skill: 0.25,
+        passages: 0.02, repeat: 0.02, sort: 0.04, find: 0.05, read: 0.23, copy: 0.05, verdict: 0.12, skill: 0.27,
         drillHabit: 0.05, sequentialHabit: 0.06, parallelHabit: 0.06, direct: 0.01, continuation: 0.02,
       },
     }),
@@ -82,7 +82,7 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     stage(1000, [1.5e-3, 1e-5], {
       warmupSteps: 20,
       mix: {
-        sort: 0.02, find: 0.05, same: 0.05, read: 0.11, copy: 0.02, verdict: 0.1, skill: 0.22,
+        sort: 0.02, find: 0.05, read: 0.13, copy: 0.02, verdict: 0.1, skill: 0.24,
         drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
       },
     }),

@@ -28,11 +28,11 @@ import { weightedChoice } from './weighted-choice.js';
 /** Kinds of row; {@link rowMakers} says what each is. */
 export const ROW_KINDS = [
   ...['passages', 'repeat', 'sort', 'read', 'copy', 'verdict', 'skill', 'drillHabit'],
-  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation', 'find', 'same'],
+  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation', 'find'],
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
-  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find' | 'same');
+  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find');
 
 export interface WarmUpOptions {
   /** Share of each kind of row, none of those left out; they are normalised to sum to 1. */
@@ -60,9 +60,7 @@ const QUESTION_SORTS: readonly { weight: number; draw: (make: QuestionMaker, ran
     weight,
     draw: (make: QuestionMaker, random: Random) => make.ordered(i + 2, 1, 'train', random),
   })),
-  { weight: 1.2, draw: (make, random) => make.same(1, 'train', random) },
   { weight: 0.6, draw: (make, random) => make.ordered(2, 2, 'train', random) },
-  { weight: 0.4, draw: (make, random) => make.same(2, 'train', random) },
 ];
 const COMPARISONS = QUESTION_SORTS.slice(4);
 
@@ -164,15 +162,6 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
           { text: ` ${name}.`, weight: 1 },
         ]),
       ];
-    },
-    /** Two values and whether they are the same, many times. */
-    same: (random) => {
-      const values = names(random);
-      const pairs = values.map((value) => [value, random.uniform() < 0.5 ? value : random.choice(values)]);
-      return pairs.flatMap(([a, b]) => [
-        { text: ` ${random.choice(things).name} = ${a}; ${random.choice(things).name} = ${b}.`, weight: 0 },
-        { text: a === b ? ' Same.' : ' Different.', weight: 1 },
-      ]);
     },
     /** Passages about a few things, then what they say of them and what they do not. */
     read: (random) => {

@@ -33,17 +33,7 @@ const PHRASES = [
     ' Least',
     ' Most',
   ],
-  ...[
-    ' Same.',
-    ' Different.',
-    ' No search.',
-    ' yes',
-    ' no',
-    ' first:',
-    'Practice.',
-    'Answer directly.',
-    ' ##',
-  ],
+  ...[' No search.', ' first:', 'Practice.', 'Answer directly.', ' ##'],
   ...[
     'Answer with search.',
     'Answer with search, split parts with ##.',
@@ -62,7 +52,6 @@ function tokenizerLines(random: Random): string[] {
   const questions = range(NUM_QUESTIONS).flatMap(() => [
     make.chain(1 + random.integer(4), 'train', random).question,
     make.ordered(2, 1, 'train', random).question,
-    make.same(1, 'train', random).question,
   ]);
   return [
     ...passages.map(({ contents }) => contents),
