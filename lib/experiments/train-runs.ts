@@ -5,9 +5,8 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { greatest, mean, range, sum } from 'd3-array';
-import { trainInProcess } from '../io/child-process.js';
+import { trainHere, trainInProcess } from '../io/child-process.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
@@ -187,7 +186,7 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
     await sideBySide(runs, NUM_PROCESSES, (run) =>
-      trainInProcess(import.meta.url, [JSON.stringify({ run, backend, maxSteps })], { signal, log }),
+      trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log }),
     );
   } finally {
     clearInterval(timer);
@@ -212,10 +211,6 @@ export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
   };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { run, ...options } = JSON.parse(process.argv[2]) as { run: PolicyRun } & TrainRunsOptions;
-  const controller = new AbortController();
-  // It ends by itself, with a checkpoint.
-  process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
-  void trainRun(run, { ...options, signal: controller.signal, log: (line) => console.error(line) });
-}
+trainHere<{ run: PolicyRun } & TrainRunsOptions>(import.meta.url, ({ run, ...options }, training) =>
+  trainRun(run, { ...options, ...training }),
+);

@@ -5,20 +5,27 @@ import { fileURLToPath } from 'node:url';
 
 /** Two run side by side: one thread each. The native backend multiplies in bfloat16 where the processor can. */
 const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
+/** How a training is stopped, and what it says, a line at a time. */
+interface Training {
+  signal?: AbortSignal;
+  log?: (line: string) => void;
+}
+
 /** What TensorFlow says of itself as it starts. */
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
 /**
- * Trains in a process of its own: runs a module of this package, and passes on what it says on stderr.
+ * Trains in a process of its own: runs a module that calls {@link trainHere}, and passes on what it says on stderr.
+ * @param task what is to be trained; plain data
  * @throws the signal's reason once the process has ended by itself; Error with its last words when it fails
  */
 export async function trainInProcess(
   moduleUrl: string,
-  args: readonly string[],
-  { signal, log }: { signal?: AbortSignal; log?: (line: string) => void } = {},
+  task: object,
+  { signal, log }: Training = {},
 ): Promise<void> {
   signal?.throwIfAborted();
-  const child = spawn(process.execPath, [fileURLToPath(moduleUrl), ...args], {
+  const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...ENVIRONMENT },
   });
@@ -35,4 +42,16 @@ export async function trainInProcess(
   if (code === 0) return;
   signal?.throwIfAborted();
   throw new Error(`Training ended with code ${code}: ${last}`);
+}
+
+/** The process's side: trains when this module was started by {@link trainInProcess}; does nothing elsewhere. Ends with a checkpoint when it is asked to. */
+export function trainHere<Task>(
+  moduleUrl: string,
+  train: (task: Task, training: Required<Training>) => Promise<void>,
+): void {
+  if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
+  const controller = new AbortController();
+  process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
+  const log = (line: string): void => console.error(line);
+  void train(JSON.parse(process.argv[2]) as Task, { signal: controller.signal, log });
 }

@@ -2,9 +2,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { loadDataSet } from '../data/flashrag.js';
-import { trainInProcess } from '../io/child-process.js';
+import { trainHere, trainInProcess } from '../io/child-process.js';
 import { writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS, packagePath } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
@@ -71,13 +70,9 @@ export const trainModels = (
   { signal, log, ...options }: TrainModelsOptions,
 ): Promise<void> =>
   sideBySide(seeds, NUM_PROCESSES, (seed) =>
-    trainInProcess(import.meta.url, [JSON.stringify({ seed, ...options })], { signal, log }),
+    trainInProcess(import.meta.url, { seed, ...options }, { signal, log }),
   );
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { seed, ...options } = JSON.parse(process.argv[2]) as { seed: number } & TrainModelsOptions;
-  const controller = new AbortController();
-  // It ends by itself, with a checkpoint.
-  process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
-  void trainSeed(seed, { ...options, signal: controller.signal, log: (line) => console.error(line) });
-}
+trainHere<{ seed: number } & TrainModelsOptions>(import.meta.url, ({ seed, ...options }, training) =>
+  trainSeed(seed, { ...options, ...training }),
+);

@@ -19,13 +19,13 @@ describe('trainInProcess', () => {
       console.error('begun with ' + process.argv[2]);
       console.error('This binary is optimized with oneDNN');
       console.error('threads: ' + process.env.TF_NUM_INTRAOP_THREADS);`;
-    await trainInProcess(moduleOf(script), ['{}'], { log: (line) => lines.push(line) });
-    expect(lines).toEqual(['begun with {}', 'threads: 1']);
+    await trainInProcess(moduleOf(script), { seed: 1 }, { log: (line) => lines.push(line) });
+    expect(lines).toEqual(['begun with {"seed":1}', 'threads: 1']);
   });
 
   it('fails with the last words of a process that fails', async () => {
     const module = moduleOf(`console.error('first'); console.error('no such model'); process.exitCode = 3;`);
-    await expect(trainInProcess(module, [])).rejects.toThrow('Training ended with code 3: no such model');
+    await expect(trainInProcess(module, {})).rejects.toThrow('Training ended with code 3: no such model');
   });
 
   it('lets a process end by itself after the signal, then throws the signal’s reason', async () => {
@@ -35,16 +35,20 @@ describe('trainInProcess', () => {
       const timer = setInterval(() => {}, 1000);
       process.on('SIGTERM', () => { console.error('saved'); clearInterval(timer); process.exitCode = 1; });
       console.error('ready');`;
-    const training = trainInProcess(moduleOf(script), [], {
-      signal: controller.signal,
-      log: (line) => {
-        lines.push(line);
-        if (line === 'ready') controller.abort(new Error('enough'));
+    const training = trainInProcess(
+      moduleOf(script),
+      {},
+      {
+        signal: controller.signal,
+        log: (line) => {
+          lines.push(line);
+          if (line === 'ready') controller.abort(new Error('enough'));
+        },
       },
-    });
+    );
     await expect(training).rejects.toThrow('enough');
     expect(lines).toEqual(['ready', 'saved']);
     const { signal } = controller;
-    await expect(trainInProcess(moduleOf(''), [], { signal })).rejects.toThrow('enough');
+    await expect(trainInProcess(moduleOf(''), {}, { signal })).rejects.toThrow('enough');
   });
 });
