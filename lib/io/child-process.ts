@@ -53,5 +53,9 @@ export function trainHere<Task>(
   const controller = new AbortController();
   process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
   const log = (line: string): void => console.error(line);
-  void train(JSON.parse(process.argv[2]) as Task, { signal: controller.signal, log });
+  const { signal } = controller;
+  train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
+    log(signal.aborted ? String(signal.reason) : `${(error as Error).stack}`);
+    process.exitCode = 1;
+  });
 }
