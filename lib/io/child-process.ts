@@ -55,7 +55,9 @@ export function trainHere<Task>(
   const log = (line: string): void => console.error(line);
   const { signal } = controller;
   train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
-    log(signal.aborted ? String(signal.reason) : `${(error as Error).stack}`);
+    // What it says last is what the other side repeats.
+    if (!signal.aborted) log((error as Error).stack ?? '');
+    log(String(error));
     process.exitCode = 1;
   });
 }
