@@ -28,8 +28,6 @@ import {
   loadPolicy,
   rolloutOf,
   runName,
-  SEEDS,
-  WARM_UPS,
   weightFolders,
   type PolicyRun,
 } from './runs.js';
@@ -206,9 +204,15 @@ export async function loadAnswers(
   const runs = done.map(({ job }) => job.input);
   return {
     ...{ answers, curves: await readCurves(runs, methodOf) },
-    provenance: provenanceOf(done, { warmUps: WARM_UPS, seeds: SEEDS, ...(await drawOf()) }),
+    provenance: provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
   };
 }
+
+/** The seeds that there are answers of, for the provenance: those of the warm-up and those of reinforcement. */
+export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
+  warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
+  seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
+});
 
 /** Which questions were asked, for the provenance. */
 export async function drawOf(): Promise<Provenance> {

@@ -5,6 +5,9 @@ import { markup, markupHtml } from '../html/markup.js';
 
 const provenanceSchema = z.looseObject({
   questions: z.string().optional(),
+  /** Seeds of the warm-up, and of reinforcement. */
+  warmUps: z.array(z.number()).catch([]),
+  seeds: z.array(z.number()).catch([]),
   /** The commit whose hash drew the test questions. */
   testDrawnFrom: z.string().optional(),
   predictions: z
@@ -20,6 +23,14 @@ export function askedText(provenance: Readonly<Record<string, unknown>>): string
     ? `, drawn by the hash of commit ${testDrawnFrom.slice(0, 12)}, which froze the weights`
     : '';
   return `The questions asked are those of ${questions}${drawn}.`;
+}
+
+/** How many trainings the figures are of, in a sentence. */
+function seedsText(provenance: Readonly<Record<string, unknown>>): string {
+  const { warmUps, seeds } = provenanceSchema.parse(provenance);
+  if (warmUps.length === 0 || seeds.length === 0) return '';
+  const count = ({ length }: readonly number[]): string => `${length} seed${length === 1 ? '' : 's'}`;
+  return `Initial models were trained with ${count(warmUps)}, and each was reinforced with ${count(seeds)}.`;
 }
 
 /** How many predictions do not hold; nothing where there are none. */
@@ -40,7 +51,12 @@ export function openingOf({
   const { predictions } = provenanceSchema.parse(provenance);
   const missed = predictions.filter(({ holds }) => !holds);
   const texts = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
-  const first = [summary, askedText(provenance), outcomeText(missed.length, predictions.length)]
+  const first = [
+    summary,
+    askedText(provenance),
+    seedsText(provenance),
+    outcomeText(missed.length, predictions.length),
+  ]
     .filter(Boolean)
     .join(' ');
   const list = texts.map((text) => markup('li', text));

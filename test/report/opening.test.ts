@@ -18,6 +18,14 @@ describe('the opening of a report', () => {
     expect(askedText({})).toBe('');
   });
 
+  it('says how many seeds the figures are of', () => {
+    expect(textOf({ warmUps: [1, 2], seeds: [1] })).toBe(
+      'Some answers. Initial models were trained with 2 seeds, and each was reinforced with 1 seed.',
+    );
+    // Another report's count of something else.
+    expect(textOf({ warmUps: 3, seeds: [1] })).toBe('Some answers.');
+  });
+
   it('lists the predictions that do not hold, and no other', () => {
     const predictions = [prediction('A <', false), prediction('B', true)];
     expect(textOf({ predictions })).toBe(

@@ -6,7 +6,7 @@ import { sum } from 'd3-array';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import { configHash } from '../../io/hash.js';
-import { drawOf, evaluationHash, stratifiedSample } from '../answers.js';
+import { drawOf, evaluationHash, seedsOf, stratifiedSample } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { paperFigure } from '../paper.js';
 import { provenanceOf, resultsOf, type Done } from '../results.js';
@@ -166,7 +166,7 @@ export async function loadTiming(folder?: string): Promise<Timing | null> {
   if (done.length === 0 || done.length < contestsOf().length) return null;
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
-    provenance: provenanceOf(done, { warmUps: WARM_UPS, ...(await drawOf()) }),
+    provenance: provenanceOf(done, { ...seedsOf(done.flatMap(({ job }) => job.input)), ...(await drawOf()) }),
   };
 }
 

@@ -6,11 +6,11 @@ import type { MethodPair, SummaryOptions, TidyContrast } from '../../evaluation/
 import { configHash, contentHash } from '../../io/hash.js';
 import { ENCODER } from '../../io/paths.js';
 import { ENCODER_FILE } from '../../retrieval/encoder-file.js';
-import { count, dataHash, drawOf, evaluationHash } from '../answers.js';
+import { count, dataHash, drawOf, evaluationHash, seedsOf } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
 import { reportOf, summarise } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
-import { isTrained, runName, WARM_UPS, type PolicyRun } from '../runs.js';
+import { isTrained, runName, type PolicyRun } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { partsAhead, type PaperClaim } from '../verdicts.js';
 import {
@@ -162,8 +162,9 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
   const answers = found.map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
+  const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
   const provenance = {
-    ...provenanceOf(done, { warmUps: WARM_UPS, ...(await drawOf()) }),
+    ...provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
     numQuestions,
     recall,
   };
