@@ -101,7 +101,7 @@ async function hasResults(name: string): Promise<boolean> {
   const wanted = experiment?.reads ?? (experiment ? [name] : []);
   for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
     const results = await resultsOf(one);
-    if (results.every(({ done }) => done !== null)) continue;
+    if (results.length > 0 && results.every(({ done }) => done !== null)) continue;
     const command = `npx parallelsearch experiment ${one.name}`;
     say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
     return false;

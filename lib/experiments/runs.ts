@@ -62,6 +62,12 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => joi
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
   weightFolders(run, root).every((folder) => existsSync(folder));
 
+/** The runs of those warm-ups of which none is missing: where settings are compared, each is to have the same initial models. */
+export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): PolicyRun[] => {
+  const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
+  return runs.filter(({ warmUp }) => !missing.has(warmUp));
+};
+
 /** The folders that a run's weights are read from: the model, and the adapter where training made one. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);

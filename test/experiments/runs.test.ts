@@ -7,6 +7,7 @@ import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
   configOf,
   isTrained,
+  ofWholeWarmUps,
   keptSteps,
   modelNames,
   modelPath,
@@ -94,6 +95,13 @@ describe('weights', () => {
     expect(isTrained(RUN, root)).toBe(false);
     mkdirSync(adapter);
     expect(isTrained(RUN, root)).toBe(true);
+  });
+
+  it('of a warm-up count where no run of that warm-up is missing', () => {
+    const others = [1, 2].map((warmUp): PolicyRun => ({ ...RUN, method: 'r1', warmUp }));
+    expect(ofWholeWarmUps([RUN, ...others], root)).toEqual([RUN, others[1]]);
+    const untrained = { ...RUN, seed: 2 };
+    expect(ofWholeWarmUps([RUN, untrained, ...others], root)).toEqual([]);
   });
 
   it('are found by the name of a model, and the names that there are stand in the error', () => {

@@ -7,6 +7,7 @@ import { trainingRows, type CurvePoint, type TrainingRow } from '../../report/cu
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
+import { ofWholeWarmUps } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { lambdaClaims } from './claims.js';
 import {
@@ -70,7 +71,7 @@ export function learningRows(curves: readonly CurvePoint[]): Omit<TrainingRow, '
 export const lambdaAblation: Experiment = {
   name: 'lambda-ablation',
   title: 'training with other weights of the decomposition and the search-count reward',
-  computation: answersOf(lambdaRuns, { prepare: trainingOf(lambdaRuns) }),
+  computation: answersOf(() => ofWholeWarmUps(lambdaRuns()), { prepare: trainingOf(lambdaRuns) }),
   claims: lambdaClaims,
 };
 
