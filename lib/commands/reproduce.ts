@@ -7,6 +7,7 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
+import { writeSummary } from '../experiments/summary.js';
 import { packagePath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
@@ -121,6 +122,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
   if (await hasResults('trajectories')) say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
   await writeIndex(REPORTS);
+  await writeSummary(REPORTS);
   say(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 

@@ -76,7 +76,7 @@ const INTRO =
   'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, small transformers in a small world of invented things, and not comparable in level with the paper’s. First the weights are frozen in a commit, then the hash of that commit draws the test questions, then the policies answer them: nobody can have seen them before. Until then reports show dev questions, by which training was chosen.';
 
 /** Which questions were asked, by the first report that says so. */
-function askedIn(outDir: string): string {
+export function askedIn(outDir: string): string {
   const texts = EXPERIMENTS.map(({ name }) => path.join(outDir, `${name}.json`))
     .filter((file) => existsSync(file))
     .map((file) => askedText((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}));
