@@ -133,7 +133,8 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
   if (fresh) await rm(RESULTS, { recursive: true, force: true });
   return interruptible('Stopping. Ctrl-C again stops at once.', async (signal) => {
     if (retrain) await trainEverything(backend, signal, maxSteps);
-    if (full || retrain || record) await runExperiments(COMPUTED, { out: RESULTS, backend, signal });
+    if (full || retrain || record)
+      await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal });
     else await answerForAWhile(backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);

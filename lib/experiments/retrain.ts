@@ -2,18 +2,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../methods/index.js';
 import { retrainEncoder } from '../small-world/encoder/retrain-encoder.js';
 import { trainModels } from '../small-world/train-models.js';
-import { initialModelName } from '../small-world/warm-up/recipes.js';
 import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation/settings.js';
 import { mainRuns } from './main-results/experiment.js';
-import { INITIAL_MODELS, runName, WARM_UPS, type PolicyRun } from './runs.js';
+import { runName, WARM_UPS, type PolicyRun } from './runs.js';
 import { topKRuns } from './top-k/answers.js';
-import { estimateTraining, recordedSeconds, trainRuns } from './train-runs.js';
+import { estimateTraining, estimateWarmUps, trainRuns } from './train-runs.js';
 
 /** The runs that training makes: those of the main comparison first. */
 export function trainedRuns(): PolicyRun[] {
@@ -23,16 +21,8 @@ export function trainedRuns(): PolicyRun[] {
 }
 
 /** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
-export async function estimateRetraining(): Promise<number> {
-  const ofModels = await Promise.all(
-    WARM_UPS.flatMap((seed) =>
-      INITIAL_MODELS.map((name) =>
-        recordedSeconds(join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'), ['seconds']),
-      ),
-    ),
-  );
-  return sum(ofModels) + (await estimateTraining(trainedRuns()));
-}
+export const estimateRetraining = async (): Promise<number> =>
+  (await estimateWarmUps(WARM_UPS)) + (await estimateTraining(trainedRuns()));
 
 interface RetrainOptions {
   backend: BackendName;

@@ -13,6 +13,8 @@ import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
+import { PUBLISH_EVERY, trainModels } from '../small-world/train-models.js';
+import { initialModelName } from '../small-world/warm-up/recipes.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { keptAdapter, runTraining, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard } from './adapter-card.js';
@@ -21,11 +23,13 @@ import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
   configOf,
+  INITIAL_MODELS,
   isTrained,
   keptSteps,
   modelNameOf,
   runName,
   stepFolder,
+  WARM_UPS,
   type PolicyRun,
 } from './runs.js';
 import { loadWorld } from './world.js';
@@ -166,6 +170,27 @@ export async function estimateTraining(
   return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
+/** Seconds that the initial models of some seeds take to train, by the metrics of those that there are. */
+export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
+  const secondsOf = async (seed: number): Promise<number> => {
+    const files = INITIAL_MODELS.map((name) =>
+      join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
+    );
+    return PUBLISH_EVERY * sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))));
+  };
+  const known = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
+  return ((mean(known) ?? 0) * seeds.length) / NUM_PROCESSES;
+}
+
+/** Seeds of the warm-up that runs begin from and that have not been trained. */
+const seedsToWarmUp = (runs: readonly PolicyRun[]): number[] => [
+  ...new Set(
+    runs
+      .filter((run) => !existsSync(join(CHECKPOINTS, modelNameOf(run), 'README.md')))
+      .map(({ warmUp }) => warmUp),
+  ),
+];
+
 /**
  * Trains runs and puts adapters, metrics and cards into `data/checkpoints`.
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
@@ -193,7 +218,7 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
   }
 }
 
-/** Training of those runs that an experiment needs and that have not been trained yet. */
+/** Training of those runs that an experiment needs and that have not been trained yet, and of their initial models. */
 export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
   const open = (): PolicyRun[] => runs().filter((run) => !isTrained(run));
   return {
@@ -202,12 +227,18 @@ export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
       if (untrained.length === 0) return null;
       const steps = sum(untrained, (run) => stepsOf(run));
       const trained = runs().filter((run) => isTrained(run));
+      const seeds = seedsToWarmUp(untrained);
+      const first = seeds.length > 0 ? `the initial models of seed ${seeds.join(' and ')}, ` : '';
       return {
-        work: `${untrained.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
-        seconds: await estimateTraining(untrained, trained),
+        work: `${first}${untrained.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
+        seconds: (await estimateWarmUps(seeds)) + (await estimateTraining(untrained, trained)),
       };
     },
-    run: (options) => trainRuns(open(), options),
+    run: async ({ backend, signal, onProgress }) => {
+      const seeds = seedsToWarmUp(open());
+      if (seeds.length > 0) await trainModels(seeds, { backend, signal });
+      await trainRuns(open(), { backend, signal, onProgress });
+    },
   };
 }
 

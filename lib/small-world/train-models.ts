@@ -16,7 +16,7 @@ const NUM_PROCESSES = 2;
 const REPORT_EVERY = 50;
 
 /** One line of the metrics in so many goes beside the weights. */
-const PUBLISH_EVERY = 20;
+export const PUBLISH_EVERY = 20;
 
 async function publishMetrics(from: string, to: string): Promise<void> {
   const lines = (await readFile(join(from, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
