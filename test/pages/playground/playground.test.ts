@@ -42,12 +42,12 @@ function writeCheckpoints(root: string): void {
     symlinkSync(join(CHECKPOINTS, name), join(root, name));
     for (const run of METHODS.map((method) => runOf(method, model))) {
       cpSync(adapterFolder(run), adapterFolder(run, root), {
-        recursive: true,
+        ...{ recursive: true, dereference: true },
         filter: (file) => !basename(file).startsWith('step-'),
       });
       if (model === 'instruct')
         cpSync(adapterFolder({ ...run, seed: 2 }), join(adapterFolder(run, root), stepFolder(25)), {
-          recursive: true,
+          ...{ recursive: true, dereference: true },
         });
     }
   }
