@@ -176,4 +176,15 @@ describe('runTraining', () => {
     await run('own', config, { rewards });
     expect(await linesOf('own')).toHaveLength(1);
   });
+
+  it.each([3e37, 1e38])(
+    'ends where a learning rate of %d makes the weights infinite, without an adapter',
+    async (learningRate) => {
+      const config = tinyTraining({ grpo: { learningRate, warmupSteps: 0 } });
+      await expect(run(`infinite-${learningRate}`, config)).rejects.toThrow(
+        /Expected .* Lower (the|its) learning rate/,
+      );
+      expect(existsSync(join(root, `infinite-${learningRate}`, 'adapter'))).toBe(false);
+    },
+  );
 });
