@@ -41,3 +41,19 @@ describe('trainBpe', () => {
     );
   });
 });
+
+describe('createTokenizer', () => {
+  const json = trained();
+  it.each([
+    ['no model', { added_tokens: [] }, 'at model'],
+    ['an absurd id', { ...json, model: { ...json.model, vocab: { a: 2 ** 31 } } }, 'at model.vocab'],
+    [
+      'an absurd added id',
+      { ...json, added_tokens: [{ id: 2 ** 31, content: 'x' }] },
+      'at added_tokens[0].id',
+    ],
+    ['a negative id', { ...json, model: { ...json.model, vocab: { a: -1 } } }, 'at model.vocab'],
+  ])('refuses %s', (_, given, message) => {
+    expect(() => createTokenizer(given)).toThrow(message);
+  });
+});
