@@ -1,7 +1,7 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { group, mean } from 'd3-array';
+import { group, max, mean } from 'd3-array';
 import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
@@ -101,7 +101,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
     `n = ${some.length}`,
     ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
   ]);
-  const widths = head.map((_, i) => Math.max(...[head, ...body, ...means].map((row) => row[i].length)));
+  const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
   const isWords = (column: number): boolean => column < 2;
   const print = (row: readonly string[]): string =>
     row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');

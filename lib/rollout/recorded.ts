@@ -2,6 +2,7 @@
  * Recorded transcripts, one JSON object each. Two layouts are read: this project's trajectories (a line of
  * `trajectories.jsonl`) and plain transcripts (`id`, `question`, `golden_answers`, `response`).
  */
+import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionShape, subQuestionSchema, type QuestionShape } from '../data/question.js';
 import { splitTranscript } from '../text/response.js';
@@ -111,6 +112,9 @@ const transcriptSchema = z
     finish: stop_reason,
   }));
 
+/** The longest transcript that is read, in characters: a context of a million tokens is shorter. */
+export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
+
 /** Reads one JSON value of either layout; throws an error that says what is missing or wrong, and where. */
 export function parseTranscript(value: unknown): RecordedRun {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -118,7 +122,14 @@ export function parseTranscript(value: unknown): RecordedRun {
   if (!('segments' in value || 'response' in value))
     throw new Error('Expected segments (a trajectory) or response (a transcript), but got neither.');
   const parsed = ('segments' in value ? trajectorySchema : transcriptSchema).safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues;
-  throw new Error(path.length > 0 ? `${path.join('.')}: ${message}` : message);
+  if (!parsed.success) {
+    const [{ path, message }] = parsed.error.issues;
+    throw new Error(path.length > 0 ? `${path.join('.')}: ${message}` : message);
+  }
+  const length = sum(parsed.data.segments, ({ text }) => text.length);
+  if (length > MAX_TRANSCRIPT_LENGTH)
+    throw new Error(
+      `Expected a transcript of at most ${MAX_TRANSCRIPT_LENGTH} characters, but got ${length}. Shorten it.`,
+    );
+  return parsed.data;
 }

@@ -98,14 +98,15 @@ export function formatFault(segments: readonly TextSegment[]): string | null {
 }
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-/** Messages to be taken as the environment's: this project's two, and Search-R1's, which holds tags. */
-const NOTICE_PATTERN = new RegExp(
-  `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}|` +
-    'My previous action is invalid\\. If I want to search.*?Let me try again\\.',
-  's',
+/**
+ * Where the environment begins to speak: with information, or with a message. Of the messages, Search-R1's holds tags and ends
+ * with a sentence of its own; this project's two are here as they are.
+ */
+const OPENINGS = new RegExp(
+  '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
+    `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}`,
+  'g',
 );
-const INFORMATION_PATTERN = /(?<=<\/search>)\s*<information>.*?<\/information>/s;
-const ENVIRONMENT_PATTERN = new RegExp(`(${INFORMATION_PATTERN.source})|(${NOTICE_PATTERN.source})`, 'gs');
 
 /**
  * Splits a recorded response into segments. An information block is the environment's where it follows a
@@ -114,12 +115,24 @@ const ENVIRONMENT_PATTERN = new RegExp(`(${INFORMATION_PATTERN.source})|(${NOTIC
  */
 export function splitTranscript(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
+  const openings = new RegExp(OPENINGS);
+  const lastOf = (closing: string): number => response.lastIndexOf(closing);
+  const last = {
+    '': Infinity,
+    '</information>': lastOf('</information>'),
+    'Let me try again.': lastOf('Let me try again.'),
+  };
   let position = 0;
-  for (const match of response.matchAll(ENVIRONMENT_PATTERN)) {
+  for (let match; (match = openings.exec(response));) {
+    const { information, message } = match.groups!;
+    const closing = information ? '</information>' : message ? 'Let me try again.' : '';
+    // Without this, each of many blocks that are left open would be sought an end for in all of the text.
+    if (openings.lastIndex > last[closing]) continue;
+    const end = response.indexOf(closing, openings.lastIndex) + closing.length;
     if (match.index > position)
       segments.push({ kind: 'policy', text: response.slice(position, match.index) });
-    segments.push({ kind: match[1] === undefined ? 'notice' : 'information', text: match[0] });
-    position = match.index + match[0].length;
+    segments.push({ kind: information ? 'information' : 'notice', text: response.slice(match.index, end) });
+    openings.lastIndex = position = end;
   }
   if (position < response.length) segments.push({ kind: 'policy', text: response.slice(position) });
   return segments;

@@ -85,7 +85,78 @@ describe('segments', () => {
   });
 });
 
+/** The same by one pattern, which takes a time that grows with the square of the length. */
+function splitByPattern(response: string): TextSegment[] {
+  const escaped = (text: string): string => text.trim().replace(/[.]/g, '\\.');
+  const pattern = new RegExp(
+    '((?<=</search>)\\s*<information>.*?</information>)|' +
+      `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}|` +
+      'My previous action is invalid\\. If I want to search.*?Let me try again\\.',
+    'gs',
+  );
+  const segments: TextSegment[] = [];
+  let position = 0;
+  for (const { index, 0: text, 1: information } of response.matchAll(pattern)) {
+    segments.push(policy(response.slice(position, index)), {
+      kind: information ? 'information' : 'notice',
+      text,
+    });
+    position = index + text.length;
+  }
+  return [...segments, policy(response.slice(position))].filter(({ text }) => text !== '');
+}
+
+/** Blocks and messages of the environment, whole and in parts, with what comes between them. */
+const soup = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        '<search>',
+        '</search>',
+        '<information>',
+        '</information>',
+        '<answer>',
+        '</answer>',
+        ' ',
+        '\n',
+        'a',
+        ' ## ',
+      ],
+      ...[SEARCH, INFORMATION, THINK, ANSWER, INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL],
+      ...[
+        'My previous action is invalid. If I want to search',
+        ' Let me try again.',
+        'My previous action is',
+      ],
+    ),
+    { maxLength: 30 },
+  )
+  .map((parts) => parts.join(''));
+
 describe('splitTranscript', () => {
+  it('splits as a plain pattern does', () => {
+    fc.assert(
+      fc.property(fc.oneof(soup, roughText), (text) => {
+        expect(splitTranscript(text)).toEqual(splitByPattern(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['</search><information>', 100_000],
+    ['</search><information>a</information>', 100_000],
+    ['My previous action is invalid. If I want to search', 100_000],
+    [`</search>${' '.repeat(100)}`, 20_000],
+    [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
+  ])('and what reads it come to an end with %j many times', (text, times) => {
+    const segments = splitTranscript(text.repeat(times));
+    expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(text.length * times);
+    expect(formatFault(segments)).not.toBeNull();
+    expect(finalAnswer(segments)).toBeNull();
+    expect(executedSearches(segments).length).toBe(text.includes(SEARCH) ? times : 0);
+  });
+
   it('loses nothing', () => {
     fc.assert(
       fc.property(roughText, (text) => {
