@@ -91,7 +91,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
   const body = scores.map((score) => [
-    shortened(score.id),
+    shortened(score.id) + (score.ambiguous ? ' ?' : ''),
     score.shape ?? 'unknown',
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
@@ -106,7 +106,10 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   const print = (row: readonly string[]): string =>
     row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
   const rule = '-'.repeat(print(head).length);
-  return [print(head), rule, ...body.map(print), rule, ...means.map(print)].join('\n');
+  const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
+  const note = `? does not tell who wrote what (${numAmbiguous} of ${scores.length}): information in doubt counts as the policy's own, and --json says why.`;
+  const lines = [print(head), rule, ...body.map(print), rule, ...means.map(print)];
+  return [...lines, ...(numAmbiguous > 0 ? [note] : [])].join('\n');
 }
 
 /** The `score` command. */

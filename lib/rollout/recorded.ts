@@ -5,7 +5,7 @@
 import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionShape, subQuestionSchema, type QuestionShape } from '../data/question.js';
-import { splitTranscript } from '../text/response.js';
+import { ambiguity, splitTranscript } from '../text/response.js';
 
 /**
  * The benchmarks' own types; any other type leaves the shape unknown. `na` is the authors' type of NQ's
@@ -94,7 +94,10 @@ const trajectorySchema = z
   .transform(({ questionId: id, ...line }) => ({ id, ...withMetadata(line) }));
 
 /** All that a line tells, but for token ids and log-probabilities; undefined or null where it tells nothing. */
-export type RecordedRun = z.infer<typeof trajectorySchema>;
+export type RecordedRun = z.infer<typeof trajectorySchema> & {
+  /** Why a plain transcript does not tell who wrote what. */
+  ambiguous?: string | null;
+};
 
 const transcriptSchema = z
   .object({
@@ -105,12 +108,16 @@ const transcriptSchema = z
     response: z.string(),
     stop_reason: optional(z.string()),
   })
-  .transform(({ golden_answers, prompt, response, stop_reason, ...line }): RecordedRun => ({
-    ...withMetadata(line),
-    goldenAnswers: golden_answers,
-    segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...splitTranscript(response)],
-    finish: stop_reason,
-  }));
+  .transform(({ golden_answers, prompt, response, stop_reason, ...line }): RecordedRun => {
+    const segments = splitTranscript(response);
+    return {
+      ...withMetadata(line),
+      goldenAnswers: golden_answers,
+      segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...segments],
+      finish: stop_reason,
+      ambiguous: ambiguity(segments),
+    };
+  });
 
 /** The longest transcript that is read, in characters: a context of a million tokens is shorter. */
 export const MAX_TRANSCRIPT_LENGTH = 10_000_000;

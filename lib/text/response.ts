@@ -5,6 +5,7 @@
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
+  nextAction,
   parseBlocks,
   parsePieces,
   splitQueries,
@@ -109,9 +110,16 @@ const OPENINGS = new RegExp(
 );
 
 /**
- * Splits a recorded response into segments. An information block is the environment's where it follows a
- * `</search>` at once (generation stops there, so the policy can't have written it); any other is the
- * policy's own and counts as such. Known notices become `notice` segments.
+ * Whether a generation of the policy ends in a search: the first tag that stops generation is its last word, and closes a
+ * search block. The environment answers nothing else with information.
+ */
+const endsInSearch = (run: string): boolean =>
+  nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
+
+/**
+ * Splits a recorded response into segments. An information block is the environment's where it follows at once upon a search
+ * that ends a generation, since generation stops there; any other is the policy's own and counts as such. Known notices become
+ * `notice` segments. Where that is a guess, {@link ambiguity} says so.
  */
 export function splitTranscript(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
@@ -123,11 +131,15 @@ export function splitTranscript(response: string): TextSegment[] {
     'Let me try again.': lastOf('Let me try again.'),
   };
   let position = 0;
+  // Whether the policy has gone on where a generation would have stopped; then all is its own until the next notice.
+  let hasGoneOn = false;
   for (let match; (match = openings.exec(response));) {
     const { information, message } = match.groups!;
     const closing = information ? '</information>' : message ? 'Let me try again.' : '';
     // Without this, each of many blocks that are left open would be sought an end for in all of the text.
     if (openings.lastIndex > last[closing]) continue;
+    hasGoneOn = Boolean(information) && (hasGoneOn || !endsInSearch(response.slice(position, match.index)));
+    if (hasGoneOn) continue;
     const end = response.indexOf(closing, openings.lastIndex) + closing.length;
     if (match.index > position)
       segments.push({ kind: 'policy', text: response.slice(position, match.index) });
@@ -136,4 +148,22 @@ export function splitTranscript(response: string): TextSegment[] {
   }
   if (position < response.length) segments.push({ kind: 'policy', text: response.slice(position) });
   return segments;
+}
+
+/**
+ * Why the text of a response that was recorded without segments does not tell who wrote what, or null where it does: a block of
+ * information after a search whose generation had not stopped, or the end of one that nothing begins, as a passage may hold.
+ */
+export function ambiguity(segments: readonly TextSegment[]): string | null {
+  for (const { kind, text } of joinPolicySegments(segments)) {
+    if (kind !== 'policy') continue;
+    const marks = [...text.matchAll(/<(\/?)information>/g)];
+    const searchEnds = new Set(parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)));
+    for (const [i, { 1: slash, index }] of marks.entries()) {
+      if (slash && marks[i - 1]?.[1] !== '') return 'a block of information ends that has not begun';
+      if (!slash && searchEnds.has(text.slice(0, index).trimEnd().length))
+        return 'a block of information follows a search, but has no end, or generation had not stopped before';
+    }
+  }
+  return null;
 }
