@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
+import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/policy/safetensors.js';
@@ -187,4 +188,20 @@ describe('runTraining', () => {
       expect(existsSync(join(root, `infinite-${learningRate}`, 'adapter'))).toBe(false);
     },
   );
+
+  it('refuses a folder where another process works', async () => {
+    await withFolderLock(join(root, 'taken'), async () => {
+      await expect(run('taken')).rejects.toThrow(`but process ${process.pid} on`);
+    });
+  });
+
+  it('goes on from the checkpoint before one that is damaged, with the same result', async () => {
+    const config = tinyTraining({ checkpointEvery: 2 });
+    await rm(join(root, 'killed', 'checkpoint', '4', 'optimizer.safetensors'));
+    const said = vi.spyOn(console, 'error').mockReturnValue();
+    await run('killed', config);
+    expect(said.mock.lastCall![0]).toContain(join('checkpoint', '4') + ' is damaged and not used');
+    said.mockRestore();
+    expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
+  });
 });
