@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
-import { writeFileSafely } from '../io/files.js';
+import { removePartial, writeFileSafely } from '../io/files.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from './checkpoint.js';
@@ -119,6 +119,7 @@ async function saveAdapter(
 ): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
+  await removePartial(folder);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
   const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
   const bytes = printSafetensors(arrays, { storage: 'F16', metadata });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
@@ -198,10 +198,13 @@ describe('runTraining', () => {
   it('goes on from the checkpoint before one that is damaged, with the same result', async () => {
     const config = tinyTraining({ checkpointEvery: 2 });
     await rm(join(root, 'killed', 'checkpoint', '4', 'optimizer.safetensors'));
+    const halfWritten = join(root, 'killed', 'adapter', 'train_config.json.1-2.partial');
+    await writeFile(halfWritten, '');
     const said = vi.spyOn(console, 'error').mockReturnValue();
     await run('killed', config);
     expect(said.mock.lastCall![0]).toContain(join('checkpoint', '4') + ' is damaged and not used');
     said.mockRestore();
+    expect(existsSync(halfWritten)).toBe(false);
     expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
   });
 });
