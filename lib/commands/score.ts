@@ -1,7 +1,7 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { group, mean } from 'd3-array';
+import { group, max, mean } from 'd3-array';
 import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
@@ -91,7 +91,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
   const body = scores.map((score) => [
-    shortened(score.id),
+    shortened(score.id) + (score.ambiguous ? ' ?' : ''),
     score.shape ?? 'unknown',
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
@@ -101,12 +101,15 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
     `n = ${some.length}`,
     ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
   ]);
-  const widths = head.map((_, i) => Math.max(...[head, ...body, ...means].map((row) => row[i].length)));
+  const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
   const isWords = (column: number): boolean => column < 2;
   const print = (row: readonly string[]): string =>
     row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
   const rule = '-'.repeat(print(head).length);
-  return [print(head), rule, ...body.map(print), rule, ...means.map(print)].join('\n');
+  const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
+  const note = `? does not tell who wrote what (${numAmbiguous} of ${scores.length}): information in doubt counts as the policy's own, and --json says why.`;
+  const lines = [print(head), rule, ...body.map(print), rule, ...means.map(print)];
+  return [...lines, ...(numAmbiguous > 0 ? [note] : [])].join('\n');
 }
 
 /** The `score` command. */

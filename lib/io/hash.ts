@@ -9,9 +9,13 @@ const withSortedKeys = (_: string, value: unknown): unknown =>
     ? value
     : Object.fromEntries(sort(Object.entries(value), ([key]) => key));
 
+/** SHA-256 in hex digits. */
+export const sha256 = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('hex');
+
 /** Twelve hex digits that change with any setting. */
 export const configHash = (config: object): string =>
-  createHash('sha256').update(JSON.stringify(config, withSortedKeys)).digest('hex').slice(0, 12);
+  sha256(JSON.stringify(config, withSortedKeys)).slice(0, 12);
 
 /** SHA-256 over the contents of files, twelve hex digits. */
 export async function contentHash(paths: readonly string[]): Promise<string> {

@@ -62,7 +62,7 @@ export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 /**
  * A retriever over passages.
  * @param name one of the registry, or the address (`http://...`) of a server that speaks Search-R1's protocol and has passages of
- *   its own
+ *   its own, and gets the environment's RETRIEVAL_TOKEN where there is one
  * @throws Error for an unknown name
  */
 export async function createRetriever(
@@ -70,6 +70,6 @@ export async function createRetriever(
   passages: readonly Passage[],
   options: RetrieverOptions = {},
 ): Promise<Retriever> {
-  if (isAddress(name)) return createRemoteRetriever({ url: name });
+  if (isAddress(name)) return createRemoteRetriever({ url: name, token: process.env.RETRIEVAL_TOKEN });
   return RETRIEVERS.get(name).create(passages, options);
 }

@@ -124,12 +124,15 @@ function toSearchResult(outcome: SearchOutcome, depth: number): SearchResult {
   return { status: 'ok', passages, ...(numLeftOut > 0 ? { numLeftOut } : {}) };
 }
 
+/** All that the policy is told of a failed search: what a server says in its error is recorded for people, and is no passage. */
+const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
+
 /** The block of each sub-query's `depth` best passages. */
 const informationOf = (outcomes: readonly SearchOutcome[], depth: number): string =>
   printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
-        ? outcome
+        ? NO_ANSWER
         : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => passage) },
     ),
   );

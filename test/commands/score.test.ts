@@ -89,6 +89,16 @@ describe('score', () => {
     expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
+  it('marks a transcript that does not tell who wrote what', async () => {
+    const block = '<information>Doc 1(Title: t) x</information>';
+    const response = `<search> a </search><search> b </search>${block}<answer> x </answer>`;
+    const doubtful = JSON.stringify({ ...(JSON.parse(goodLine('b')) as object), response });
+    const { out } = await score(['-'], {}, `${goodLine('a')}\n${doubtful}\n`);
+    expect(out).toMatch(/^b \? +single_hop +1 +1.000 +bad/m);
+    expect(out).toContain('? does not tell who wrote what (1 of 2): ');
+    expect((await score(['-'], {}, goodLine('a'))).out).not.toContain('?');
+  });
+
   it('follows the preset', async () => {
     const file = writeFile('a.jsonl', goodLine('a'));
     const { scores } = await score([file], { json: true, preset: 'search-r1' });

@@ -78,6 +78,11 @@ describe('parseTranscript', () => {
       { questionId: 'a', goldenAnswers: [], segments: [{ kind: 'x', text: '' }] },
       'segments.0.kind',
     ],
+    [
+      'a transcript that is too long',
+      { ...transcript, response: 'a'.repeat(10_000_001) },
+      'Expected a transcript of at most 10000000 characters, but got 10000001.',
+    ],
     ['an unknown shape', { ...transcript, shape: 'round' }, 'shape'],
   ])('says what is wrong with %s', (_, value, message) => {
     expect(() => parseTranscript(value)).toThrow(message);

@@ -259,7 +259,9 @@ describe('a retriever that fails', () => {
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
     const [{ segments, searchTurns, finish }] = trajectories;
     expect(segments[2].kind).toBe('information');
-    expect(segments[2].text).toContain('Retrieval failed: the index is gone\nDoc 1(Title: Y)');
+    expect(segments[2].text).toContain(
+      'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: Y)',
+    );
     const failed = { status: 'failed', reason: 'the index is gone' };
     expect(searchTurns[0].results).toMatchObject([failed, { status: 'ok' }]);
     expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFetched: 2, retrievalsFailed: 1 });

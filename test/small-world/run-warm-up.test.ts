@@ -94,4 +94,10 @@ describe('runWarmUp', () => {
     expectSameWeights(await runWarmUp(smallModel(), runOf('killed', 2), {}), whole);
     expect(stepsOf('killed')).toEqual(stepsOf('whole'));
   });
+
+  it('ends where the weights become infinite', async () => {
+    const run = runOf('infinite');
+    run.stages[0].learningRate = 1e38;
+    await expect(runWarmUp(smallModel(), run, {})).rejects.toThrow('Lower the learning rate.');
+  });
 });

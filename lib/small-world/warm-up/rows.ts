@@ -198,7 +198,8 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
         text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, { form: 'short' }),
         weight: contextWeight,
       },
-      { text: `${random.choice(passages).contents}<eos>`, weight: 1 },
+      { text: random.choice(passages).contents, weight: 1 },
+      { text: '<eos>', weight: 1, isToken: true },
     ],
   };
 }
