@@ -46,7 +46,7 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
     .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
     .option(
       '--data <folder>',
-      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
+      'a folder in the FlashRAG layout (see `data check`); by default the small world',
     )
     .addOption(backendOption());
 

@@ -1,11 +1,10 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import { DATA_SET_FILES, loadDataSet } from '../data/flashrag.js';
+import { dataSetFiles, loadDataSet } from '../data/flashrag.js';
 import { modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
-import { SMALL_WORLD } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { provenanceHere } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
@@ -122,7 +121,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { passages, questions } = await loadDataSet(settings.data);
   const retriever = await createRetriever(config.retriever, passages, config);
   const model = await loadModel(modelFolder);
-  const data = DATA_SET_FILES.map((name) => join(settings.data ?? SMALL_WORLD, name));
+  const files = dataSetFiles(settings.data);
   say(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}`,
   );
@@ -134,7 +133,11 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       config,
       model,
       modelFolder,
-      inputsHash: await contentHash([join(modelFolder, 'model.safetensors'), ...data]),
+      inputsHash: await contentHash([
+        join(modelFolder, 'model.safetensors'),
+        files.passages!,
+        ...files.questions,
+      ]),
       folder,
       ...(rewards ? { rewards } : {}),
       keepSteps: settings.keepSteps,
