@@ -1,8 +1,9 @@
 /** A stranger's data, from the command line: no graphs, a file for each split, a compressed corpus. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ScoredTrajectory } from '../../lib/training/advantages.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, startCommand } from './command-line.js';
 import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
@@ -79,4 +80,71 @@ describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () 
       'Expected questions of split dev, but there are none. Name another by --split: there is train and test.',
     );
   });
+});
+
+describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => {
+  const typed = join(root, 'typed');
+  const train = (folder: string, out: string, ...more: string[]): ReturnType<typeof runCommand> =>
+    runCommand([
+      ...['train', '--backend', 'wasm', '--model', model, '--data', folder, '--out', join(root, out)],
+      ...more,
+    ]);
+  const trajectoriesOf = (out: string): Partial<ScoredTrajectory>[] =>
+    linesOf<Partial<ScoredTrajectory>>(join(root, out, 'trajectories.jsonl'));
+  beforeAll(() => writeOwnData(typed, { type: 'comparison' }));
+
+  it('names what the rewards of ParallelSearch need, before anything is computed', async () => {
+    const { code, stderr } = await train(data, 'refused');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^Expected questions with a type or a dependency graph, .* but none of 4 has either\. Add .* --method search-r1\.\n$/,
+    );
+    expect(existsSync(join(root, 'refused'))).toBe(false);
+  });
+
+  it('takes what is parallelizable from the type', async () => {
+    const { code } = await train(typed, 'typed-run', '--config', tinyConfig('parallelsearch', 'paper'));
+    expect(code).toBe(0);
+    const [first, ...others] = trajectoriesOf('typed-run');
+    for (const { shape, coverage } of [first, ...others])
+      expect([shape, coverage]).toEqual(['parallelizable', undefined]);
+    expect(Object.keys(first.rewards!)).toEqual([
+      'outcome',
+      'decomposition',
+      'search_count',
+      'format',
+      'total',
+    ]);
+  });
+
+  it('runs Search-R1’s reward on questions with neither type nor graph', async () => {
+    const { code } = await train(data, 'untyped-run', '--config', tinyConfig('search-r1', 'search-r1'));
+    expect(code).toBe(0);
+    for (const { shape, rewards } of trajectoriesOf('untyped-run')) {
+      expect(shape).toBeUndefined();
+      expect(rewards!.total).toBe(rewards!.outcome);
+    }
+  });
+
+  /** Writes the configuration of one small step. */
+  function tinyConfig(method: string, preset: string): string {
+    const file = join(root, `${method}.json`);
+    const rollout = {
+      prompt: method === 'search-r1' ? method : 'parallel',
+      splitQueries: true,
+      maxSearchTurns: 1,
+      maxNewTokens: 10,
+    };
+    const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2 };
+    const config = {
+      method,
+      model: 'overruled',
+      rollout,
+      rewards: { preset },
+      lora: { rank: 2, alpha: 4 },
+      grpo,
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
 });
