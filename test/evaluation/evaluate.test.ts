@@ -24,6 +24,7 @@ function trajectoryOf({ id, question, goldenAnswers }: typeof SINGLE, ...texts: 
       question,
       goldenAnswers,
       searchTurns: [],
+      answer: null,
       modelCalls: texts.length,
       finish: 'answer',
     },
