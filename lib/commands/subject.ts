@@ -1,14 +1,20 @@
 /** Who answers in `evaluate` and `ask`, and where it searches. */
-import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
 import { loadPassages } from '../data/flashrag.js';
-import { loadPolicy, modelPath, parseModelName, weightFolders } from '../experiments/runs.js';
-import { readJson } from '../io/files.js';
+import {
+  adapterBase,
+  DEFAULT_METHOD,
+  DEFAULT_MODEL,
+  loadPolicy,
+  modelPath,
+  parseModelName,
+  trainConfigOf,
+  weightFolders,
+} from '../experiments/runs.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
+import type { TrainConfig } from '../methods/config.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
-import { readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { isPolicyAddress, openPolicy } from '../policy/policies.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -19,9 +25,8 @@ import {
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import { parseCount } from './frame.js';
-import { DEFAULT_METHOD, DEFAULT_MODEL, withPolicyOptions, type PolicySettings } from './options.js';
+import { withPolicyOptions, type PolicySettings } from './options.js';
 
 /** Who is asked: a committed run, a model or an adapter of one's own, a policy elsewhere. */
 export interface SubjectSettings extends PolicySettings {
@@ -44,22 +49,6 @@ export interface Subject {
   folders: string[];
 }
 
-async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
-  if (adapter === undefined) return null;
-  const file = join(adapter, TRAIN_CONFIG_FILE);
-  return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
-}
-
-/** The folder of the model that an adapter was trained from: the one that it names, else that of its configuration. */
-async function baseOf(adapter: string, trained: TrainConfig | null, checkpoints: string): Promise<string> {
-  requireFolders([adapter]);
-  const { base } = await readPeftConfig(adapter);
-  const folder = base === undefined ? undefined : resolve(adapter, base);
-  return folder !== undefined && existsSync(folder)
-    ? folder
-    : modelPath(trained?.model ?? DEFAULT_MODEL, checkpoints);
-}
-
 /**
  * A committed run, or a model and an adapter of the user's, which is asked as it was trained unless a method is named.
  * @throws Error for an unknown model, or a folder that is missing
@@ -78,8 +67,7 @@ export async function loadSubject(settings: SubjectSettings): Promise<Subject> {
   if (isPolicyAddress(run.model))
     return { run, policy: await openPolicy(run.model, { adapter }), rollout, trained: null, folders: [] };
   const trained = await trainConfigOf(adapter);
-  const base =
-    model === undefined ? await baseOf(adapter!, trained, checkpoints) : modelPath(model, checkpoints);
+  const base = model === undefined ? await adapterBase(adapter!, checkpoints) : modelPath(model, checkpoints);
   const asked =
     method === undefined && trained
       ? { method: trained.method, rollout: { ...trained.rollout, ...(topK && { topK }) } }

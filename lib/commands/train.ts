@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { questionsOfSplit } from '../data/question.js';
-import { modelPath } from '../experiments/runs.js';
+import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { startProgress, type Progress } from '../io/progress.js';
@@ -30,13 +30,7 @@ import {
   parseWeight,
   say,
 } from './frame.js';
-import {
-  announceBackend,
-  DEFAULT_METHOD,
-  DEFAULT_MODEL,
-  withPolicyOptions,
-  type PolicySettings,
-} from './options.js';
+import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
 import { openRetriever } from './subject.js';
 
 interface TrainSettings extends PolicySettings {

@@ -1,9 +1,11 @@
 /** A stranger's data, from the command line: no graphs, a file for each split, a compressed corpus. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScoredTrajectory } from '../../lib/training/advantages.js';
+import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, startCommand } from './command-line.js';
 import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
@@ -147,4 +149,79 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
     writeFileSync(file, JSON.stringify(config));
     return file;
   }
+});
+
+describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
+  it('writes the rollout as plain text where nobody watches, from a folder with nothing but passages', async () => {
+    const passagesOnly = join(root, 'passages');
+    mkdirSync(passagesOnly);
+    writeFileSync(join(passagesOnly, 'passages.jsonl'), '{"id":"p","contents":"Oslo\\nA city."}\n');
+    const own = ['--backend', 'wasm', '--model', model, '--data', passagesOnly];
+    const { code, stdout, stderr } = await runCommand(['ask', 'Who was born first?', ...own]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Answer with search, split parts with ##\. Question: Who was born first\?\n/);
+    expect(stdout).toMatch(/\n(Answer: .*|No answer\.)\n$/);
+    expect(stripVTControlCharacters(stdout)).toBe(stdout);
+    expect(stderr).toMatch(/\d+ search turns with \d+ sub-queries, \d+ model calls, \d+\.\d s\n$/);
+  });
+
+  it('says which folder has no passages', async () => {
+    const { code, stderr } = await runCommand([
+      'ask',
+      'Who?',
+      '--backend',
+      'wasm',
+      '--model',
+      model,
+      '--data',
+      model,
+    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected corpus.jsonl or passages.jsonl')]);
+  });
+});
+
+describe.skipIf(!isBuilt)('playground (skipped without dist/: npm run build)', () => {
+  const adapter = join(root, 'typed-run', 'adapter'); // of the training above
+  afterAll(closeChromium);
+
+  it.skipIf(!chromiumPath)('answers in the browser with an adapter and passages of one’s own', async () => {
+    const { code, stderr } = await runCommand([
+      'playground',
+      '--data',
+      data,
+      '--adapter',
+      adapter,
+      '--out-dir',
+      root,
+    ]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/playground\.html\n$/)]);
+    const { page, complaints } = await openPage(join(root, 'playground.html'));
+    await page.locator('#playground[data-ready=after]').waitFor();
+    expect(await page.locator('[name=checkpoint] option').allTextContents()).toEqual([
+      'model, before training',
+      'model, after training',
+    ]);
+    await page.locator('[name=pace]').selectOption('0');
+    await page.locator('[name=delay]').fill('0');
+    await page.locator('[name=question]').fill('Who was born first?');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.locator('.results table').waitFor();
+    expect(await page.locator('article.column').count()).toBe(1);
+    expect(await page.locator('article.column .token').count()).toBeGreaterThan(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says what is too large for a page, and the remedy', async () => {
+    const large = join(root, 'large');
+    mkdirSync(large);
+    writeFileSync(join(large, 'corpus.jsonl'), '');
+    truncateSync(join(large, 'corpus.jsonl'), 250e6);
+    const { code, stderr } = await runCommand(['playground', '--data', large, '--out-dir', root]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /Expected at most 100 MB for a page, but .*corpus\.jsonl has 250 MB\. Take fewer passages .* ask "QUESTION"\.\n$/,
+      ),
+    ]);
+  });
 });
