@@ -10,7 +10,7 @@ import type { Measurement } from '../evaluation/result.js';
 import { evaluatedSplit } from '../experiments/world.js';
 import { writeFileSafely } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
-import { startProgress } from '../io/progress.js';
+import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { printTrajectory, type Trajectory } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
@@ -85,7 +85,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
       for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
     };
-    const options = { rollout, batchSize, signal, keep, onBatch };
+    const asked = { ...rollout, onToken: createBreather() };
+    const options = { rollout: asked, batchSize, signal, keep, onBatch };
     await answerQuestions(policy, retriever, left, options).finally(() => progress.stop());
     const seconds = (performance.now() - start) / 1000;
     policy.dispose?.();

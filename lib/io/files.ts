@@ -16,9 +16,11 @@ export async function writeFileSafely(path: string, content: string | Uint8Array
   }
 }
 
-/** Reads and parses a JSON file; an error names the file. */
+/** Reads and parses a JSON file. @throws Error naming the file that is missing or is no JSON */
 export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`Could not read ${path} (${cause.code}). Check the path.`, { cause });
+  });
   try {
     return JSON.parse(text);
   } catch (error) {
