@@ -65,6 +65,8 @@ async function loadWasm(): Promise<string> {
 async function loadCpu(): Promise<string> {
   await import('@tensorflow/tfjs-backend-cpu');
   await tf.setBackend('cpu');
+  // At its first use it would advise in five lines to install another one; `doctor` tells which there are.
+  (tf.backend() as unknown as { firstUse: boolean }).firstUse = false;
   return '@tensorflow/tfjs-backend-cpu';
 }
 

@@ -22,9 +22,9 @@ vi.mock(import('../../lib/policy/policies.js'), async (original) => ({
   openPolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER] }),
 }));
 
-const { isTTY, hasColors } = process.stdout;
+const terminal = { isTTY: process.stdout.isTTY, hasColors: process.stdout.hasColors?.bind(process.stdout) };
 afterEach(() => {
-  Object.assign(process.stdout, { isTTY, hasColors });
+  Object.assign(process.stdout, terminal);
   vi.restoreAllMocks();
 });
 

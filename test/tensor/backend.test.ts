@@ -11,9 +11,11 @@ for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
 
 describe('useBackend', () => {
   it.each(['wasm', 'cpu'] as const)('makes %s the current backend and says so', async (name) => {
+    const warn = vi.spyOn(console, 'warn');
     expect(await useBackend(name)).toMatchObject({ name, skipped: [] });
     expect(tf.getBackend()).toBe(name);
     expect(tf.sum(tf.tensor1d([1, 2, 3])).dataSync()[0]).toBe(6);
+    expect(warn).not.toHaveBeenCalled();
   });
 
   it('takes the fastest that loads, with the reason for each that does not', async () => {
