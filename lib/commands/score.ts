@@ -48,15 +48,25 @@ export async function runScore(
   let exitCode = 0;
   try {
     for (const file of files) {
+      const complaints: string[] = [];
+      let numScored = 0;
       for await (const outcome of streamJsonLines(file, score, streams.stdin)) {
         if ('complaint' in outcome) {
-          exitCode = 1;
-          await complain(`${outcome.complaint}\n`);
-        } else if (settings.json) {
+          complaints.push(outcome.complaint);
+          continue;
+        }
+        numScored++;
+        if (settings.json) {
           const { rewards, ...others } = outcome.value;
           await print(`${JSON.stringify({ ...others, ...rewards })}\n`);
         } else scores.push(outcome.value);
       }
+      if (complaints.length > 0) exitCode = 1;
+      const isNone = numScored === 0 && complaints.length > 1;
+      const told = isNone
+        ? `No line is a trajectory or transcript. The first: ${complaints[0]}`
+        : complaints.join('\n');
+      if (told) await complain(`${told}\n`);
     }
     if (!settings.json) await print(`${scoreTable(scores)}\n`);
   } catch (error) {

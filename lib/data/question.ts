@@ -42,7 +42,16 @@ export const questionMetadataSchema = z.looseObject({
   template: z.string().optional(),
   /** Whether training questions are worded in the same way. */
   wording: z.enum(['seen', 'unseen']).optional(),
-  graph: z.array(subQuestionSchema).optional(),
+  graph: z
+    .array(subQuestionSchema)
+    .superRefine((graph, context) => {
+      try {
+        graphDepth(graph);
+      } catch (error) {
+        context.addIssue((error as Error).message);
+      }
+    })
+    .optional(),
   operation: operationSchema.nullable().optional(),
 });
 
@@ -74,6 +83,10 @@ export interface Question {
   split?: string;
   metadata: QuestionMetadata;
 }
+
+/** The questions of a split; one that names no split is of every split. */
+export const questionsOfSplit = (questions: readonly Question[], split: string): Question[] =>
+  questions.filter((question) => (question.split ?? split) === split);
 
 /**
  * The question of an id.

@@ -56,11 +56,12 @@ export const mainMeasure = (metric: Metric): Measure => ({
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
 /**
- * The mean of every metric over `results`, each counted once (micro).
+ * The mean of every metric over `results`, each counted once (micro); what needs a dependency graph is the mean over the
+ * questions that have one, NaN where none has.
  * @throws Error when there are none: a mean of nothing has no value
  */
 export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {
   if (results.length === 0) throw new Error('Expected at least one result to average, but got none.');
-  const means = METRICS.map((metric) => [metric, mean(results, METRIC_OF[metric])]);
+  const means = METRICS.map((metric) => [metric, mean(results, METRIC_OF[metric]) ?? NaN]);
   return Object.fromEntries(means) as Record<Metric, number>;
 }

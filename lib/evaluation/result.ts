@@ -1,13 +1,16 @@
 import type { QuestionShape } from '../data/question.js';
 
-/** What is measured of one answered question, whoever answered it. */
+/**
+ * What is measured of one answered question, whoever answered it. Without a dependency graph what needs one is NaN, which
+ * JSON writes as null.
+ */
 export interface Measurement {
   questionId: string;
   /** One of the seven benchmarks, FlashRAG's names. */
   benchmark: string;
   /** The question's type within its benchmark: `comparison`, `bridge`, ... */
   type: string;
-  subset: QuestionShape;
+  subset: QuestionShape | 'unknown';
   /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
   entitiesCompared: number;
   /** Whether training questions are worded in the same way; absent where nobody knows. */

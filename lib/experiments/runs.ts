@@ -1,13 +1,20 @@
 /** Runs: a method from an initial model with a seed, which of them there are to be, and where their weights lie in `data/checkpoints`. */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
+import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { rolloutConfigOf, trainedBy } from '../methods/index.js';
+import { readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world/warm-up/recipes.js';
+import { TRAIN_CONFIG_FILE } from '../training/run.js';
+
+/** Who answers where nobody else is named. */
+export const DEFAULT_METHOD = 'parallelsearch';
+export const DEFAULT_MODEL = 'instruct-1';
 
 export const INITIAL_MODELS = WARM_UP_NAMES;
 export type InitialModelName = WarmUpName;
@@ -119,4 +126,23 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
   throw new Error(
     `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.`,
   );
+}
+
+/** What an adapter was trained with; null where there is none, or its folder does not tell. */
+export async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
+  if (adapter === undefined) return null;
+  const file = join(adapter, TRAIN_CONFIG_FILE);
+  return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
+}
+
+/**
+ * The folder of the model that an adapter was trained from: the one that it names, else that of its configuration.
+ * @throws Error for an adapter that is missing, or a model that is
+ */
+export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {
+  requireFolders([adapter]);
+  const { base } = await readPeftConfig(adapter);
+  const folder = base === undefined ? undefined : resolve(adapter, base);
+  if (folder !== undefined && existsSync(folder)) return folder;
+  return modelPath((await trainConfigOf(adapter))?.model ?? DEFAULT_MODEL, root);
 }

@@ -1,5 +1,6 @@
 /** The small world as experiments use it: its passages with BM25, and the questions that are evaluated. */
 import { loadDataSet, type DataSet, type Question } from '../data/flashrag.js';
+import { questionsOfSplit } from '../data/question.js';
 import { createBm25Retriever, type Bm25Retriever } from '../retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../retrieval/retrievers.js';
 
@@ -17,7 +18,5 @@ export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =
   questions.some(({ split }) => split === 'test') ? 'test' : 'dev';
 
 /** The questions of the split that is evaluated. */
-export function evaluatedQuestions(questions: readonly Question[]): Question[] {
-  const wanted = evaluatedSplit(questions);
-  return questions.filter(({ split }) => split === wanted);
-}
+export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
+  questionsOfSplit(questions, evaluatedSplit(questions));

@@ -31,9 +31,11 @@ export async function removePartial(folder: string): Promise<void> {
     await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Reads and parses a JSON file; an error names the file. */
+/** Reads and parses a JSON file. @throws Error naming the file that is missing or is no JSON */
 export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`Could not read ${path} (${cause.code}). Check the path.`, { cause });
+  });
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Hashes that tell whether results are still those of the same settings and files. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { sort } from 'd3-array';
 
 /** Keys in order, at every depth when it is a replacer of `JSON.stringify`: equal configurations print alike. */
@@ -20,6 +20,7 @@ export const configHash = (config: object): string =>
 /** SHA-256 over the contents of files, twelve hex digits. */
 export async function contentHash(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
-  for (const path of paths) hash.update(await readFile(path));
+  for (const path of paths)
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
   return hash.digest('hex').slice(0, 12);
 }

@@ -54,7 +54,8 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
   { orElse: ', or the address of a server' },
 );
 
-const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
+/** Whether a retriever's name is the address of a server. */
+export const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
 
 /** A retriever's name in a configuration: one of the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);

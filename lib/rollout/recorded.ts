@@ -68,6 +68,7 @@ const resultSchema = z.discriminatedUnion('status', [
   z.object({
     status: z.literal('ok'),
     passages: z.array(z.object({ id: idSchema, title: z.string(), score: z.number() })),
+    isUnlike: z.literal(true).optional(),
   }),
   z.object({ status: z.literal('failed'), reason: z.string() }),
 ]);

@@ -120,6 +120,15 @@ describe('score', () => {
     expect(lines[2]).toContain('bad.jsonl:3: Expected segments');
   });
 
+  it('says once that a file holds no transcripts', async () => {
+    const corpus = writeFile('corpus.jsonl', '{"id": "p", "contents": "T\\nx"}\n'.repeat(1000));
+    const { exitCode, complaints } = await score([corpus, writeFile('good.jsonl', goodLine('a'))]);
+    expect(exitCode).toBe(1);
+    expect(complaints).toBe(
+      `No line is a trajectory or transcript. The first: ${corpus}:1: Expected segments (a trajectory) or response (a transcript), but got neither.\n`,
+    );
+  });
+
   it('stops quietly when the reader has gone, and hides no other trouble with the output', async () => {
     const file = writeFile('a.jsonl', Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'));
     const failing = (code: string) => ({

@@ -24,6 +24,7 @@ function trajectoryOf({ id, question, goldenAnswers }: typeof SINGLE, ...texts: 
       question,
       goldenAnswers,
       searchTurns: [],
+      answer: null,
       modelCalls: texts.length,
       finish: 'answer',
     },
@@ -101,10 +102,14 @@ describe('measure', () => {
     expect(measure(question, trajectoryOf(question, ...texts))).toMatchObject(expected);
   });
 
-  it('refuses a question without a graph', () => {
-    expect(() => measure({ ...SINGLE, metadata: {} }, trajectoryOf(SINGLE, answer('x')))).toThrow(
-      'Expected question single to have a dependency graph',
+  it('measures a question without a graph as far as that goes; its type tells its shape', () => {
+    const { coverage, evidenceSeen, criticalPathRatio, ...known } = measure(
+      { ...SINGLE, metadata: { type: 'bridge' } },
+      trajectoryOf(SINGLE, search('Cy Hill'), answer('1960')),
     );
+    expect([coverage, evidenceSeen, criticalPathRatio]).toEqual([NaN, NaN, NaN]);
+    expect(known).toMatchObject({ subset: 'sequential', em: 1, f1: 1, turns: 1, modelCalls: 2 });
+    expect(measure({ ...SINGLE, metadata: {} }, trajectoryOf(SINGLE)).subset).toBe('unknown');
   });
 });
 

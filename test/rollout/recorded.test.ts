@@ -14,7 +14,7 @@ describe('parseTranscript', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
     const turn = {
       queries: ['x'],
-      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }] }],
+      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }], isUnlike: true }],
     };
     const recorded = {
       ...{ step: 3, finish: 'answer', coverage: 0.5, advantage: -1 },

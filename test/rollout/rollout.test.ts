@@ -85,10 +85,22 @@ describe('Algorithm 1', () => {
     expect(trajectory).toMatchObject({
       questionId: 'id of who?',
       question: 'who?',
+      answer: 'gold',
       modelCalls: 2,
       finish: 'answer',
     });
     expect(responseText(trajectory)).toBe(SEARCH + found('X', 'Y') + ANSWER);
+  });
+
+  it('says which searches have found nothing that is like them', async () => {
+    // The best passage of each query scores 2.
+    const fullScore = (query: string): number => (query === 'X' ? 21 : 19);
+    const { trajectories } = await play(
+      { 'who?': [SEARCH, ANSWER] },
+      { retriever: { ...library(), fullScore } },
+    );
+    const results = trajectories[0].searchTurns[0].results;
+    expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([true, undefined]);
   });
 
   it('tells every token and every segment as it comes, by the place of the question', async () => {

@@ -72,7 +72,7 @@ describe('retrievedIn', () => {
   });
   const trajectory = (results: SearchResult[][], finish: Trajectory['finish'] = 'answer'): Trajectory => {
     const searchTurns = results.map((turn) => ({ queries: turn.map(() => 'q'), results: turn }));
-    const asked = { questionId: 'x', question: 'x', goldenAnswers: ['x'], segments: [] };
+    const asked = { questionId: 'x', question: 'x', goldenAnswers: ['x'], segments: [], answer: null };
     return { ...asked, searchTurns, modelCalls: results.length, finish };
   };
 
