@@ -38,7 +38,7 @@ describe('exportTrajectories', () => {
 
   it('counts questions, trajectories and methods, and tells where they come from', () => {
     const html = readFileSync(file, 'utf8');
-    expect(html).toContain('<title>Trajectories of test questions</title>');
+    expect(html).toContain('<title>Trajectories to read</title>');
     expect(html).toContain(
       `<meta name="description" content="24 trajectories in full: 4 questions, each answered by ${METHODS.slice(0, -1).join(', ')} and ${METHODS.at(-1)}.`,
     );
