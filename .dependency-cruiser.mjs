@@ -5,10 +5,10 @@
 export const LAYERS = [
   ['cli.ts'],
   ['commands'],
-  ['doctor', 'mini-wiki', 'small-world'],
+  ['doctor'],
   ['index.ts', 'pages'],
   ['experiments'],
-  ['report'],
+  ['report', 'small-world'],
   ['html', 'notebook'],
   ['methods'],
   ['training', 'evaluation'],

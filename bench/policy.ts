@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
-import { modelFolder } from '../lib/experiments/runs.js';
+import { modelPath } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
 import { loadLocalPolicy } from '../lib/policy/policies.js';
 import { loadModel } from '../lib/policy/model-folder.js';
@@ -30,7 +30,7 @@ if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
   );
 console.error(describeBackend(await useBackend(backend as BackendName | 'auto')));
 
-const folder = modelFolder('instruct');
+const folder = modelPath('instruct-1');
 const policy = await loadLocalPolicy(folder);
 const { weights, config, tokenizer } = await loadModel(folder);
 const table = rotaryTable(config, ROW_LENGTH);

@@ -1,5 +1,5 @@
 /**
- * Recall and latency of the embedded retrievers on the mini-wiki's test split, and what concurrent sub-queries save when
+ * Recall and latency of the embedded retrievers on the small world's dev split, and what concurrent sub-queries save when
  * retrieval waits on a network. Prints one JSON object; times are of one thread and of this machine.
  */
 import { performance } from 'node:perf_hooks';
@@ -17,7 +17,7 @@ import type { Retriever } from '../lib/retrieval/retriever.js';
 import { searchAll } from '../lib/retrieval/search.js';
 import { startRetrievalServer } from '../lib/retrieval/server.js';
 
-const [folder = 'data/mini-wiki', encoderFolder] = process.argv.slice(2);
+const [folder = 'data/small-world', encoderFolder] = process.argv.slice(2);
 const passages = await readPassages(`${folder}/passages.jsonl`);
 const questions = await readQuestions(`${folder}/questions.jsonl`);
 const encoder: Encoder = encoderFolder
@@ -38,7 +38,7 @@ async function timed<T>(work: () => Promise<T> | T): Promise<[T, number]> {
 async function measure(retriever: Retriever, buildMs: number) {
   const rows = [];
   for (const of of ['subQueries', 'questions'] as const) {
-    const queries: QueryWithEvidence[] = queriesWithEvidence(questions, { split: 'test', of });
+    const queries: QueryWithEvidence[] = queriesWithEvidence(questions, { split: 'dev', of });
     const [recall, ms] = await timed(() => retrievalRecall(retriever, queries, [1, 2, 3, 5, 10]));
     const msPerQuery = ms / queries.length;
     rows.push({ retriever: retriever.name, buildMs, of, n: queries.length, msPerQuery, recall });

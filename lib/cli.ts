@@ -10,6 +10,8 @@ const LAZY: Record<string, () => Promise<Command>> = {
   reproduce: async () => (await import('./commands/reproduce.js')).reproduceCommand(),
   train: async () => (await import('./commands/train.js')).trainCommand(),
   evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
+  ask: async () => (await import('./commands/ask.js')).askCommand(),
+  data: async () => (await import('./commands/data.js')).dataCommand(),
   view: async () => (await import('./commands/view.js')).viewCommand(),
   playground: async () => (await import('./commands/playground.js')).playgroundCommand(),
   export: async () => (await import('./commands/export.js')).exportCommand(),

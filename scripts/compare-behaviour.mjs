@@ -18,22 +18,6 @@ const IGNORED = new Set(['commit', 'durationSeconds', 'hardware', 'node', 'confi
 /** Times of training differ from run to run. */
 const TIMES = /seconds$/i;
 
-/**
- * What newer versions call otherwise: TRL's names of metrics in reports as in training, and the model that training begins from.
- * Applied to both sides, so that it also compares versions on the same side of the change.
- */
-const RENAMED = {
-  'reward/outcome': 'rewards/outcome',
-  'reward/decomposition': 'rewards/decomposition',
-  'reward/search_count': 'rewards/search_count',
-  'reward/format': 'rewards/format',
-  response_length: 'completions/mean_length',
-  clip_fraction: 'clip_ratio',
-  start: 'model',
-  against_start: 'against_model',
-};
-const renamed = (name) => RENAMED[name] ?? name;
-
 const readLines = (file) =>
   readFileSync(file, 'utf8')
     .trimEnd()
@@ -41,13 +25,12 @@ const readLines = (file) =>
     .map((line) => JSON.parse(line));
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 
-/** Every n-th test question, and all training questions, as a folder of data. */
+/** Every n-th dev question as a folder of data. */
 function writeSample(checkout, folder) {
-  const data = join(checkout, 'data', 'mini-wiki');
-  const questions = readLines(join(data, 'questions.jsonl'));
-  const test = questions.filter(({ split, metadata }) => (split ?? metadata?.split) === 'test');
-  const every = test.length / NUM_QUESTIONS;
-  const sample = Array.from({ length: NUM_QUESTIONS }, (_, i) => test[Math.floor(i * every)]);
+  const data = join(checkout, 'data', 'small-world');
+  const dev = readLines(join(data, 'questions.jsonl')).filter(({ split }) => split === 'dev');
+  const every = dev.length / NUM_QUESTIONS;
+  const sample = Array.from({ length: NUM_QUESTIONS }, (_, i) => dev[Math.floor(i * every)]);
   mkdirSync(folder, { recursive: true });
   cpSync(join(data, 'passages.jsonl'), join(folder, 'passages.jsonl'));
   writeFileSync(join(folder, 'questions.jsonl'), sample.map((q) => `${JSON.stringify(q)}\n`).join(''));
@@ -71,7 +54,7 @@ function snapshot(checkout, folder) {
   writeSample(checkout, sample);
   for (const method of ['parallelsearch', 'search-r1']) {
     const out = join(folder, `answers-${method}.jsonl`);
-    const how = ['--data', sample, '--out', out, '--backend', 'wasm', '--batch-size', '16'];
+    const how = ['--data', sample, '--split', 'dev', '--out', out, '--backend', 'wasm', '--batch-size', '16'];
     run(checkout, ['evaluate', '--method', method, ...how]);
   }
   const training = join(folder, 'training');
@@ -80,13 +63,13 @@ function snapshot(checkout, folder) {
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Fields under their new names and in order, at every depth, without those that a machine decides. */
+/** Fields in order, at every depth, without those that a machine decides. */
 function normalised(value) {
   if (Array.isArray(value)) return value.map(normalised);
-  if (!isObject(value)) return typeof value === 'string' ? renamed(value) : value;
+  if (!isObject(value)) return value;
   const entries = Object.entries(value)
     .filter(([name]) => !IGNORED.has(name))
-    .map(([name, inner]) => [renamed(name), normalised(inner)]);
+    .map(([name, inner]) => [name, normalised(inner)]);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -5,6 +5,7 @@
 import { mean, rollups } from 'd3-array';
 import { computation, EXPERIMENTS, requireResults, type Experiment } from '../../lib/experiments/index.js';
 import { dataHash } from '../../lib/experiments/answers.js';
+import { evaluatedQuestions } from '../../lib/experiments/world.js';
 import { questionShape } from '../../lib/index.js';
 import { configHash } from '../../lib/io/hash.js';
 import { figure, frameOf, table, type Table } from '../../lib/report/index.js';
@@ -31,7 +32,7 @@ export const plainQuestions: Experiment = {
       },
     ],
     work: async (topK, { world: { questions, retriever } }) => {
-      const asked = questions.filter(({ split }) => split === 'test');
+      const asked = evaluatedQuestions(questions);
       const texts = asked.map(({ question }) => question);
       const found = await retriever.retrieve(texts, { topK });
       return asked.map(({ metadata: { graph = [] } }, i) => {
@@ -51,7 +52,7 @@ export async function plainQuestionsTable(folder?: string): Promise<Table> {
     (own) => mean(own, ({ evidence }) => evidence),
     ({ subset }) => subset,
   );
-  const rows = means.map(([subset, value]) => ({ subset, metric: 'evidence_shown', value }));
+  const rows = means.map(([subset, value]) => ({ subset, metric: 'evidence_seen', value }));
   const caption = `Sub-questions whose evidence is among the first ${TOP_K} passages for the whole question.`;
   return table(frameOf(rows), { caption, rows: ['subset'], cells: { Share: figure() } });
 }

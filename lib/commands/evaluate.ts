@@ -1,137 +1,114 @@
-import { existsSync } from 'node:fs';
-import { appendFile, rm } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { group, mean, sort } from 'd3-array';
-import { Command, Option } from 'commander';
-import { loadDataSet } from '../data/flashrag.js';
-import { evaluatePolicy, type EvaluateOptions } from '../evaluation/evaluate.js';
+import { Command } from 'commander';
+import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
+import { questionsOfSplit } from '../data/question.js';
+import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { isInitialModel, loadPolicy, modelPath, weightFolders } from '../experiments/runs.js';
-import { readJson, writeFileSafely } from '../io/files.js';
-import { CHECKPOINTS } from '../io/paths.js';
-import { startProgress } from '../io/progress.js';
-import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
-import { METHODS, rolloutConfigOf } from '../methods/index.js';
-import { readPeftConfig, requireFolders } from '../policy/model-folder.js';
-import { isPolicyAddress, openPolicy } from '../policy/policies.js';
-import type { Policy } from '../policy/policy.js';
-import { createRetriever, DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
-import type { RolloutConfig } from '../rollout/options.js';
-import { TRAIN_CONFIG_FILE } from '../training/run.js';
-import { interruptible, parseCount } from './frame.js';
-import {
-  announceBackend,
-  DEFAULT_METHOD,
-  DEFAULT_MODEL,
-  withPolicyOptions,
-  type PolicySettings,
-} from './options.js';
+import { evaluatedSplit } from '../experiments/world.js';
+import { writeFileSafely } from '../io/files.js';
+import { configHash, contentHash } from '../io/hash.js';
+import { createBreather, startProgress } from '../io/progress.js';
+import { openJournal } from '../io/records.js';
+import { printTrajectory, type Trajectory } from '../rollout/trajectory.js';
+import { listed } from '../text/listed.js';
+import { interruptible, parseCount, say } from './frame.js';
+import { announceBackend } from './options.js';
+import { loadSubject, openRetriever, searchOf, withSubjectOptions, type SubjectSettings } from './subject.js';
 
-interface EvaluateSettings extends PolicySettings {
-  method?: string;
-  seed: number;
-  checkpoints: string;
-  adapter?: string;
-  split: string;
+interface EvaluateSettings extends SubjectSettings {
+  split?: string;
   limit?: number;
-  topK?: number;
   batchSize: number;
   out?: string;
   trajectories?: string;
 }
 
-/** Who answers, and how it is asked. */
-interface Subject {
-  policy: Policy;
-  /** What its results are marked with. */
-  run: { method: string; model: string; seed: number };
-  rollout: RolloutConfig;
-  /** What an adapter was trained with. */
-  trained: TrainConfig | null;
+/** What is kept of an answer until all are there. */
+interface Answer {
+  result: Measurement & { method: string; model: string; seed: number };
+  /** Where they are asked for. */
+  trajectory?: Trajectory;
 }
 
-async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
-  if (adapter === undefined) return null;
-  const file = join(adapter, TRAIN_CONFIG_FILE);
-  return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
+/** Questions of the wanted split, by default those of test, else of dev. @throws Error naming the splits that there are */
+async function askedQuestions({ data, split, limit }: EvaluateSettings): Promise<Question[]> {
+  const questions = await loadQuestions(data);
+  const wanted = split ?? evaluatedSplit(questions);
+  const asked = questionsOfSplit(questions, wanted).slice(0, limit);
+  if (asked.length > 0) return asked;
+  const splits = listed([...new Set(questions.map(({ split: name }) => name!))]);
+  throw new Error(
+    `Expected questions of split ${wanted}, but there are none. Name another by --split: there is ${splits}.`,
+  );
 }
 
-/** The folder of the model that an adapter was trained from: the one that it names, else that of its configuration. */
-async function baseOf(adapter: string, trained: TrainConfig | null, checkpoints: string): Promise<string> {
-  requireFolders([adapter]);
-  const { base } = await readPeftConfig(adapter);
-  const folder = base === undefined ? undefined : resolve(adapter, base);
-  return folder !== undefined && existsSync(folder)
-    ? folder
-    : modelPath(trained?.model ?? DEFAULT_MODEL, checkpoints);
-}
-
-/**
- * A committed run, or a model and an adapter of the user's, which is asked as it was trained unless a method is named.
- * @throws Error for an unknown model, or a folder that is missing
- */
-async function loadSubject(settings: EvaluateSettings): Promise<Subject> {
-  const { method, model, seed, checkpoints, adapter } = settings;
-  const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
-  const rollout = rolloutConfigOf(run.method);
-  if (!adapter && isInitialModel(run.model)) {
-    const weights = { ...run, model: run.model };
-    const trained = await trainConfigOf(weightFolders(weights, checkpoints)[1]);
-    return { run, policy: await loadPolicy(weights, checkpoints), rollout, trained };
-  }
-  if (isPolicyAddress(run.model))
-    return { run, policy: await openPolicy(run.model, { adapter }), rollout, trained: null };
-  const trained = await trainConfigOf(adapter);
-  const base =
-    model === undefined ? await baseOf(adapter!, trained, checkpoints) : modelPath(model, checkpoints);
-  const asked = method === undefined && trained ? trained : { method: run.method, rollout };
-  return {
-    run: { method: asked.method, model: basename(base), seed: trained?.seed ?? seed },
-    ...{ policy: await openPolicy(base, { adapter }), rollout: asked.rollout, trained },
-  };
-}
-
-/** A line of JSON each. */
-const linesOf = (items: readonly object[]): string =>
-  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+/** Names of the files of weights in a folder. */
+const weightFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.safetensors'))
+    .sort()
+    .map((name) => join(folder, name));
 
 /** Answers questions with a policy; results go to `--out`, a summary to stdout. The exit code is 130 after Ctrl-C. */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
+  const questions = await askedQuestions(settings);
   await announceBackend(settings.backend);
-  const data = await loadDataSet(settings.data);
-  const questions = data.questions.filter(({ split }) => split === settings.split).slice(0, settings.limit);
-  if (questions.length === 0)
-    throw new Error(`Expected questions of split ${settings.split}, but there are none.`);
-  const { policy, run, rollout, trained } = await loadSubject(settings);
-  const { topK = rollout.topK, batchSize, trajectories, out } = settings;
-  const retriever = await createRetriever(
-    settings.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
-    data.passages,
-    { titleWeight: trained?.titleWeight, encoder: settings.encoder ?? trained?.encoder },
-  );
-  if (trajectories) await rm(trajectories, { force: true });
+  const { policy, run, rollout, trained, folders } = await loadSubject(settings);
+  const search = searchOf(settings, { trained });
+  const retriever = await openRetriever(settings.data, search);
+  const { passages, questions: files } = dataSetFiles(settings.data);
+  const inputs = await contentHash([
+    ...folders.flatMap(weightFiles),
+    ...files,
+    ...(passages ? [passages] : []),
+  ]);
+  const { batchSize, trajectories: trajectoryFile } = settings;
+  const hash = configHash({
+    ...{ run, rollout, search, inputs, split: settings.split, hasTrajectories: Boolean(trajectoryFile) },
+  });
+  const out = settings.out ?? join('runs', `evaluate-${hash}`);
   const work = async (signal: AbortSignal): Promise<void> => {
-    const progress = startProgress('Evaluating', questions.length);
-    let written = Promise.resolve();
-    const onBatch: EvaluateOptions['onBatch'] = (done, batch) => {
-      progress.update(done);
-      const lines = linesOf(batch.map((trajectory) => ({ ...run, ...trajectory })));
-      if (trajectories) written = written.then(() => appendFile(trajectories, lines));
+    const journal = await openJournal<Answer>(`${out}.partial`, hash);
+    const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
+    const left = questions.filter(({ id }) => !answers.has(id));
+    if (left.length < questions.length) say(`Going on after ${questions.length - left.length} answers.`);
+    const progress = startProgress('Evaluating', questions.length, questions.length - left.length);
+    const start = performance.now();
+    const keep = (question: Question, trajectory: Trajectory): void => {
+      const result = { ...run, ...measure(question, trajectory) };
+      answers.set(question.id, { result, ...(trajectoryFile ? { trajectory } : {}) });
     };
-    const options = { rollout: { ...rollout, topK }, batchSize, signal, onBatch };
-    const measurements = await evaluatePolicy(policy, retriever, questions, options);
-    await written;
-    progress.stop();
+    const onBatch = async (_: number, batch: readonly Trajectory[]): Promise<void> => {
+      for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
+      progress.update(answers.size);
+    };
+    const asked = { ...rollout, onToken: createBreather() };
+    const options = { rollout: asked, batchSize, signal, keep, onBatch };
+    await answerQuestions(policy, retriever, left, options).finally(() => progress.stop());
+    const seconds = (performance.now() - start) / 1000;
     policy.dispose?.();
-    const results = measurements.map((measurement) => ({ ...run, ...measurement }));
-    if (out) await writeFileSafely(out, linesOf(results));
+    const done = questions.map(({ id }) => answers.get(id)!);
+    const results = done.map(({ result }) => result);
+    if (settings.out)
+      await writeFileSafely(settings.out, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
+    if (trajectoryFile) {
+      const lines = done.map(({ trajectory }) => printTrajectory({ ...run, ...trajectory! }));
+      await writeFileSafely(trajectoryFile, lines.join(''));
+    }
+    await journal.close();
     process.stdout.write(summaryOf(results));
+    if (left.length > 0)
+      process.stdout.write(
+        `time             ${seconds.toFixed(1)} s, ${(seconds / left.length).toFixed(2)} s a question\n`,
+      );
   };
-  return interruptible('Stopping.', work, 'Stopped.');
+  return interruptible('Stopping.', work);
 }
 
-/** Means of all and by subset, a line each. */
+/** Means of all and by subset, a line each; what needs a dependency graph says so where no question has one. */
 function summaryOf(results: readonly Measurement[]): string {
   const subsets = sort(
     group(results, ({ subset }) => subset),
@@ -140,7 +117,7 @@ function summaryOf(results: readonly Measurement[]): string {
   return [['all', results] as const, ...subsets]
     .map(([name, some]) => {
       const metrics = Object.entries(meanMetrics(some)).map(
-        ([metric, value]) => `${metric} ${value.toFixed(3)}  `,
+        ([metric, value]) => `${metric} ${Number.isNaN(value) ? 'needs graphs' : value.toFixed(3)}  `,
       );
       const valid = mean(some, ({ formatOk }) => Number(formatOk))!.toFixed(3);
       return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;
@@ -150,24 +127,16 @@ function summaryOf(results: readonly Measurement[]): string {
 
 /** The `evaluate` command. */
 export function evaluateCommand(): Command {
-  const orElse = (byDefault: string): string => `; an adapter’s own by default, else ${byDefault}`;
   const command = new Command('evaluate')
-    .description('answer questions with a policy and measure every answer')
-    .addOption(
-      new Option('--method <name>', `who answers, and under which prompt${orElse(DEFAULT_METHOD)}`).choices(
-        METHODS.names(),
-      ),
+    .description(
+      'answer questions with a policy and measure every answer; goes on where an earlier call stopped',
     )
-    .option('--seed <n>', 'seed it was trained with', parseCount, 1)
-    .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
-    .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
-    .option('--split <name>', 'train, dev or test', 'test')
+    .option('--split <name>', 'train, dev or test; by default test where there is one')
     .option('--limit <n>', 'only the first n questions', parseCount)
-    .option('--top-k <n>', 'passages per query', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
     .option('--out <file>', 'one line a question (JSONL)')
     .option('--trajectories <file>', 'every trajectory (JSONL)');
-  return withPolicyOptions(command, orElse).action(async (settings: EvaluateSettings) => {
+  return withSubjectOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });
 }

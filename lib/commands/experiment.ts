@@ -12,6 +12,8 @@ import { backendOption } from './options.js';
 
 interface ExperimentSettings {
   force?: boolean;
+  /** Whether runs that are missing are trained first; otherwise those that there are count. Default true. */
+  train?: boolean;
   out: string;
   backend: BackendName | 'auto';
 }
@@ -41,17 +43,18 @@ interface Planned {
 }
 
 /** What is to be done for an experiment, and about how long that takes. */
-async function planOf(experiment: Experiment, { out, force }: RunOptions): Promise<Planned> {
+async function planOf(experiment: Experiment, { out, force, train = true }: RunOptions): Promise<Planned> {
   const planned = (isPrepared: boolean, seconds: number, ...words: string[]): Planned => {
     if (seconds > 0) words.push(`about ${describeDuration(seconds)}`);
     const line = `${experiment.name}: ${experiment.title}: ${words.join(', ')}`;
     return { experiment, isPrepared, seconds, line };
   };
   const { prepare, processes = 2 } = experiment.computation!;
-  const preparation = await prepare?.plan();
+  const preparation = train ? await prepare?.plan() : null;
   // Jobs are not known before what they need is there.
   if (preparation) return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
   const results = await resultsOf(experiment, out);
+  if (results.length === 0) return planned(true, 0, 'left out: its runs have not been trained');
   const open = results.filter(({ done }) => force || !done?.isOwn);
   if (open.length === 0) return planned(true, 0, 'is there');
   const instead = open.every(({ done }) => done !== null) ? ' in place of recorded results' : '';
@@ -100,6 +103,7 @@ export function experimentCommand(): Command {
       new Argument('<name>', 'an experiment, or all').choices([...COMPUTED.map(({ name }) => name), 'all']),
     )
     .option('--force', 'compute again what is there')
+    .option('--no-train', 'train nothing: compute with the runs that there are')
     .option('--out <folder>', 'where results are kept', RESULTS)
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)

@@ -1,6 +1,6 @@
 /** Options that several commands share. */
 import { Option, type Command } from 'commander';
-import { INITIAL_MODELS } from '../experiments/runs.js';
+import { DEFAULT_MODEL, modelNames } from '../experiments/runs.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,
@@ -10,9 +10,6 @@ import {
   type BackendReport,
 } from '../tensor/backend.js';
 import { say } from './frame.js';
-
-export const DEFAULT_METHOD = 'parallelsearch';
-export const DEFAULT_MODEL = 'instruct';
 
 /** What is told of a policy and of where it searches. */
 export interface PolicySettings {
@@ -37,7 +34,7 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
   command
     .option(
       '--model <name>',
-      `initial model: ${INITIAL_MODELS.join(' or ')}, or a folder in Hugging Face format${orElse(DEFAULT_MODEL)}`,
+      `initial model: ${modelNames().join(', ')}, or a folder in Hugging Face format${orElse(DEFAULT_MODEL)}`,
     )
     .option(
       '--retriever <name>',
@@ -46,7 +43,7 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
     .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
     .option(
       '--data <folder>',
-      'a folder with passages.jsonl and questions.jsonl (FlashRAG layout with graphs)',
+      'a folder in the FlashRAG layout (see `data check`); by default the small world',
     )
     .addOption(backendOption());
 

@@ -1,16 +1,23 @@
-/** `parallelsearch playground`: both trained policies and the mini-wiki as one HTML file to try them in. */
+/** `parallelsearch playground`: policies and passages as one HTML file to try them in. */
 import { Command } from 'commander';
-import { exportPlayground } from '../pages/playground/html.js';
+import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/html.js';
 import { packagePath } from '../io/paths.js';
 import { say } from './frame.js';
 
 /** The `playground` command. */
 export function playgroundCommand(): Command {
   return new Command('playground')
-    .description('write the trained policies and the mini-wiki into one HTML file that answers questions')
+    .description(
+      'write policies and passages, by default the committed ones and the small world, into one HTML file that answers questions',
+    )
     .option('--out-dir <folder>', 'gets playground.html', packagePath('reports'))
     .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
-    .action(async (settings: { outDir: string; checkpoints?: string }) =>
+    .option('--data <folder>', 'passages of your own (see `data check`), and questions where there are any')
+    .option(
+      '--adapter <folder>',
+      'an adapter of your own and its model (see `train`), before and after training',
+    )
+    .action(async (settings: ExportPlaygroundOptions) =>
       say(await exportPlayground({ ...settings, log: say })),
     );
 }

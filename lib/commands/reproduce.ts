@@ -7,10 +7,11 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
+import { writeSummary } from '../experiments/summary.js';
 import { packagePath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
-import { estimateRetraining, finishRetraining, retrainEverything } from '../mini-wiki/retrain.js';
+import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground } from '../pages/playground/html.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
@@ -64,7 +65,10 @@ async function trainEverything(
       `At most ${maxSteps} steps of each stage and run now: the weights will be of no use, and take the place of those in ` +
         'data/checkpoints (git restore data/checkpoints brings them back).',
     );
-  await retrainEverything({ backend, folder: retrainingFolder(maxSteps), maxSteps, signal, log: say });
+  await retrainEverything({
+    ...{ backend: backend.name, folder: retrainingFolder(maxSteps), maxSteps, signal },
+    log: say,
+  });
 }
 
 /**
@@ -98,7 +102,7 @@ async function hasResults(name: string): Promise<boolean> {
   const wanted = experiment?.reads ?? (experiment ? [name] : []);
   for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
     const results = await resultsOf(one);
-    if (results.every(({ done }) => done !== null)) continue;
+    if (results.length > 0 && results.every(({ done }) => done !== null)) continue;
     const command = `npx parallelsearch experiment ${one.name}`;
     say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
     return false;
@@ -118,6 +122,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
   if (await hasResults('trajectories')) say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
   say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
   await writeIndex(REPORTS);
+  await writeSummary(REPORTS);
   say(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 
@@ -128,7 +133,8 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
   if (fresh) await rm(RESULTS, { recursive: true, force: true });
   return interruptible('Stopping. Ctrl-C again stops at once.', async (signal) => {
     if (retrain) await trainEverything(backend, signal, maxSteps);
-    if (full || retrain || record) await runExperiments(COMPUTED, { out: RESULTS, backend, signal });
+    if (full || retrain || record)
+      await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal });
     else await answerForAWhile(backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);

@@ -1,7 +1,7 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { group, mean } from 'd3-array';
+import { group, max, mean } from 'd3-array';
 import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
@@ -48,15 +48,25 @@ export async function runScore(
   let exitCode = 0;
   try {
     for (const file of files) {
+      const complaints: string[] = [];
+      let numScored = 0;
       for await (const outcome of streamJsonLines(file, score, streams.stdin)) {
         if ('complaint' in outcome) {
-          exitCode = 1;
-          await complain(`${outcome.complaint}\n`);
-        } else if (settings.json) {
+          complaints.push(outcome.complaint);
+          continue;
+        }
+        numScored++;
+        if (settings.json) {
           const { rewards, ...others } = outcome.value;
           await print(`${JSON.stringify({ ...others, ...rewards })}\n`);
         } else scores.push(outcome.value);
       }
+      if (complaints.length > 0) exitCode = 1;
+      const isNone = numScored === 0 && complaints.length > 1;
+      const told = isNone
+        ? `No line is a trajectory or transcript. The first: ${complaints[0]}`
+        : complaints.join('\n');
+      if (told) await complain(`${told}\n`);
     }
     if (!settings.json) await print(`${scoreTable(scores)}\n`);
   } catch (error) {
@@ -91,7 +101,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
   const body = scores.map((score) => [
-    shortened(score.id),
+    shortened(score.id) + (score.ambiguous ? ' ?' : ''),
     score.shape ?? 'unknown',
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
@@ -101,12 +111,15 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
     `n = ${some.length}`,
     ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
   ]);
-  const widths = head.map((_, i) => Math.max(...[head, ...body, ...means].map((row) => row[i].length)));
+  const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
   const isWords = (column: number): boolean => column < 2;
   const print = (row: readonly string[]): string =>
     row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
   const rule = '-'.repeat(print(head).length);
-  return [print(head), rule, ...body.map(print), rule, ...means.map(print)].join('\n');
+  const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
+  const note = `? does not tell who wrote what (${numAmbiguous} of ${scores.length}): information in doubt counts as the policy's own, and --json says why.`;
+  const lines = [print(head), rule, ...body.map(print), rule, ...means.map(print)];
+  return [...lines, ...(numAmbiguous > 0 ? [note] : [])].join('\n');
 }
 
 /** The `score` command. */

@@ -1,11 +1,11 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import { DATA_SET_FILES, loadDataSet } from '../data/flashrag.js';
-import { modelPath } from '../experiments/runs.js';
+import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
+import { questionsOfSplit } from '../data/question.js';
+import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
-import { MINI_WIKI } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { provenanceHere } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
@@ -15,9 +15,9 @@ import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { createRetriever } from '../retrieval/retrievers.js';
-import { rewardsOf } from '../rewards/presets.js';
+import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
+import { shapeOf } from '../rewards/rollout.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { runTraining } from '../training/run.js';
@@ -30,13 +30,8 @@ import {
   parseWeight,
   say,
 } from './frame.js';
-import {
-  announceBackend,
-  DEFAULT_METHOD,
-  DEFAULT_MODEL,
-  withPolicyOptions,
-  type PolicySettings,
-} from './options.js';
+import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
+import { openRetriever } from './subject.js';
 
 interface TrainSettings extends PolicySettings {
   config?: string;
@@ -86,6 +81,30 @@ async function withOwnRewards(
   return rewards;
 }
 
+/**
+ * The training questions.
+ * @throws Error where there are none, or where the rewards ask which are parallelizable and neither type nor graph tells it
+ */
+async function trainingQuestions(data: string | undefined, { rewards }: TrainConfig): Promise<Question[]> {
+  const all = await loadQuestions(data);
+  const questions = questionsOfSplit(all, 'train');
+  if (questions.length === 0)
+    throw new Error(
+      `Expected questions of split train, but the ${all.length} there are have other splits. Put some into train.jsonl.`,
+    );
+  const { preset, ...overrides } = rewards;
+  const { lambdaD, lambdaS } = rewardOptions(preset, overrides);
+  const numUnknown = questions.filter((question) => shapeOf(question) === undefined).length;
+  if (numUnknown === 0 || (lambdaD === 0 && lambdaS === 0)) return questions;
+  if (numUnknown === questions.length)
+    throw new Error(
+      `Expected questions with a type or a dependency graph, which tell the rewards ${preset} what is parallelizable, but none ` +
+        `of ${numUnknown} has either. Add "metadata": {"type": "comparison"} and so on (docs/data.md), or train with --method search-r1.`,
+    );
+  say(`${numUnknown} of ${questions.length} questions have no known type and no graph: not parallelizable.`);
+  return questions;
+}
+
 function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
   const { commit, ...machine } = provenanceHere();
   const made = { seed: config.seed, commit, configHash: configHash(config), backend: backend.detail };
@@ -118,11 +137,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const modelFolder = modelPath(config.model);
+  const questions = await trainingQuestions(settings.data, config);
   const backend = await announceBackend(settings.backend);
-  const { passages, questions } = await loadDataSet(settings.data);
-  const retriever = await createRetriever(config.retriever, passages, config);
+  const retriever = await openRetriever(settings.data, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
-  const data = DATA_SET_FILES.map((name) => join(settings.data ?? MINI_WIKI, name));
+  const { passages, questions: files } = dataSetFiles(settings.data);
+  const inputs = [join(modelFolder, 'model.safetensors'), ...(passages ? [passages] : []), ...files];
   say(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}`,
   );
@@ -134,12 +154,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       config,
       model,
       modelFolder,
-      inputsHash: await contentHash([join(modelFolder, 'model.safetensors'), ...data]),
+      inputsHash: await contentHash(inputs),
       folder,
       ...(rewards ? { rewards } : {}),
       keepSteps: settings.keepSteps,
       signal,
-      questions: questions.filter(({ split }) => split === 'train'),
+      questions,
       retriever,
       onStep: (step, metrics, alarms) => {
         const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;

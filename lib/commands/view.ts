@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { MINI_WIKI } from '../io/paths.js';
+import { SMALL_WORLD } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/json-lines.js';
@@ -68,7 +68,7 @@ export function viewCommand(): Command {
     .option('--out <file>', 'the page', 'trajectories.html')
     .option('--title <text>', 'its title', 'Trajectories')
     .option('--questions <files...>', 'questions with types and dependency graphs (FlashRAG layout)', [
-      join(MINI_WIKI, 'questions.jsonl'),
+      join(SMALL_WORLD, 'questions.jsonl'),
     ])
     .addOption(
       new Option('--preset <name>', 'rewards of lines that record none')

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { WARM_UP_NAMES, type WarmUpName } from '../experiments/runs.js';
-import { trainInitialModel } from '../mini-wiki/warm-up/train-model.js';
-import { loadWorld } from '../experiments/world.js';
+import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world/warm-up/recipes.js';
+import { trainInitialModel } from '../small-world/warm-up/train-model.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import type { BackendName } from '../tensor/backend.js';
@@ -19,20 +18,23 @@ interface WarmUpSettings {
 /** Trains a model; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
+  const { seed, checkpoints } = settings;
+  const before = WARM_UP_NAMES[WARM_UP_NAMES.indexOf(name) - 1] as WarmUpName | undefined;
   let progress: Progress | undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
-    await trainInitialModel(name, await loadWorld(), {
-      seed: settings.seed,
-      folder: settings.out ?? join('runs', `warm-up-${name}-seed${settings.seed}`),
+    await trainInitialModel(name, {
+      seed,
+      folder: settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`),
       backend: backend.name,
-      checkpoints: settings.checkpoints,
+      from: before && join(checkpoints, initialModelName(before, seed)),
+      to: join(checkpoints, initialModelName(name, seed)),
       signal,
       onStep: ({ step, loss }, total) => {
         progress ??= startProgress(`Warming up ${name}`, total, step);
         progress.update(step + 1, `loss ${loss.toFixed(3)}`);
       },
     }).finally(() => progress?.stop());
-    say(`The model is in ${join(settings.checkpoints, name)}.`);
+    say(`The model is in ${join(checkpoints, initialModelName(name, seed))}.`);
   });
 }
 

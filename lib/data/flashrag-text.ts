@@ -14,31 +14,35 @@ const questionSchema = z.object({
   split: z.string().optional(),
 });
 
-/** Parses a corpus. `name` stands for the file in error messages. */
-export function parsePassages(text: string, name = 'corpus.jsonl'): Passage[] {
-  const passages = parseLines(text, passageSchema, {
-    name,
-    remedy: 'each line must be {"id": "...", "contents": "title\\ntext"}',
-  }).map(({ id, contents }) => ({ id, contents, ...splitContents(contents) }));
-  requireUniqueIds(passages, name);
-  return passages;
+/** What becomes of a complaint; the row that it is about is left out. */
+type Complain = (complaint: string) => void;
+
+const refuse: Complain = (complaint) => {
+  throw new Error(complaint);
+};
+
+/**
+ * Parses a corpus.
+ * @param name stands for the file in complaints
+ * @param complain hears what is wrong with each line; by default the first complaint is thrown
+ */
+export function parsePassages(text: string, name = 'corpus.jsonl', complain = refuse): Passage[] {
+  const remedy = 'each line must be {"id": "...", "contents": "title\\ntext"}';
+  const rows = parseLines(text, passageSchema, { name, remedy, complain });
+  return rows.map(({ id, contents }) => ({ id, contents, ...splitContents(contents) }));
 }
 
-/** Parses questions. `name` stands for the file in error messages. */
-export function parseQuestions(text: string, name = 'questions.jsonl'): Question[] {
-  const questions = parseLines(text, questionSchema, {
-    name,
-    remedy:
-      'each line must be {"id": "...", "question": "...", "golden_answers": ["..."], "metadata": {...}}',
-  }).map((row) => ({
+/** Parses questions; `name` and `complain` as in {@link parsePassages}. */
+export function parseQuestions(text: string, name = 'questions.jsonl', complain = refuse): Question[] {
+  const remedy =
+    'each line must be {"id": "...", "question": "...", "golden_answers": ["..."], "metadata": {...}}';
+  return parseLines(text, questionSchema, { name, remedy, complain }).map((row) => ({
     id: row.id,
     question: row.question,
     goldenAnswers: row.golden_answers,
     ...(row.split === undefined ? {} : { split: row.split }),
     metadata: row.metadata ?? {},
   }));
-  requireUniqueIds(questions, name);
-  return questions;
 }
 
 /** Writes passages in the FlashRAG layout. */
@@ -65,42 +69,34 @@ function splitContents(contents: string): { title: string; text: string } {
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 
-function parseLines<T>(
+function parseLines<T extends { id: string }>(
   text: string,
   schema: z.ZodType<T>,
-  { name, remedy }: { name: string; remedy: string },
+  { name, remedy, complain }: { name: string; remedy: string; complain: Complain },
 ): T[] {
-  const rows: T[] = [];
-  text.split('\n').forEach((line, index) => {
-    if (line.trim() === '') return;
+  const rows = new Map<string, T & { line: number }>();
+  let isEmpty = true;
+  for (const [index, padded] of text.split('\n').entries()) {
+    const line = padded.trim(); // This drops a byte order mark, too.
+    if (line === '') continue;
+    isEmpty = false;
     const where = `${name}, line ${index + 1}`;
     let value: unknown;
     try {
       value = JSON.parse(line);
     } catch {
-      throw new Error(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
+      complain(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
+      continue;
     }
-    const parsed = schema.safeParse(value);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new Error(`${where}: ${issue.path.join('.') || 'row'}: ${issue.message}; ${remedy}.`);
-    }
-    rows.push(parsed.data);
-  });
-  if (rows.length === 0)
-    throw new Error(`${name}: expected at least one row, but the file is empty; ${remedy}.`);
-  return rows;
-}
-
-function requireUniqueIds(rows: readonly { id: string }[], name: string): void {
-  const seen = new Map<string, number>();
-  rows.forEach(({ id }, index) => {
-    const first = seen.get(id);
-    if (first !== undefined) {
-      throw new Error(
-        `${name}: expected unique ids, but ${id} names row ${first + 1} and row ${index + 1}; rename one.`,
-      );
-    }
-    seen.set(id, index);
-  });
+    const { success, data, error } = schema.safeParse(value);
+    const known = success && rows.get(data.id);
+    if (!success) {
+      const [{ path, message }] = error.issues;
+      complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
+    } else if (known)
+      complain(`${where}: expected unique ids, but ${data.id} names line ${known.line} too; rename one.`);
+    else rows.set(data.id, { ...data, line: index + 1 });
+  }
+  if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);
+  return [...rows.values()];
 }

@@ -21,7 +21,7 @@ export const subQuestionSchema = z.object({
 });
 
 export const operationSchema = z.object({
-  kind: z.enum(['argmin', 'argmax', 'same']),
+  kind: z.enum(['argmin', 'argmax']),
   attribute: z.string().min(1),
 });
 
@@ -38,11 +38,20 @@ export const questionMetadataSchema = z.looseObject({
   benchmark: z.string().optional(),
   /** The benchmark's own type, such as `bridge` or `comparison`. */
   type: z.string().optional(),
-  /** The template of the mini-wiki that made the question. */
+  /** The template of the small world that made the question. */
   template: z.string().optional(),
   /** Whether training questions are worded in the same way. */
   wording: z.enum(['seen', 'unseen']).optional(),
-  graph: z.array(subQuestionSchema).optional(),
+  graph: z
+    .array(subQuestionSchema)
+    .superRefine((graph, context) => {
+      try {
+        graphDepth(graph);
+      } catch (error) {
+        context.addIssue((error as Error).message);
+      }
+    })
+    .optional(),
   operation: operationSchema.nullable().optional(),
 });
 
@@ -74,6 +83,10 @@ export interface Question {
   split?: string;
   metadata: QuestionMetadata;
 }
+
+/** The questions of a split; one that names no split is of every split. */
+export const questionsOfSplit = (questions: readonly Question[], split: string): Question[] =>
+  questions.filter((question) => (question.split ?? split) === split);
 
 /**
  * The question of an id.

@@ -3,7 +3,7 @@
  *
  * The design, resample by resample:
  * - **Questions** are drawn with replacement within strata. A stratum is what the test set fixes by design: a benchmark
- *   and the selections that cut through it (shape of question, comparisons of 5). The same drawn questions serve every
+ *   and the subsets that cut through it (shape of question, entities, wording). The same drawn questions serve every
  *   run of every method, so that contrasts are paired by question and its difficulty cancels.
  * - **Warm-ups and seeds** are drawn with replacement in two levels: initial models (one for each seed of the warm-up), the same
  *   ones for every method, since methods start from the same weights; and within each drawn one runs of reinforcement, for each method independently. Runs of
@@ -43,7 +43,7 @@ export interface Bootstrap {
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default 2,000. */
+  /** Default 1,000. */
   resamples?: number;
   /** Names the weights behind a method: methods of one name draw the same seeds. Default: every method has its own. */
   weightsOf?: (method: string) => string;
@@ -68,7 +68,7 @@ export function strataBy(keys: readonly string[]): Strata {
 
 /** Draws all resamples at once and returns what computes estimates from them. */
 export function createBootstrap(table: ScoreTable, strata: Strata, options: BootstrapOptions): Bootstrap {
-  const { resamples = 2000, weightsOf = (method) => method } = options;
+  const { resamples = 1000, weightsOf = (method) => method } = options;
   const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
@@ -142,9 +142,9 @@ function resampledSums(
   table: ScoreTable,
   strata: Strata,
   { resamples, random }: Required<Pick<BootstrapOptions, 'resamples' | 'random'>>,
-): Float64Array {
+): Float32Array {
   const columns = table.runs.length * table.columns.length;
-  const sums = new Float64Array(strata.count * columns * resamples);
+  const sums = new Float32Array(strata.count * columns * resamples);
   const row = new Float64Array(columns);
   for (let s = 0; s < strata.count; s++) {
     const members = [...strata.of.keys()].filter((q) => strata.of[q] === s);

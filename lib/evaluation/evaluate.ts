@@ -1,15 +1,15 @@
 /** Answers questions greedily with a policy and measures every answer. */
 import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
-import { graphDepth, questionShape, type Question, type QuestionGraph } from '../data/question.js';
+import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import { isDecomposed } from '../rewards/decomposition.js';
-import { rolloutFromTrajectory } from '../rewards/rollout.js';
+import { rolloutFromTrajectory, shapeOf } from '../rewards/rollout.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { exactMatch, tokenF1 } from '../text/normalize.js';
+import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
 import { coverage } from '../rewards/coverage.js';
 import type { Measurement } from './result.js';
 
@@ -20,8 +20,8 @@ export interface EvaluateOptions {
   /** 0 (default) is greedy, so that a run has no randomness of its own. */
   temperature?: number;
   signal?: AbortSignal;
-  /** @param done questions answered so far */
-  onBatch?: (done: number, trajectories: readonly Trajectory[]) => void;
+  /** What it returns is waited for. @param done questions answered so far */
+  onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
 }
 
 /** The share of the sub-questions of which a passage that states the answer was among the results. */
@@ -30,35 +30,33 @@ function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number
   const seen = new Set(
     results.flatMap((result) => (result.status === 'ok' ? result.passages : [])).map(({ id }) => id),
   );
-  return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id))))!;
+  return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
 }
 
-/**
- * All metrics of one trajectory.
- * @throws Error when the question has no dependency graph
- */
+/** All metrics of one trajectory; NaN where one needs the question's dependency graph and there is none. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
-  const { graph, benchmark, type } = question.metadata;
-  if (!graph)
-    throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
-  const shape = questionShape(graph);
+  const { graph = [], benchmark, type } = question.metadata;
+  const shape = shapeOf(question);
   const { answer, formatOk, searchTurns } = rolloutFromTrajectory(trajectory, question);
+  const ofGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
   return {
     questionId: question.id,
     benchmark: benchmark ?? 'unknown',
     type: type ?? 'unknown',
-    subset: shape,
+    subset: shape ?? 'unknown',
     entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
+    wording: question.metadata.wording,
+    isYesNo: question.goldenAnswers.every((answer) => ['yes', 'no'].includes(normalizeAnswer(answer))),
     em: exactMatch(answer, question.goldenAnswers),
     f1: tokenF1(answer, question.goldenAnswers),
     formatOk,
     turns: searchTurns.length,
     modelCalls: trajectory.modelCalls,
     decomposed: isDecomposed(searchTurns),
-    coverage: coverage(question, searchTurns),
-    evidenceSeen: evidenceSeen(graph, trajectory),
-    criticalPathRatio: trajectory.modelCalls / (graphDepth(graph) + 1),
+    coverage: ofGraph(coverage(question, searchTurns)),
+    evidenceSeen: ofGraph(evidenceSeen(graph, trajectory)),
+    criticalPathRatio: ofGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
     responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
     searches: searchTurns.map((queries) => [...queries]),
     answer,
@@ -110,7 +108,7 @@ export async function answerQuestions<T>(
     const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
     policy.release?.();
     batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
-    options.onBatch?.((done += batch.length), trajectories);
+    await options.onBatch?.((done += batch.length), trajectories);
   }
   return kept;
 }

@@ -1,15 +1,22 @@
 import type { QuestionShape } from '../data/question.js';
 
-/** What is measured of one answered question, whoever answered it. */
+/**
+ * What is measured of one answered question, whoever answered it. Without a dependency graph what needs one is NaN, which
+ * JSON writes as null.
+ */
 export interface Measurement {
   questionId: string;
   /** One of the seven benchmarks, FlashRAG's names. */
   benchmark: string;
   /** The question's type within its benchmark: `comparison`, `bridge`, ... */
   type: string;
-  subset: QuestionShape;
-  /** Entities compared (2 to 5), or 0 when the question is no comparison. */
+  subset: QuestionShape | 'unknown';
+  /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
   entitiesCompared: number;
+  /** Whether training questions are worded in the same way; absent where nobody knows. */
+  wording?: 'seen' | 'unseen';
+  /** Whether the answer is yes or no. */
+  isYesNo: boolean;
   em: 0 | 1;
   f1: number;
   formatOk: boolean;
@@ -22,7 +29,7 @@ export interface Measurement {
   /** Independent sub-questions asked over those in the graph, in [0, 1]. */
   coverage: number;
   /** Share of the graph's sub-questions whose evidence the policy was shown, in [0, 1]. */
-  evidenceSeen?: number;
+  evidenceSeen: number;
   /** Model calls over (depth of the dependency graph + 1); 1 is the shortest possible. */
   criticalPathRatio: number;
   /** Tokens written by the policy. */

@@ -47,9 +47,12 @@ export function scoreTable(results: readonly QuestionResult[], measures: readonl
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { at: number }>();
   for (const result of results) {
-    const { questionId, benchmark, subset, entitiesCompared, method, model, warmUp = 1, seed } = result;
-    if (!questions.has(questionId))
-      questions.set(questionId, { questionId, benchmark, subset, entitiesCompared, at: questions.size });
+    const { questionId, benchmark, subset, entitiesCompared, wording, isYesNo } = result;
+    const { method, model, warmUp = 1, seed } = result;
+    if (!questions.has(questionId)) {
+      const key = { questionId, benchmark, subset, entitiesCompared, wording, isYesNo };
+      questions.set(questionId, { ...key, at: questions.size });
+    }
     if (!runs.has(nameOf(result))) runs.set(nameOf(result), { method, model, warmUp, seed, at: runs.size });
   }
   const columns = measures.flatMap(columnsOf);

@@ -12,7 +12,14 @@ import {
 import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './result.js';
 import { denominatorOf, scoreTable, type Run } from './scores.js';
-import { isInSubset, isSelected, selectionsOf, selectionWeights, type Selection } from './selections.js';
+import {
+  isSelected,
+  selectionKey,
+  selectionsOf,
+  selectionWeights,
+  MANY,
+  type Selection,
+} from './selections.js';
 
 export interface TidyRow extends Interval {
   method: string;
@@ -22,7 +29,7 @@ export interface TidyRow extends Interval {
   metric: string;
   /** Questions that the figure is about. */
   n: number;
-  /** Seeds averaged over. */
+  /** Runs averaged over: seeds of reinforcement of each initial model. */
   seeds: number;
   /** The paper's figure for this cell, of another scale; null where it prints none. */
   paper: number | null;
@@ -61,7 +68,7 @@ export interface SummaryOptions {
   provenance?: Provenance;
   /** Seed of the bootstrap; default 0. */
   seed?: number;
-  /** Default 2,000. */
+  /** Default 1,000. */
   resamples?: number;
   /** The paper's figure for a cell, of another scale; none by default. */
   paper?: (cell: PaperCell) => number | null;
@@ -82,6 +89,7 @@ export type MethodPair = readonly [method: string, against: string];
 
 const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
+  ['parallelsearch', 'search-r1:b4'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
   ['parallelsearch', 'r1'],
@@ -104,8 +112,8 @@ interface Comparison {
 
 /**
  * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the design is in `bootstrap.ts`).
- * `benchmark: 'all'` counts every test question once; `benchmark: 'average'` counts every benchmark once, as the
- * paper's Table 2 does. The contrasts of `model: 'all'` are over both models and are given for these two only.
+ * `benchmark: 'all'` counts every question once; `benchmark: 'average'` counts every benchmark once, as the
+ * paper's Table 2 does. The contrasts of `model: 'all'` are over both models and are given for these two and for `many` only.
  */
 export function summariseResults(
   results: readonly QuestionResult[],
@@ -120,12 +128,7 @@ export function summariseResults(
   } = options;
   const table = scoreTable(results, measures);
   const { questions, runs } = table;
-  const parts = ['parallelizable_5', 'parallelizable_2_to_4'];
-  const strata = strataBy(
-    questions.map((q) =>
-      JSON.stringify([q.benchmark, q.subset, ...parts.map((part) => isInSubset(q, part))]),
-    ),
-  );
+  const strata = strataBy(questions.map(selectionKey));
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples, weightsOf });
 
@@ -204,7 +207,7 @@ const modelComparisons = (groups: readonly Run[]): Comparison[] =>
 
 function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
   const { selection, measure, estimate } = cell;
-  if (name.model === 'all' && !['all', 'average'].includes(selection.benchmark)) return [];
+  if (name.model === 'all' && !['all', 'average', MANY].includes(selection.benchmark)) return [];
   const [ours, theirs] = [estimate(name.method, models), estimate(name.against, againstModels)];
   if (!ours || !theirs) return [];
   const kinds = measure.byRatio ? (['difference', 'ratio'] as const) : (['difference'] as const);

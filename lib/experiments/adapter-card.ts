@@ -5,11 +5,14 @@ import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { parseTrainConfig } from '../methods/config.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
-import { keptSteps, runName, stepFolder, type PolicyRun } from './runs.js';
+import { keptSteps, modelNameOf, runName, stepFolder, type PolicyRun } from './runs.js';
+import type { DevPoint } from './dev-curve.js';
 
 /** A sentence on the adapters that are kept beside the last one; empty where there are none. */
 function keptSentence(run: PolicyRun, numSteps: number): string {
-  const folders = keptSteps(run, numSteps).map((step) => `\`${stepFolder(step)}\``);
+  const folders = keptSteps(run)
+    .filter((step) => step <= numSteps)
+    .map((step) => `\`${stepFolder(step)}\``);
   return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
 }
 
@@ -26,21 +29,28 @@ export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<
     (mean(some, (step) => step[name]) ?? 0).toFixed(3);
   const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
   const { grpo, lora, rewards } = config;
+  const model = modelNameOf(run);
+  const dev = (await readFile(join(folder, 'dev.jsonl'), 'utf8')).trimEnd().split('\n');
+  const curve = dev.map((line) => JSON.parse(line) as DevPoint & { chosen: boolean });
+  const chosen = curve.find((point) => point.chosen)!;
   const card = `---
 license: apache-2.0
-base_model: ../${run.model}
+base_model: ../${model}
 library_name: peft
 ---
 
 # ${runName(run)}
 
-A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${run.model}](../${run.model}/README.md), trained with GRPO: ${grpo.steps} steps of
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](../${model}/README.md), trained with GRPO: ${grpo.steps} steps of
 ${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
 Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
 
 | training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
 | --- | --- | --- |
 ${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`).join('\n')}
+
+Every ${curve[0].step} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:
+${curve.map(({ step, outcome }) => `${step}: ${outcome.toFixed(3)}`).join(', ')}.
 
 Results on the test questions are in the reports. Made for experiments in a small world; it knows nothing else.
 `;

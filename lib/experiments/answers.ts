@@ -1,4 +1,4 @@
-/** The work that most experiments are made of: a run's policy answers all test questions, greedily. */
+/** The work that most experiments are made of: a run's policy answers all test questions, greedily; those of dev before a test is drawn. */
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,9 +7,8 @@ import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evalua
 import { questionShape, type Question } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
-import { MINI_WIKI } from '../io/paths.js';
+import { SMALL_WORLD } from '../io/paths.js';
 import type { Provenance } from '../io/provenance.js';
-import { rolloutConfigOf } from '../methods/index.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
 import { computation, type Computation, type Experiment, type Job, type WorkContext } from './experiment.js';
@@ -18,10 +17,21 @@ import { requireFolders } from '../policy/model-folder.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { adapterFolder, loadPolicy, runName, weightFolders, type PolicyRun } from './runs.js';
-
-/** Seeds that every trained method is trained with. */
-export const SEEDS = [1, 2, 3];
+import { loadModel } from '../policy/model-folder.js';
+import type { Policy } from '../policy/policy.js';
+import { disposeWeights } from '../policy/weights.js';
+import { readDraw } from '../small-world/draw-test.js';
+import { createLookupPolicy } from '../small-world/lookup.js';
+import {
+  adapterFolder,
+  isTrained,
+  loadPolicy,
+  rolloutOf,
+  runName,
+  weightFolders,
+  type PolicyRun,
+} from './runs.js';
+import { evaluatedQuestions, type World } from './world.js';
 
 const BATCH_SIZE = 64;
 /** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
@@ -30,17 +40,17 @@ const WASM_BATCH_SIZE = 16;
 export const evaluationBatchSize = (backend: string): number =>
   backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
 
-/** What an evaluation of all test questions takes on one core, roughly: for an estimate and nothing else. */
-const ROUGH_SECONDS = 360;
+/** What an evaluation of all questions takes on one core, roughly: for an estimate and nothing else. */
+const ROUGH_SECONDS = 240;
 
 /** A run's answers. */
 export interface Answers {
   run: PolicyRun;
-  /** In the order of the test questions. */
+  /** In the order of the evaluated questions. */
   measurements: Measurement[];
 }
 
-const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(MINI_WIKI, name));
+const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(SMALL_WORLD, name));
 
 /** Identifies the small world's passages and questions. */
 export const dataHash = (): Promise<string> => contentHash(DATA);
@@ -52,7 +62,7 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   const files = folders.map((folder, i) =>
     join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
   );
-  return configHash({ rollout: rolloutConfigOf(run.method), inputs: await contentHash([...files, ...DATA]) });
+  return configHash({ rollout: rolloutOf(run), inputs: await contentHash([...files, ...DATA]) });
 }
 
 /** A job for each run; experiments that share runs share its result. */
@@ -64,24 +74,36 @@ export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]
     })),
   );
 
-/** Answers the test questions in batches of mixed kinds, each kept as it comes, those of an earlier call first. */
-async function answerTest(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
+/** The policy of a run, or the table that stands beside them. */
+async function policyOf(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
+  if (run.method !== 'lookup') return loadPolicy(run);
+  const { tokenizer, weights } = await loadModel(weightFolders(run)[0]);
+  disposeWeights(weights);
+  return createLookupPolicy(
+    questions.filter(({ split }) => split === 'train'),
+    passages,
+    tokenizer,
+  );
+}
+
+/** Answers the evaluated questions in batches of mixed kinds, each kept as it comes, those of an earlier call first. */
+async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world, kept, keep, until, onFraction } = context;
-  const questions = world.questions.filter(({ split }) => split === 'test');
+  const questions = evaluatedQuestions(world.questions);
   const known = byQuestion(kept as Measurement[][]);
-  const policy = await loadPolicy(run);
+  const policy = await policyOf(run, world);
   const batchSize = evaluationBatchSize(backend);
   for (const batch of createRandom('batches').shuffle(batchesOf(questions, batchSize))) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
     if (left.length === 0) continue;
     if (performance.now() >= until) break;
-    const rollout = rolloutConfigOf(run.method);
+    const rollout = rolloutOf(run);
     const measurements = await evaluatePolicy(policy, world.retriever, left, { rollout, batchSize });
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     await keep(measurements);
     onFraction(known.size / questions.length);
   }
-  policy.dispose();
+  policy.dispose?.();
   if (known.size < questions.length) return undefined;
   return { run, measurements: questions.map(({ id }) => known.get(id)!) };
 }
@@ -115,25 +137,25 @@ export async function answerSample<T>(
   { backend, world, onFraction }: WorkContext,
   { questions, retriever = world.retriever, rollout, keep }: Asked<T>,
 ): Promise<T[]> {
-  const policy = await loadPolicy(run);
+  const policy = await policyOf(run, world);
   const kept = await answerQuestions(policy, retriever, questions, {
-    ...{ keep, rollout: { ...rolloutConfigOf(run.method), ...rollout } },
+    ...{ keep, rollout: { ...rolloutOf(run), ...rollout } },
     batchSize: evaluationBatchSize(backend),
     onBatch: (done) => onFraction(done / questions.length),
   });
-  policy.dispose();
+  policy.dispose?.();
   return kept;
 }
 
-/** The computation of an experiment that compares runs by their answers. */
+/** The computation of an experiment that compares runs by their answers: those that have been trained. */
 export const answersOf = (
   runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
   more: Pick<Computation, 'prepare'> = {},
 ): Computation =>
   computation<PolicyRun, Answers>({
     ...more,
-    jobs: async () => answerJobs(await runs()),
-    work: answerTest,
+    jobs: async () => answerJobs((await runs()).filter((run) => isTrained(run))),
+    work: answerAll,
     merged,
   });
 
@@ -148,7 +170,8 @@ async function readCurves(
     if (!existsSync(path)) continue;
     for await (const line of createInterface({ input: createReadStream(path) })) {
       const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
-      curves.push({ method: methodOf(run), model: run.model, seed: run.seed, ...metrics });
+      const { model, warmUp, seed } = run;
+      curves.push({ method: methodOf(run), model, warmUp, seed, ...metrics });
     }
   }
   return curves;
@@ -175,14 +198,28 @@ export async function loadAnswers(
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
   const answers = done.flatMap(({ record }) => {
     const { run, measurements } = record.value;
-    const who = { method: methodOf(run), model: run.model, seed: run.seed };
+    const who = { method: methodOf(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
     return measurements.map((measurement): QuestionResult => ({ ...who, ...measurement }));
   });
   const runs = done.map(({ job }) => job.input);
   return {
     ...{ answers, curves: await readCurves(runs, methodOf) },
-    provenance: provenanceOf(done, { seeds: SEEDS }),
+    provenance: provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
   };
+}
+
+/** The seeds that there are answers of, for the provenance: those of the warm-up and those of reinforcement. */
+export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
+  warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
+  seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
+});
+
+/** Which questions were asked, for the provenance. */
+export async function drawOf(): Promise<Provenance> {
+  const draw = await readDraw();
+  return draw === null
+    ? { questions: 'dev: no test has been drawn for these weights' }
+    : { questions: 'test', testDrawnFrom: draw.commit };
 }
 
 /** How many there are, such as `46,520`. */
@@ -195,10 +232,10 @@ export interface SampleOptions {
   seed: string;
 }
 
-/** One of `oneOf` test questions of each benchmark, shape and size of the graph. */
+/** One of `oneOf` evaluated questions of each benchmark, shape and size of the graph. */
 export function stratifiedSample(questions: readonly Question[], { oneOf, seed }: SampleOptions): Question[] {
   const strata = group(
-    questions.filter(({ split }) => split === 'test'),
+    evaluatedQuestions(questions),
     ({ metadata: { benchmark, graph = [] } }) => `${benchmark}/${questionShape(graph)}/${graph.length}`,
   );
   return [...strata].flatMap(([stratum, members]) =>

@@ -1,11 +1,13 @@
 /** Reports as files: the page, its numbers beside it, and the index of all of them. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { sort } from 'd3-array';
 import type { TidyTable } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml } from '../html/markup.js';
 import { reportHtml } from '../report/html.js';
+import { askedText } from '../report/opening.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
 import type { Prediction } from './report.js';
@@ -60,8 +62,7 @@ export async function writeIndex(outDir: string): Promise<string> {
     .sort();
   const items = names.map((name) => reportItem(outDir, name)).join('\n');
   const title = 'ParallelSearch: reports';
-  const intro =
-    'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, a small world of real facts, and not comparable in level with the paper’s. The test questions were not unseen: names that earlier policies missed on them were analysed, the warm-up was changed for that, and all policies were trained anew. As an independent re-evaluation found, the instruct model answers as well before reinforcement, under the prompt of its practice: what reward adds in this world is the mode, under another prompt, and no accuracy; and most of the gain over Search-R1 is on comparisons of three and more.';
+  const intro = [INTRO, askedIn(outDir)].filter(Boolean).join(' ');
   const claims = judgeClaims(EXPERIMENTS, outDir);
   const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
   const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
@@ -69,6 +70,17 @@ export async function writeIndex(outDir: string): Promise<string> {
   await writeFileSafely(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
   await writeFileSafely(file, pageHtml({ title, description: intro, body, styles: CLAIMS_STYLES }));
   return file;
+}
+
+const INTRO =
+  'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, small transformers in a small world of invented things, and not comparable in level with the paper’s. First the weights are frozen in a commit, then the hash of that commit draws the test questions, then the policies answer them: nobody can have seen them before. Until then reports show dev questions, by which training was chosen.';
+
+/** Which questions were asked, by the first report that says so. */
+export function askedIn(outDir: string): string {
+  const texts = EXPERIMENTS.map(({ name }) => path.join(outDir, `${name}.json`))
+    .filter((file) => existsSync(file))
+    .map((file) => askedText((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}));
+  return texts.find(Boolean) ?? '';
 }
 
 function reportItem(outDir: string, name: string): string {
@@ -86,7 +98,9 @@ function reportItem(outDir: string, name: string): string {
 /** What was predicted, out of the JSON file of a report. */
 function predictionsHtml(json: string): string {
   const { provenance } = JSON.parse(json) as { provenance?: { predictions?: Prediction[] } };
-  const lines = (provenance?.predictions ?? []).map(
+  // Those that do not hold come first.
+  const predictions = sort(provenance?.predictions ?? [], ({ holds }) => Number(holds));
+  const lines = predictions.map(
     ({ prediction, found, holds }) =>
       `<li>${escapeHtml(prediction)}: <strong>${holds ? 'yes' : 'no'}</strong>, ${escapeHtml(found)}</li>`,
   );
@@ -97,7 +111,7 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   shown: '✓',
   'not shown': '○',
   contradicted: '✗',
-  'not testable at this scale': '–',
+  'not testable': '–',
   'not computed yet': '…',
 };
 

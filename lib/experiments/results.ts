@@ -51,10 +51,11 @@ export async function requireResults<Input, Value>(
   folder = RESULTS,
 ): Promise<Done<Input, Value>[]> {
   const results = await resultsOf(experiment, folder);
-  const missing = results.find(({ done }) => done === null);
+  // Without jobs, nothing of it has been trained.
+  const missing = results.length === 0 ? experiment.name : results.find(({ done }) => done === null)?.job.key;
   if (missing) {
     throw new Error(
-      `Expected results of ${experiment.name}, but ${missing.job.key} has not been computed with these weights and data. Run "npx parallelsearch experiment ${experiment.name}".`,
+      `Expected results of ${experiment.name}, but ${missing} has not been computed with these weights and data. Run "npx parallelsearch experiment ${experiment.name}".`,
     );
   }
   return results.map(({ done }) => done as Done<Input, Value>);

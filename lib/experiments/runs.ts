@@ -1,56 +1,84 @@
-/** Runs: a method from an initial model with a seed, and where their weights lie in `data/checkpoints`. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+/** Runs: a method from an initial model with a seed, which of them there are to be, and where their weights lie in `data/checkpoints`. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import type { Lambdas } from '../methods/config.js';
-import { trainedBy } from '../methods/index.js';
-import type { LocalPolicy } from '../policy/local-policy.js';
+import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
+import { rolloutConfigOf, trainedBy } from '../methods/index.js';
+import { readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world/warm-up/recipes.js';
+import { TRAIN_CONFIG_FILE } from '../training/run.js';
 
-export const INITIAL_MODELS = ['base', 'instruct'] as const;
-export type InitialModelName = (typeof INITIAL_MODELS)[number];
-export const isInitialModel = (name: string): name is InitialModelName =>
-  (INITIAL_MODELS as readonly string[]).includes(name);
-/** What supervision trains, one after the other, each from the one before. Reinforcement begins from the last two. */
-export const WARM_UP_NAMES = ['foundation', ...INITIAL_MODELS] as const;
-export type WarmUpName = (typeof WARM_UP_NAMES)[number];
+/** Who answers where nobody else is named. */
+export const DEFAULT_METHOD = 'parallelsearch';
+export const DEFAULT_MODEL = 'instruct-1';
 
-export const modelFolder = (model: WarmUpName, root = CHECKPOINTS): string => join(root, model);
+export const INITIAL_MODELS = WARM_UP_NAMES;
+export type InitialModelName = WarmUpName;
 
-/** Who answers: a method from a model, with a seed. */
+/** Who answers: a method from an initial model, with a seed. */
 export interface PolicyRun {
   method: string;
   model: InitialModelName;
+  /** Seed of the initial model's warm-up. */
+  warmUp: number;
+  /** Seed of reinforcement. */
   seed: number;
   /** Those it was trained with, where they are not the paper's. */
   lambdas?: Lambdas;
+  /** Passages a query, where they are not the method's. */
+  topK?: number;
 }
 
-/** A name for files, such as `instruct-parallelsearch-seed1`. */
-export function runName({ method, model, seed, lambdas }: PolicyRun): string {
-  const variant = lambdas ? `-d${lambdas.lambdaD}-s${lambdas.lambdaS}` : '';
-  return `${model}-${method}${variant}-seed${seed}`;
+/** Seeds of the warm-up: initial models of each kind. */
+export const WARM_UPS = [1, 2, 3];
+/** Seeds of reinforcement in the main comparison; ablations have the first. */
+export const SEEDS = [1, 2];
+
+/** The name of a run's initial model, such as `instruct-2`. */
+export const modelNameOf = ({ model, warmUp }: PolicyRun): string => initialModelName(model, warmUp);
+
+/** A name for files, such as `instruct-2-parallelsearch-seed1`. */
+export function runName(run: PolicyRun): string {
+  const { method, seed, lambdas, topK } = run;
+  const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
+  // No colon in the name of a file.
+  const parts = [modelNameOf(run), method.replace(':', '-'), ...variants.filter(Boolean), `seed${seed}`];
+  return parts.join('-');
 }
+
+/** How a run's policy answers. */
+export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
+  ...rolloutConfigOf(method),
+  ...(topK && { topK }),
+});
+
+/** The configuration that a run is trained with. */
+export const configOf = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): TrainConfig => {
+  const preset = trainingPreset(method, initialModelName(model, warmUp), seed, lambdas);
+  return { ...preset, rollout: { ...preset.rollout, ...(topK && { topK }) } };
+};
 
 /** Where the adapter of a trained run lies. */
 export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => join(root, runName(run));
 
-/** Steps of GRPO after which adapters are kept: learning to search in parallel happens early. */
-const KEPT_STEPS = [3, 6, 10];
+/** Whether a run has its weights: its own, another method's, or the initial model's. */
+export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
+  weightFolders(run, root).every((folder) => existsSync(folder));
 
-/** Steps after which a run's adapter is kept beside its last one, so that the playground shows the course of training. */
-export const keptSteps = ({ model, seed, lambdas }: PolicyRun, maxSteps = Infinity): readonly number[] =>
-  model === 'instruct' && seed === 1 && lambdas === undefined
-    ? KEPT_STEPS.filter((step) => step <= maxSteps)
-    : [];
-
-/** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
-export const stepFolder = (numSteps: number): string => `step-${numSteps}`;
+/** The runs of those warm-ups of which none is missing: where settings are compared, each is to have the same initial models. */
+export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): PolicyRun[] => {
+  const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
+  return runs.filter(({ warmUp }) => !missing.has(warmUp));
+};
 
 /** The folders that a run's weights are read from: the model, and the adapter where training made one. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);
-  const base = modelFolder(run.model, root);
+  const base = join(root, modelNameOf(run));
   return method === null ? [base] : [base, adapterFolder({ ...run, method }, root)];
 }
 
@@ -60,17 +88,61 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
  */
 export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   const [model, adapter] = weightFolders(run, root);
-  return loadLocalPolicy(model, { adapter, name: `${run.method} (${run.model}, seed ${run.seed})` });
+  return loadLocalPolicy(model, { adapter, name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})` });
 }
+
+/** Steps of GRPO after which adapters are kept beside the chosen one, of one run of each method: so that the playground shows the course of training. */
+const KEPT_STEPS = [25, 75];
+const isKept = ({ model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
+  model === 'instruct' && warmUp === 1 && seed === 1 && !lambdas && !topK;
+export const keptSteps = (run: PolicyRun): readonly number[] => (isKept(run) ? KEPT_STEPS : []);
+
+/** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
+export const stepFolder = (numSteps: number): string => `step-${numSteps}`;
+
+const MODEL_NAME = new RegExp(`^(${INITIAL_MODELS.join('|')})-(\\d+)$`);
+
+/** The initial model of a name such as `instruct-2`, or null for a name that is none. */
+export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'warmUp'> | null {
+  const [, model, warmUp] = MODEL_NAME.exec(name) ?? [];
+  return model ? { model: model as InitialModelName, warmUp: Number(warmUp) } : null;
+}
+
+/** Names of the initial models that there are, such as `base-1`. */
+export const modelNames = (root = CHECKPOINTS): string[] =>
+  existsSync(root)
+    ? readdirSync(root)
+        .filter((name) => MODEL_NAME.test(name))
+        .sort()
+    : [];
 
 /**
  * The folder of a model that is called by its name or by its folder.
  * @throws Error for what is neither, with the names that there are
  */
 export function modelPath(name: string, root = CHECKPOINTS): string {
-  if (isInitialModel(name)) return modelFolder(name, root);
+  if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
   if (existsSync(join(name, 'config.json'))) return name;
   throw new Error(
-    `Expected a model of ${INITIAL_MODELS.join(', ')}, or a folder in Hugging Face format, but got ${name}.`,
+    `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.`,
   );
+}
+
+/** What an adapter was trained with; null where there is none, or its folder does not tell. */
+export async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
+  if (adapter === undefined) return null;
+  const file = join(adapter, TRAIN_CONFIG_FILE);
+  return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
+}
+
+/**
+ * The folder of the model that an adapter was trained from: the one that it names, else that of its configuration.
+ * @throws Error for an adapter that is missing, or a model that is
+ */
+export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {
+  requireFolders([adapter]);
+  const { base } = await readPeftConfig(adapter);
+  const folder = base === undefined ? undefined : resolve(adapter, base);
+  if (folder !== undefined && existsSync(folder)) return folder;
+  return modelPath((await trainConfigOf(adapter))?.model ?? DEFAULT_MODEL, root);
 }

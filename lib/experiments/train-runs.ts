@@ -1,41 +1,149 @@
-/** Trains runs into `data/checkpoints`, two at a time, each in a process of its own. Goes on where it was stopped. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+/**
+ * Trains runs into `data/checkpoints`, two side by side, each in a process of its own. A run keeps its adapter every few steps; the one with the most
+ * reward on dev questions is published, with the metrics of training and the dev curve. Goes on where it was stopped.
+ */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { mean, sum } from 'd3-array';
-import { trainingPreset } from '../methods/config.js';
-import { contentHash } from '../io/hash.js';
-import { packagePath, CHECKPOINTS } from '../io/paths.js';
-import { sideBySide } from '../io/side-by-side.js';
+import { greatest, mean, range, sum } from 'd3-array';
+import { trainHere, trainInProcess } from '../io/child-process.js';
 import { readJson, writeFileSafely } from '../io/files.js';
-import type { BackendName } from '../tensor/backend.js';
-import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run.js';
+import { contentHash } from '../io/hash.js';
+import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
+import { sideBySide } from '../io/side-by-side.js';
+import { loadModel } from '../policy/model-folder.js';
+import { createRandom } from '../random.js';
+import { PUBLISH_EVERY, trainModels } from '../small-world/train-models.js';
+import { initialModelName } from '../small-world/warm-up/recipes.js';
+import { useBackend, type BackendName } from '../tensor/backend.js';
+import { keptAdapter, runTraining, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard } from './adapter-card.js';
+import { tryAdapter, type DevPoint } from './dev-curve.js';
 import type { Preparation } from './experiment.js';
-import { adapterFolder, keptSteps, modelFolder, runName, stepFolder, type PolicyRun } from './runs.js';
+import {
+  adapterFolder,
+  configOf,
+  INITIAL_MODELS,
+  isTrained,
+  keptSteps,
+  modelNameOf,
+  runName,
+  stepFolder,
+  WARM_UPS,
+  type PolicyRun,
+} from './runs.js';
+import { loadWorld } from './world.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
+/** Steps between two adapters that are tried on dev questions. */
+const KEEP_EVERY = 25;
+/** Dev questions on which they are tried. */
+const NUM_DEV = 320;
 
 export interface TrainRunsOptions {
-  backend: BackendName;
-  /** Where runs keep their checkpoints, a folder each. */
-  folder: string;
-  /** Most GRPO steps of a run. */
+  backend: BackendName | 'auto';
+  /** Most GRPO steps of a run, to see whether all of it works. */
   maxSteps?: number;
-  signal: AbortSignal;
-  /** What the processes say, a line at a time. */
-  log: (line: string) => void;
+  signal?: AbortSignal;
+  /** What is said of the course of training, a line at a time. */
+  log?: (line: string) => void;
   /** @param fraction of the steps that were to be done, those of an earlier call left out */
   onProgress?: (fraction: number) => void;
 }
 
 /** GRPO steps of a run. */
-export function stepsOf({ method, model, seed, lambdas }: PolicyRun, maxSteps = Infinity): number {
-  return Math.min(maxSteps, trainingPreset(method, model, seed, lambdas).grpo.steps);
+const stepsOf = (run: PolicyRun, maxSteps = Infinity): number => Math.min(maxSteps, configOf(run).grpo.steps);
+
+/** Four digits are enough to draw a curve. */
+const rounded = (_: string, value: unknown): unknown =>
+  typeof value === 'number' ? Number(value.toPrecision(4)) : value;
+const printLines = (rows: readonly unknown[]): string =>
+  rows.map((row) => `${JSON.stringify(row, rounded)}\n`).join('');
+
+/** Copies an adapter to where it is kept, and says so in its path to the model. */
+async function publishAdapter(from: string, to: string, base: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
+  const name = 'adapter_config.json';
+  const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
+  await writeFileSafely(join(to, name), `${JSON.stringify(peft, null, 2)}\n`);
+}
+
+/** Puts the adapter with the most reward on dev questions into `root`, with its configuration, metrics, dev curve and card. */
+export async function publishBest(
+  run: PolicyRun,
+  folder: string,
+  curve: readonly DevPoint[],
+  root = CHECKPOINTS,
+): Promise<void> {
+  const best = greatest(curve, (a, b) => a.reward - b.reward)!;
+  const to = adapterFolder(run, root);
+  const aside = `${to}.partial`;
+  const from = join(folder, keptAdapter(best.step));
+  await publishAdapter(from, aside, `../${modelNameOf(run)}`);
+  await copyFile(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
+  for (const step of keptSteps(run)) {
+    const earlier = join(folder, keptAdapter(step));
+    if (existsSync(earlier))
+      await publishAdapter(earlier, join(aside, stepFolder(step)), `../../${modelNameOf(run)}`);
+  }
+  const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
+  await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));
+  await writeFileSafely(
+    join(aside, 'dev.jsonl'),
+    printLines(curve.map((point) => ({ ...point, chosen: point === best }))),
+  );
+  await writeAdapterCard(run, aside);
+  await rm(to, { recursive: true, force: true });
+  await rename(aside, to);
+}
+
+/** Where a run's checkpoints lie. Those of another model or other data are of no use. */
+async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
+  const model = join(CHECKPOINTS, modelNameOf(run), 'model.safetensors');
+  const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl')]);
+  const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
+  return packagePath('runs', 'training', hash + short, runName(run));
+}
+
+/** Trains a run in this process, tries its adapters on dev questions and publishes the best. */
+async function trainRun(
+  run: PolicyRun,
+  { backend, maxSteps, signal, log }: Omit<TrainRunsOptions, 'onProgress'>,
+): Promise<void> {
+  await useBackend(backend);
+  const world = await loadWorld();
+  const full = configOf(run);
+  const steps = stepsOf(run, maxSteps);
+  const config = { ...full, grpo: { ...full.grpo, steps } };
+  const modelFolder = join(CHECKPOINTS, modelNameOf(run));
+  const folder = await runFolder(run, maxSteps);
+  const keepSteps = [...range(KEEP_EVERY, steps, KEEP_EVERY), steps];
+  await runTraining({
+    ...{ config, model: await loadModel(modelFolder), modelFolder, retriever: world.retriever },
+    ...{ inputsHash: await contentHash([join(modelFolder, 'model.safetensors')]), folder, keepSteps, signal },
+    questions: world.questions.filter(({ split }) => split === 'train'),
+    onStep: (step, metrics) => {
+      if (step % 20 > 0) return;
+      const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map((name) =>
+        metrics[name].toFixed(2),
+      );
+      log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposes ${share}`);
+    },
+  });
+  const dev = createRandom('dev')
+    .shuffle(world.questions.filter(({ split }) => split === 'dev'))
+    .slice(0, NUM_DEV);
+  const curve: DevPoint[] = [];
+  for (const step of keepSteps) {
+    signal?.throwIfAborted();
+    const adapter = join(folder, keptAdapter(step));
+    curve.push(await tryAdapter({ config, model: modelFolder, adapter, step }, dev, world));
+  }
+  await publishBest(run, folder, curve);
+  const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
+  log?.(`${runName(run)}: finished; right on dev questions, by steps: ${outcomes}`);
 }
 
 async function linesOf(path: string): Promise<string[]> {
@@ -62,141 +170,78 @@ export async function estimateTraining(
   return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
+/** Seconds that the initial models of some seeds take to train, by the metrics of those that there are. */
+export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
+  const secondsOf = async (seed: number): Promise<number> => {
+    const files = INITIAL_MODELS.map((name) =>
+      join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
+    );
+    return PUBLISH_EVERY * sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))));
+  };
+  const known = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
+  return ((mean(known) ?? 0) * seeds.length) / NUM_PROCESSES;
+}
+
+/** Seeds of the warm-up that runs begin from and that have not been trained. */
+const seedsToWarmUp = (runs: readonly PolicyRun[]): number[] => [
+  ...new Set(
+    runs
+      .filter((run) => !existsSync(join(CHECKPOINTS, modelNameOf(run), 'README.md')))
+      .map(({ warmUp }) => warmUp),
+  ),
+];
+
 /**
- * Trains what is not finished in the folder and puts adapters, metrics and cards into `data/checkpoints`.
+ * Trains runs and puts adapters, metrics and cards into `data/checkpoints`.
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
  */
 export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
-  const { folder, maxSteps, onProgress } = options;
-  const [before, total] = [await countSteps(runs, folder), sum(runs, (run) => stepsOf(run, maxSteps))];
+  const { backend, maxSteps, signal, log, onProgress } = options;
+  const doneSteps = async (): Promise<number> =>
+    sum(
+      await Promise.all(
+        runs.map(
+          async (run) => (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
+        ),
+      ),
+    );
+  const [before, total] = [await doneSteps(), sum(runs, (run) => stepsOf(run, maxSteps))];
   const report = async (): Promise<void> =>
-    onProgress?.(((await countSteps(runs, folder)) - before) / Math.max(1, total - before));
+    onProgress?.(((await doneSteps()) - before) / Math.max(1, total - before));
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
-    await sideBySide(runs, NUM_PROCESSES, (run) => trainRun(run, options));
+    await sideBySide(runs, NUM_PROCESSES, (run) =>
+      trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log }),
+    );
   } finally {
     clearInterval(timer);
   }
 }
 
-/** Training of those runs that an experiment needs and that have not been trained yet. */
+/** Training of those runs that an experiment needs and that have not been trained yet, and of their initial models. */
 export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
-  const hasAdapter = (run: PolicyRun): boolean => existsSync(adapterFolder(run));
-  const untrained = (): PolicyRun[] => runs().filter((run) => !hasAdapter(run));
+  const open = (): PolicyRun[] => runs().filter((run) => !isTrained(run));
   return {
     plan: async () => {
-      const open = untrained();
-      if (open.length === 0) return null;
-      const steps = sum(open, (run) => stepsOf(run));
+      const untrained = open();
+      if (untrained.length === 0) return null;
+      const steps = sum(untrained, (run) => stepsOf(run));
+      const trained = runs().filter((run) => isTrained(run));
+      const seeds = seedsToWarmUp(untrained);
+      const first = seeds.length > 0 ? `the initial models of seed ${seeds.join(' and ')}, ` : '';
       return {
-        work: `${open.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
-        seconds: await estimateTraining(open, runs().filter(hasAdapter)),
+        work: `${first}${untrained.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
+        seconds: (await estimateWarmUps(seeds)) + (await estimateTraining(untrained, trained)),
       };
     },
-    run: async (options) => {
-      const models = [...new Set(untrained().map(({ model }) => modelFolder(model)))];
-      // Checkpoints of another model are of no use.
-      const hash = await contentHash(models.map((folder) => join(folder, 'model.safetensors')));
-      const folder = packagePath('runs', 'training', hash);
-      await trainRuns(untrained(), { ...options, folder, log: () => undefined });
+    run: async ({ backend, signal, onProgress }) => {
+      const seeds = seedsToWarmUp(open());
+      if (seeds.length > 0) await trainModels(seeds, { backend, signal });
+      await trainRuns(open(), { backend, signal, onProgress });
     },
   };
 }
 
-/** Steps that were done: every step writes a line of metrics. */
-async function countSteps(runs: readonly PolicyRun[], folder: string): Promise<number> {
-  const counts = runs.map(async (run) => (await linesOf(join(folder, runName(run), 'metrics.jsonl'))).length);
-  return sum(await Promise.all(counts));
-}
-
-/** Whether a run's folder holds all adapters that it is to make. */
-const isTrained = (run: PolicyRun, folder: string, maxSteps?: number): boolean =>
-  ['adapter', ...keptSteps(run, maxSteps).map(keptAdapter)].every((name) =>
-    existsSync(join(folder, name, 'adapter_config.json')),
-  );
-
-async function trainRun(run: PolicyRun, options: TrainRunsOptions): Promise<void> {
-  const name = runName(run);
-  const folder = join(options.folder, name);
-  if (!isTrained(run, folder, options.maxSteps)) {
-    options.log(`${name}: training`);
-    await trainInProcess(run, folder, options);
-  }
-  await publishRun(run, folder, { maxSteps: options.maxSteps });
-  options.log(`${name}: finished`);
-}
-
-/** Puts the adapters of a finished run, its metrics and its card into `root` in place of those that are there. */
-export async function publishRun(
-  run: PolicyRun,
-  folder: string,
-  { root = CHECKPOINTS, maxSteps }: { root?: string; maxSteps?: number } = {},
-): Promise<void> {
-  const target = adapterFolder(run, root);
-  const aside = `${target}.partial`;
-  await mkdir(aside, { recursive: true });
-  await publishAdapter(join(folder, 'adapter'), aside, `../${run.model}`);
-  await copyFile(join(folder, 'adapter', TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
-  await copyFile(join(folder, 'metrics.jsonl'), join(aside, 'metrics.jsonl'));
-  for (const step of keptSteps(run, maxSteps))
-    await publishAdapter(
-      join(folder, keptAdapter(step)),
-      join(aside, stepFolder(step)),
-      `../../${run.model}`,
-    );
-  await writeAdapterCard(run, aside);
-  await rm(target, { recursive: true, force: true });
-  await rename(aside, target);
-}
-
-/** Copies an adapter to where it is kept, and says so in its path to the model. */
-async function publishAdapter(from: string, to: string, base: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
-  const name = 'adapter_config.json';
-  const config = (await readJson(join(from, name))) as object;
-  await writeFileSafely(
-    join(to, name),
-    `${JSON.stringify({ ...config, base_model_name_or_path: base }, null, 2)}\n`,
-  );
-}
-
-/** The command line that trains a run. */
-export function trainArguments(run: PolicyRun, folder: string, maxSteps?: number): string[] {
-  const { method, model, seed, lambdas } = run;
-  const args = ['train', '--method', method, '--model', model, '--seed', String(seed), '--out', folder];
-  if (lambdas) args.push('--lambda-d', String(lambdas.lambdaD), '--lambda-s', String(lambdas.lambdaS));
-  if (maxSteps !== undefined) args.push('--steps', String(stepsOf(run, maxSteps)));
-  const kept = keptSteps(run, maxSteps);
-  return kept.length > 0 ? [...args, '--keep-steps', kept.join()] : args;
-}
-
-/** One run with this package's own command line. */
-async function trainInProcess(run: PolicyRun, folder: string, options: TrainRunsOptions): Promise<void> {
-  const { backend, log, maxSteps, signal } = options;
-  signal.throwIfAborted();
-  const args = [
-    packagePath('dist', 'cli.js'),
-    ...trainArguments(run, folder, maxSteps),
-    '--backend',
-    backend,
-  ];
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    // One thread each: the processes share the cores already.
-    env: { ...process.env, TF_NUM_INTRAOP_THREADS: '1' },
-  });
-  let last = '';
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    if (line.trim()) last = line;
-    log(`${runName(run)}: ${line}`);
-  });
-  // It ends by itself, with a checkpoint.
-  const stop = (): void => void child.kill('SIGTERM');
-  signal.addEventListener('abort', stop, { once: true });
-  const [code] = (await once(child, 'close')) as [number | null];
-  signal.removeEventListener('abort', stop);
-  if (code === 0) return;
-  signal.throwIfAborted();
-  throw new Error(`Training into ${folder} ended with code ${code}: ${last}`);
-}
+trainHere<{ run: PolicyRun } & TrainRunsOptions>(import.meta.url, ({ run, ...options }, training) =>
+  trainRun(run, { ...options, ...training }),
+);

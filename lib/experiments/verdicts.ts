@@ -1,6 +1,8 @@
 /** Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside them. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { sort } from 'd3-array';
+import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { matching } from '../evaluation/table.js';
@@ -68,14 +70,15 @@ export interface PaperClaim {
   evidence: Evidence | { untestable: string };
 }
 
-export type Verdict =
-  'shown' | 'not shown' | 'contradicted' | 'not testable at this scale' | 'not computed yet';
+export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
 /** A claim with everything that the claims page says of it. */
 export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
   parts: Part[];
+  /** Two-sided p of the least certain of its figures, after Holm's correction over all claims with figures; null without any. */
+  p: number | null;
   verdict: Verdict;
   /** The cell that computes it, from the folder of the reports; null where there is none. */
   link: string | null;
@@ -83,28 +86,66 @@ export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>,
 
 /** The rule, for readers. */
 export const VERDICT_RULE =
-  'Shown: the whole 95 % interval lies where the claim puts it. Contradicted: the whole interval lies on the other side. Not shown: the interval holds the limit, so that questions and seeds at hand do not decide. A claim with several figures is shown when all of them are, and contradicted when one of them is. Of differences only the direction is judged, because levels of a small world cannot be compared with the paper’s.';
+  'Shown: the whole 95 % interval lies where the claim puts it. Contradicted: the whole interval lies on the other side. Not shown: the interval holds the limit, so that questions and seeds at hand do not decide. A claim with several figures is shown when all of them are, and contradicted when one of them is. Since many claims are judged at once, none is shown or contradicted unless its p stays below 0.05 after Holm’s correction over all of them. Of differences only the direction is judged, because levels of a small world cannot be compared with the paper’s. Not testable: what it is about was never trained here, or is a level.';
+
+const isBeyond = ({ found, side, threshold }: Part): boolean =>
+  side === 'above' ? found.low > threshold : found.high < threshold;
+const isOpposite = ({ side, ...part }: Part): boolean =>
+  isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
 
 /** The verdict on a claim's figures; none are not enough to compute it. */
 export function verdictOn(parts: readonly Part[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
-  const isBeyond = ({ found, side, threshold }: Part): boolean =>
-    side === 'above' ? found.low > threshold : found.high < threshold;
-  const isOpposite = ({ side, ...part }: Part): boolean =>
-    isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
   if (parts.some(isOpposite)) return 'contradicted';
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
+const LEVEL = 0.05;
+/** Standard errors from end to end of a 95 % interval. */
+const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
+
+/** Two-sided p of a figure against its limit, by the width of its interval. */
+function pOf({ found, threshold }: Part): number {
+  const error = (found.high - found.low) / INTERVAL_WIDTH;
+  if (error === 0) return found.value === threshold ? 1 : 0;
+  return 2 * cumulativeNormal(-Math.abs(found.value - threshold) / error);
+}
+
+/** Holm's step-down correction (Holm 1979): p values in the order given. */
+export function holm(ps: readonly number[]): number[] {
+  const adjusted = [...ps];
+  let most = 0;
+  sort(ps.keys(), (i) => ps[i]).forEach((i, rank) => {
+    most = Math.max(most, Math.min(1, (ps.length - rank) * ps[i]));
+    adjusted[i] = most;
+  });
+  return adjusted;
+}
+
 /** Judges the claims of each report by its JSON file in `folder`. */
-export const judgeClaims = (
+export function judgeClaims(
   reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
   folder: string,
-): JudgedClaim[] =>
-  reports.flatMap(({ name, claims = [] }) => {
+): JudgedClaim[] {
+  const judged = reports.flatMap(({ name, claims = [] }) => {
     const numbers = claims.length > 0 ? readNumbers(path.join(folder, `${name}.json`)) : null;
     return claims.map((claim) => judge(claim, name, numbers));
   });
+  const decided = judged.filter(({ parts }) => parts.length > 0);
+  // All figures of a claim must hold: it is as certain as the least certain of them. One that is against it is enough.
+  const ps = holm(
+    decided.map(({ parts, verdict }) =>
+      verdict === 'contradicted'
+        ? Math.min(...parts.filter(isOpposite).map(pOf))
+        : Math.max(...parts.map(pOf)),
+    ),
+  );
+  decided.forEach((claim, i) => {
+    claim.p = ps[i];
+    if (ps[i] > LEVEL) claim.verdict = 'not shown';
+  });
+  return judged;
+}
 
 function judge(
   { id, claim, paper, tables, evidence }: PaperClaim,
@@ -114,12 +155,12 @@ function judge(
   const said = { id, claim, paper, tables: tables() };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
-    return { ...said, rule, found: '–', parts: [], verdict: 'not testable at this scale', link: null };
+    return { ...said, rule, found: '–', parts: [], p: null, verdict: 'not testable', link: null };
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  return { ...said, rule: evidence.rule, found, parts, verdict: verdictOn(parts), link };
+  return { ...said, rule: evidence.rule, found, parts, p: null, verdict: verdictOn(parts), link };
 }
 
 function partText({ of, found, unit }: Part): string {

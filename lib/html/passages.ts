@@ -16,11 +16,16 @@ export interface ShownPassage {
   score: number | null;
 }
 
+/** Said of a search that found passages, but none that is about its words. */
+export const NOTHING_ALIKE = 'Nothing alike: the passages share only common words with this.';
+
 export interface ShownResult {
   /** The sub-query, or several joined where it isn't known which one it belongs to. */
   query: string;
   /** Why retrieval failed, or null. */
   failure: string | null;
+  /** Whether the best passage is far from what was asked. */
+  isUnlike: boolean;
   passages: ShownPassage[];
 }
 
@@ -32,7 +37,7 @@ export function shownResults({ queries, results }: ShownTurn, information: strin
     const [recorded, read] = [results[k], printed[k]];
     const query = queries.length === number ? queries[k] : queries.join(' ## ');
     const failed = [recorded, read].find((result) => result?.status === 'failed');
-    if (failed) return { query, failure: failed.reason, passages: [] };
+    if (failed) return { query, failure: failed.reason, isUnlike: false, passages: [] };
     const texts = read?.status === 'ok' ? read.passages : [];
     const passages =
       recorded?.status === 'ok'
@@ -43,6 +48,7 @@ export function shownResults({ queries, results }: ShownTurn, information: strin
             text: texts[j]?.text ?? '',
           }))
         : texts.map((passage) => ({ ...passage, id: null, score: null }));
-    return { query, failure: null, passages };
+    const isUnlike = recorded?.status === 'ok' && recorded.isUnlike === true;
+    return { query, failure: null, isUnlike, passages };
   });
 }

@@ -2,7 +2,13 @@
 import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
 import type { TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';
-import { shownResults, type ShownPassage, type ShownResult, type ShownTurn } from './passages.js';
+import {
+  NOTHING_ALIKE,
+  shownResults,
+  type ShownPassage,
+  type ShownResult,
+  type ShownTurn,
+} from './passages.js';
 
 /** A titled part of the transcript; the title says in words what the colour says. */
 const part = (kind: string, title: string, ...children: Markup[]): Markup =>
@@ -28,14 +34,15 @@ function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
   return markup('li', markup('strong', title), shown, markup('div.text', text));
 }
 
-function resultMarkup({ query, failure, passages }: ShownResult): Markup {
+function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Markup {
   const found =
     failure !== null
       ? markup('p.failure', `Retrieval failed: ${failure}`)
       : passages.length === 0
         ? markup('p', 'Nothing found.')
         : markup('ol.passages', passages.map(passageMarkup));
-  return markup('div.result', markup('p.query', query), found);
+  const alike = isUnlike && markup('p.failure', NOTHING_ALIKE);
+  return markup('div.result', markup('p.query', query), alike, found);
 }
 
 /** The environment's block: passages by sub-query, and folded, what the policy read. */

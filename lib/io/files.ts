@@ -1,6 +1,7 @@
 /** Files that are never seen half written. */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 let numWritten = 0;
 
@@ -9,16 +10,32 @@ export async function writeFileSafely(path: string, content: string | Uint8Array
   await mkdir(dirname(path), { recursive: true });
   const aside = `${path}.${process.pid}-${numWritten++}.partial`;
   try {
-    await writeFile(aside, content);
+    await writeFile(aside, content, { flush: true });
     await rename(aside, path);
   } finally {
     await rm(aside, { force: true });
   }
 }
 
-/** Reads and parses a JSON file; an error names the file. */
+/** Waits until what was renamed or made in a folder is on the disk; Windows has no such call. */
+export async function flushFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder);
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Removes what kills have left half written right in a folder. Nobody else may be writing there. */
+export async function removePartial(folder: string): Promise<void> {
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  for (const name of names.filter((name) => /\d\.partial$/.test(name)))
+    await rm(join(folder, name), { recursive: true, force: true });
+}
+
+/** Reads and parses a JSON file. @throws Error naming the file that is missing or is no JSON */
 export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`Could not read ${path} (${cause.code}). Check the path.`, { cause });
+  });
   try {
     return JSON.parse(text);
   } catch (error) {

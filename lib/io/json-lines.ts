@@ -7,21 +7,31 @@ export type LineOutcome<T> = { value: T } | { complaint: string };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The lines of a stream, cut at line feeds only: JSON text may hold U+2028. */
-async function* readLines(stream: Readable): AsyncGenerator<string> {
+/** The longest line that is read, in characters: a longer one is no JSON lines. */
+export const MAX_LINE_LENGTH = 50_000_000;
+
+/** The lines of a stream, cut at line feeds only: JSON text may hold U+2028. A line that is too long has no text. */
+async function* readLines(stream: Readable): AsyncGenerator<{ text: string; length: number }> {
   stream.setEncoding('utf8');
-  let rest = '';
+  let parts: string[] = [];
+  let length = 0;
   for await (const chunk of stream as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop()!;
-    yield* lines;
+    for (const [i, part] of chunk.split('\n').entries()) {
+      if (i > 0) {
+        yield { text: parts.join(''), length };
+        [parts, length] = [[], 0];
+      }
+      length += part.length;
+      if (length > MAX_LINE_LENGTH) parts = [];
+      else parts.push(part);
+    }
   }
-  yield rest;
+  yield { text: parts.join(''), length };
 }
 
 /**
  * Parses every line of a file (`-` is standard input) that is not blank. A line that `parse` refuses and a file that
- * can't be read become complaints.
+ * can't be read become complaints, and so does a line of more than {@link MAX_LINE_LENGTH} characters.
  */
 export async function* streamJsonLines<T>(
   file: string,
@@ -34,7 +44,11 @@ export async function* streamJsonLines<T>(
     for await (const line of readLines(file === '-' ? stdin : createReadStream(file))) {
       number++;
       // This drops a byte order mark, too.
-      const text = line.trim();
+      const text = line.text.trim();
+      if (line.length > MAX_LINE_LENGTH)
+        yield {
+          complaint: `${name}:${number}: Expected a line of at most ${MAX_LINE_LENGTH} characters, but got one of ${line.length}. Write one JSON object a line.`,
+        };
       if (text === '') continue;
       try {
         yield { value: parse(JSON.parse(text)) };

@@ -1,41 +1,56 @@
-/** HTTP servers for this machine only. */
+/** HTTP servers, by default for this machine only. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { promisify } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Names of this machine that nobody else can reach. */
+const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host) || host === '::1';
 
 export interface LocalServer {
   /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, cuts what is in flight and resolves when the port is free. */
-  close(): Promise<void>;
+  /** Stops listening, lets what is in flight end for so long (0 by default), cuts it and resolves when the port is free. */
+  close(graceMs?: number): Promise<void>;
 }
 
+/** A page elsewhere whose name was made to lead here (DNS rebinding) sends its own name as the host. */
+const isForHere = ({ headers, socket }: IncomingMessage): boolean =>
+  LOCAL_HOSTS.some((name) => headers.host === `${name}:${socket.localPort}`);
+
 /**
- * Serves on 127.0.0.1, at a free port for 0. Rejects where the port is taken.
+ * Serves on 127.0.0.1 or another address, at a free port for 0. On this machine's own addresses, requests under another name are
+ * refused. Rejects where the port is taken.
  * @param answer never rejects; its signal is aborted when nobody waits any more
  */
 export async function serveLocally(
   port: number,
   answer: (request: IncomingMessage, gone: AbortSignal) => Promise<Response>,
+  host = '127.0.0.1',
 ): Promise<LocalServer> {
   const server = createServer((request, response) => {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
-    void answer(request, gone.signal).then(async (answered) => {
-      // What is left of a rejected body is not read.
-      if (!request.complete) response.setHeader('connection', 'close');
+    const isRefused = isLocalHost(host) && !isForHere(request);
+    const refusal = new Response('Expected a request to this machine by its own name.', { status: 403 });
+    void (isRefused ? Promise.resolve(refusal) : answer(request, gone.signal)).then(async (answered) => {
+      // What is left of a rejected body is not read, and a server that is closing keeps no connection.
+      if (!request.complete || !server.listening) response.setHeader('connection', 'close');
       response.writeHead(answered.status, Object.fromEntries(answered.headers)).end(await answered.text());
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+    server.once('error', reject).listen(port, host, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
-  const close = async (): Promise<void> => {
-    const closed = promisify(server.close.bind(server))();
+  const closed = once(server, 'close');
+  const close = async (graceMs = 0): Promise<void> => {
+    if (server.listening) server.close();
+    if (graceMs > 0) await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
     server.closeAllConnections();
     await closed;
   };
-  return { url: `http://127.0.0.1:${bound}/`, port: bound, close };
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/`, port: bound, close };
 }

@@ -8,11 +8,9 @@ export function packagePath(...parts: string[]): string {
 }
 
 /** The small world's passages and questions. */
-export const MINI_WIKI = packagePath('data', 'mini-wiki');
-/** The second edition of the small world. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
 /** Trained weights: initial models, and an adapter of each run. */
-export const CHECKPOINTS = packagePath('data', 'checkpoints');
+export const CHECKPOINTS = process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');
 /** The small world's dense encoder. */
 export const ENCODER = packagePath('data', 'encoder');
 

@@ -21,17 +21,36 @@ const ESTIMATE_WINDOW_MS = 120_000;
 /** Lines; what is left is estimated from the pace of the last two minutes, or since the last line where that is longer ago. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
+  let [done, note] = [first, ''];
+  const print = (): void => {
+    const now = performance.now();
+    while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
+    const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
+    seen.push({ time: now, done });
+    const left = formatSeconds((total - done) / pace);
+    process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);
+  };
+  const timer = setInterval(print, PLAIN_INTERVAL_MS).unref();
   return {
-    update: (done, note = '') => {
-      const now = performance.now();
-      if (now - seen.at(-1)!.time < PLAIN_INTERVAL_MS && done < total) return;
-      while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
-      const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
-      seen.push({ time: now, done });
-      const left = formatSeconds((total - done) / pace);
-      process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);
+    update: (newest, words = '') => {
+      [done, note] = [newest, words];
+      if (done < total) return;
+      clearInterval(timer);
+      print();
     },
-    stop: () => undefined,
+    stop: () => clearInterval(timer),
+  };
+}
+
+const BREATH_MS = 1000;
+
+/** Called again and again within work that waits for nothing, as wasm's does, it lets timers and Ctrl-C through once a second. */
+export function createBreather(): () => Promise<void> | void {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < BREATH_MS) return;
+    last = performance.now();
+    return new Promise((resume) => void setImmediate(resume));
   };
 }
 

@@ -1,4 +1,5 @@
 /** The safetensors format: an 8-byte little-endian header length, a JSON header with `data_offsets`, then the bytes. */
+import { sort } from 'd3-array';
 import { z } from 'zod';
 
 /** A tensor as it is stored. */
@@ -13,33 +14,74 @@ export interface SafetensorsFile {
   tensors: Map<string, StoredTensor>;
 }
 
-const offset = z.int().min(0);
-const metadataSchema = z.record(z.string(), z.string()).default({});
-const entrySchema = z.object({
-  dtype: z.string(),
-  shape: z.array(offset),
-  data_offsets: z.tuple([offset, offset]),
-});
+/** Bytes of one value of each type. */
+const WIDTHS: Readonly<Record<string, number>> = {
+  ...{ BOOL: 1, U8: 1, I8: 1, F8_E5M2: 1, F8_E4M3: 1 },
+  ...{ U16: 2, I16: 2, F16: 2, BF16: 2, U32: 4, I32: 4, F32: 4, U64: 8, I64: 8, F64: 8 },
+};
+/** As in the reference implementation. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+const size = z.int().min(0);
+const entrySchema = z
+  .object({ dtype: z.enum(Object.keys(WIDTHS)), shape: z.array(size), data_offsets: z.tuple([size, size]) })
+  .transform(({ dtype, shape, data_offsets: [from, to] }) => ({ dtype, shape, from, to }));
+const headerSchema = z
+  .object({ __metadata__: z.record(z.string(), z.string()).default({}) })
+  .catchall(entrySchema);
+
+function parseHeader(bytes: Uint8Array): z.infer<typeof headerSchema> {
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  if (!text.startsWith('{'))
+    throw new Error(`Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`);
+  const parsed = headerSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(`Expected the header of a safetensors file, but ${z.prettifyError(parsed.error)}`);
+}
 
 /**
- * The tensors of a file, as views of its bytes.
- * @throws Error when the bytes are no safetensors file, or are cut short
+ * The tensors of a file, in the order of their bytes and as views of them. As in the reference implementation, they follow each
+ * other without a gap, have as many bytes as type and shape say, and fill the file.
+ * @throws Error when the bytes are no safetensors file, or are cut short, naming the tensor that does not fit
  */
 export function readSafetensors(bytes: Uint8Array): SafetensorsFile {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerLength = bytes.byteLength < 8 ? -1 : Number(view.getBigUint64(0, true));
-  if (headerLength < 2 || headerLength + 8 > bytes.byteLength)
+  if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
     throw new Error(`Expected a safetensors file, but its header would be ${headerLength} bytes long.`);
-  const text = new TextDecoder().decode(bytes.subarray(8, 8 + headerLength));
-  const { __metadata__, ...entries } = JSON.parse(text) as Record<string, unknown>;
-  const tensors = Object.entries(entries).map(([name, entry]): [string, StoredTensor] => {
-    const { dtype, shape, data_offsets } = entrySchema.parse(entry);
-    const [from, to] = data_offsets.map((at) => at + 8 + headerLength);
-    if (to < from || to > bytes.byteLength)
-      throw new Error(`Expected ${to} bytes for tensor ${name}, but got ${bytes.byteLength}.`);
-    return [name, { dtype, shape, bytes: bytes.subarray(from, to) }];
+  const start = 8 + headerLength;
+  const { __metadata__: metadata, ...entries } = parseHeader(bytes.subarray(8, start));
+  let end = 0;
+  const inOrder = sort(
+    Object.entries(entries),
+    ([, { from }]) => from,
+    ([, { to }]) => to,
+  );
+  const tensors = inOrder.map(([name, { dtype, shape, from, to }]): [string, StoredTensor] => {
+    const numBytes = shape.reduce((product, length) => product * length, WIDTHS[dtype]);
+    if (from !== end)
+      throw new Error(
+        `Expected tensor ${name} to begin at byte ${end} of the data, but it begins at ${from}.`,
+      );
+    if (to - from !== numBytes)
+      throw new Error(
+        `Expected ${numBytes} bytes for tensor ${name} (${dtype}, [${shape.join(', ')}]), but got ${to - from}.`,
+      );
+    end = to;
+    return [name, { dtype, shape, bytes: bytes.subarray(start + from, start + to) }];
   });
-  return { metadata: metadataSchema.parse(__metadata__), tensors: new Map(tensors) };
+  if (start + end !== bytes.byteLength)
+    throw new Error(`Expected a file of ${start + end} bytes, but got ${bytes.byteLength}. Copy it again.`);
+  return { metadata, tensors: new Map(tensors) };
+}
+
+/** @throws Error naming the tensor when a value is not a finite number */
+export function requireFinite(name: string, values: Float32Array): void {
+  const at = values.findIndex((value) => !Number.isFinite(value));
+  if (at >= 0)
+    throw new Error(
+      `Expected tensor ${name} to hold finite numbers, but value ${at} is ${values[at]}: the training that made it has failed. Lower its learning rate.`,
+    );
 }
 
 /** A file of tensors in the given order. */

@@ -40,6 +40,16 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 /** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
+/** How the embedded scale is trained, whatever the method: one update a step, at a rate at which 200 steps are enough. */
+const EMBEDDED = {
+  grpo: {
+    ...{ steps: 200, learningRate: 1e-3, warmupSteps: 10, miniBatches: 1, maxTokensPerPass: 2048 },
+    mix: { singleHop: 0.2, sequential: 0.25, comparisons: [0.17, 0.14, 0.12, 0.12] },
+  },
+  lora: { rank: 4, alpha: 8 },
+  checkpointEvery: 20,
+};
+
 /**
  * The training configuration of a method at the embedded scale.
  * @param lambdas in place of the paper's
@@ -63,6 +73,6 @@ export function trainingPreset(
     rollout: rolloutConfigOf(method),
     rewards: { preset: training.rewards, ...lambdas },
     ...(training.trainer === 'grpo' ? {} : { trainer: training.trainer }),
-    grpo: { steps: 30 },
+    ...EMBEDDED,
   });
 }

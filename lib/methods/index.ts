@@ -6,13 +6,15 @@ import type { Method } from './method.js';
 import { parallelSearch } from './parallelsearch.js';
 import { r1 } from './r1.js';
 import { searchR1ParallelPrompt } from './search-r1-parallel-prompt.js';
-import { searchR1 } from './search-r1.js';
+import { searchR1, searchR1InFour } from './search-r1.js';
+import { lookup } from './lookup.js';
+import { UNTRAINED } from './untrained.js';
 
 export type { Method } from './method.js';
 
 export const METHODS = createRegistry<Method>(
   'method',
-  [r1, searchR1, searchR1ParallelPrompt, parallelSearch],
+  [lookup, r1, ...UNTRAINED, searchR1, searchR1InFour, searchR1ParallelPrompt, parallelSearch],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

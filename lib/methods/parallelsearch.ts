@@ -8,6 +8,6 @@ export const parallelSearch: Method = {
   paperName: 'ParallelSearch',
   color: '#d95f02',
   shape: 'diamond',
-  rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 4 },
+  rollout: { prompt: 'parallel', splitQueries: true },
   training: { trainer: 'grpo', rewards: 'paper' },
 };

@@ -8,6 +8,6 @@ export const searchR1ParallelPrompt: Method = {
   paperName: 'Search-R1+Parallel Prompt',
   color: '#b98a00',
   shape: 'triangle-up',
-  rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 4 },
+  rollout: { prompt: 'parallel', splitQueries: true },
   training: { weightsOf: 'search-r1' },
 };

@@ -8,6 +8,17 @@ export const searchR1: Method = {
   paperName: 'Search-R1',
   color: '#2b86c5',
   shape: 'circle',
-  rollout: { prompt: 'search-r1', splitQueries: false, maxSearchTurns: 4 },
+  rollout: { prompt: 'search-r1', splitQueries: false },
   training: { trainer: 'grpo', rewards: 'search-r1' },
+};
+
+/** Search-R1 with the four search turns of the authors' code: it cannot ask for each of five entities one by one. */
+export const searchR1InFour: Method = {
+  ...searchR1,
+  name: 'search-r1:b4',
+  title: 'Search-R1, four search turns',
+  paperName: null,
+  color: '#4f9bb8',
+  shape: 'triangle-down',
+  rollout: { ...searchR1.rollout, maxSearchTurns: 4 },
 };

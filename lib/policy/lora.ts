@@ -3,6 +3,7 @@
  * PEFT's format, where a fused product becomes one adapter a module with a shared A.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { z } from 'zod';
 import type { Random } from '../random.js';
 import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
@@ -87,7 +88,7 @@ export async function arraysFromAdapter(
 /**
  * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own. The caller disposes of
  * the result ({@link disposeMerged}).
- * @throws Error naming a tensor that is missing or of another shape than base and rank say
+ * @throws Error naming a tensor that is missing, of another shape than base and rank say, or not of use
  */
 export function mergePeftArrays(
   base: Weights,
@@ -105,6 +106,11 @@ export function mergePeftArrays(
     }
     return tf.tensor2d(array.values, shape);
   };
+  const parts = adaptedSlots(config).flatMap((slot) => slot.parts);
+  const known = new Set(parts.flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]));
+  const unused = [...arrays.keys()].find((name) => !known.has(name));
+  if (unused)
+    throw new Error(`Expected an adapter of this model's products only, but it also holds ${unused}.`);
   return tf.tidy(() => {
     const merged: Weights = { ...base };
     for (const { key, shape, parts } of adaptedSlots(config)) {
@@ -123,22 +129,26 @@ export interface PeftConfig extends LoraOptions {
   base: string | undefined;
 }
 
+const peftSchema = z.object({
+  r: z.int().min(1),
+  lora_alpha: z.number().positive(),
+  base_model_name_or_path: z.string().optional().catch(undefined),
+  use_dora: z.literal(false).nullish(),
+  use_rslora: z.literal(false).nullish(),
+});
+
 /**
  * Reads PEFT's `adapter_config.json`.
- * @throws Error when rank or alpha are no numbers
+ * @throws Error naming the field that is missing or not supported
  */
 export function parsePeftConfig(json: unknown): PeftConfig {
-  const {
-    r: rank,
-    lora_alpha: alpha,
-    base_model_name_or_path: base,
-  } = (json ?? {}) as Record<string, unknown>;
-  if (typeof rank !== 'number' || typeof alpha !== 'number') {
+  const parsed = peftSchema.safeParse(json);
+  if (!parsed.success)
     throw new Error(
-      `Expected an adapter_config.json with numbers r and lora_alpha, but got ${String(rank)} and ${String(alpha)}.`,
+      `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(parsed.error)}`,
     );
-  }
-  return { rank, alpha, base: typeof base === 'string' ? base : undefined };
+  const { r: rank, lora_alpha: alpha, base_model_name_or_path: base } = parsed.data;
+  return { rank, alpha, base };
 }
 
 /**

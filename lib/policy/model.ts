@@ -28,10 +28,10 @@ export interface ModelContents {
  */
 export function createModel({ config: json, tokenizer: tokenizerJson, arrays }: ModelContents): Model {
   const config = parseModelConfig(json);
-  return {
-    config,
-    tokenizerJson,
-    tokenizer: createTokenizer(tokenizerJson),
-    weights: weightsFromArrays(arrays, config),
-  };
+  const tokenizer = createTokenizer(tokenizerJson);
+  if (tokenizer.vocabSize > config.vocabSize)
+    throw new Error(
+      `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,
+    );
+  return { config, tokenizerJson, tokenizer, weights: weightsFromArrays(arrays, config) };
 }

@@ -1,5 +1,5 @@
 /** Weights in safetensors files. Half precisions are widened to float32 on reading, since tfjs has no half type. */
-import { readSafetensors, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
+import { readSafetensors, requireFinite, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
 
 export interface NamedArray {
   shape: number[];
@@ -60,7 +60,14 @@ function decode(dtype: string, bytes: Uint8Array): Float32Array {
   return values;
 }
 
-function encode(values: Float32Array, storage: StorageType): Uint8Array {
+function encode(name: string, values: Float32Array, storage: StorageType): Uint8Array {
+  requireFinite(name, values);
+  const tooLarge =
+    storage === 'F16' ? values.find((value) => !Number.isFinite(halfToFloat(floatToHalf(value)))) : undefined;
+  if (tooLarge !== undefined)
+    throw new Error(
+      `Expected tensor ${name} to hold values up to 65504, as half precision does, but got ${tooLarge}. Lower the learning rate.`,
+    );
   const width = storage === 'F32' ? 4 : 2;
   const view = new DataView(new ArrayBuffer(values.length * width));
   values.forEach((value, i) => {
@@ -72,26 +79,31 @@ function encode(values: Float32Array, storage: StorageType): Uint8Array {
 
 /**
  * Reads F32, F16 and BF16 tensors.
- * @throws Error when the bytes are no safetensors file or hold another type
+ * @throws Error when the bytes are no safetensors file, or naming a tensor of another type or with a value that is not finite
  */
 export function parseSafetensors(bytes: Uint8Array): Map<string, NamedArray> {
   const tensors = new Map<string, NamedArray>();
   for (const [name, { dtype, shape, bytes: stored }] of readSafetensors(bytes).tensors) {
     if (!['F32', 'F16', 'BF16'].includes(dtype))
       throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
-    tensors.set(name, { shape, values: decode(dtype, stored) });
+    const values = decode(dtype, stored);
+    requireFinite(name, values);
+    tensors.set(name, { shape, values });
   }
   return tensors;
 }
 
-/** Writes tensors in the given order as float32 or half precision. */
+/**
+ * Writes tensors in the given order as float32 or half precision.
+ * @throws Error naming a tensor with a value that is not finite, or that half precision cannot hold
+ */
 export function printSafetensors(
   tensors: ReadonlyMap<string, NamedArray>,
   { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
   const stored = [...tensors].map(([name, { shape, values }]): [string, StoredTensor] => [
     name,
-    { dtype: storage, shape, bytes: encode(values, storage) },
+    { dtype: storage, shape, bytes: encode(name, values, storage) },
   ]);
   return writeSafetensors({ metadata: { format: 'pt', ...metadata }, tensors: new Map(stored) });
 }

@@ -47,23 +47,24 @@ export function takeColumns(values: Float32Array, total: number, from: number, w
  */
 export function weightsFromArrays(arrays: ReadonlyMap<string, NamedArray>, config: ModelConfig): Weights {
   const weights: Weights = {};
-  for (const slot of weightSlots(config)) {
-    const [rows, total] = slot.kind === 'vector' ? [1, slot.shape[0]] : slot.shape;
+  for (const { key, kind, shape, parts } of weightSlots(config)) {
+    const [rows, total] = kind === 'vector' ? [1, shape[0]] : shape;
+    const stored = parts.map(({ name, columns }) => {
+      const array = arrays.get(name);
+      const expected = kind === 'matrix' ? [columns, rows] : shape;
+      if (array?.shape.join() === expected.join())
+        return kind === 'matrix' ? transposeValues(array.values, columns, rows) : array.values;
+      throw new Error(
+        `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
+      );
+    });
     const fused = new Float32Array(rows * total);
     let from = 0;
-    for (const { name, columns } of slot.parts) {
-      const array = arrays.get(name);
-      const expected = slot.kind === 'matrix' ? [columns, rows] : slot.shape;
-      if (!array || array.shape.join() !== expected.join()) {
-        throw new Error(
-          `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
-        );
-      }
-      const values = slot.kind === 'matrix' ? transposeValues(array.values, columns, rows) : array.values;
-      putColumns(fused, total, from, values, columns);
+    parts.forEach(({ columns }, i) => {
+      putColumns(fused, total, from, stored[i], columns);
       from += columns;
-    }
-    weights[slot.key] = tf.tensor(fused, slot.shape);
+    });
+    weights[key] = tf.tensor(fused, shape);
   }
   return weights;
 }

@@ -13,6 +13,8 @@ export interface Chart {
   spec: VegaLiteSpec;
 }
 
+const SCHEMA = 'https://vega.github.io/schema/vega-lite/v5.json';
+
 /** Goes under the title of every chart of results of the embedded scale. */
 export const SMALL_WORLD = 'Small world: levels cannot be compared with the paper’s';
 
@@ -65,8 +67,20 @@ export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { 
     legend: { orient: 'bottom', labelFontSize: 12, titleFontSize: 12, labelLimit: 260, titleLimit: 260 },
     header: { labelFontSize: 12, labelFontWeight: 'bold', title: null },
   };
-  const $schema = 'https://vega.github.io/schema/vega-lite/v5.json';
-  return { kind: 'chart', title, alt, spec: { $schema, title: heading, description: alt, config, ...spec } };
+  return {
+    kind: 'chart',
+    title,
+    alt,
+    spec: { $schema: SCHEMA, title: heading, description: alt, config, ...spec },
+  };
+}
+
+/** Any Vega-Lite specification as a chart, of which nothing is asked; `title` and `description` are its texts, where it has them. */
+export function chartOfSpec(spec: VegaLiteSpec): Chart {
+  const { text = spec.title } = (spec.title ?? {}) as { text?: unknown };
+  const title = typeof text === 'string' ? text : 'Chart';
+  const alt = typeof spec.description === 'string' ? spec.description : title;
+  return { kind: 'chart', title, alt, spec: { $schema: SCHEMA, ...spec } };
 }
 
 /**

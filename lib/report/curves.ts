@@ -6,12 +6,14 @@ import type { Interval } from '../evaluation/bootstrap.js';
 export interface CurvePoint {
   method: string;
   model: string;
+  /** Seed of the initial model. */
+  warmUp?: number;
   seed: number;
   step: number;
-  [metric: string]: string | number | null;
+  [metric: string]: string | number | null | undefined;
 }
 
-/** A window of a training curve; `low` and `high` are the lowest and the highest seed, not a 95 % interval. */
+/** A window of a training curve; `low` and `high` are the lowest and the highest run, not a 95 % interval. */
 export interface TrainingRow extends Interval {
   method: string;
   model: string;
@@ -48,16 +50,17 @@ export function trainingRows(
     return windows.map(([, window, own]): TrainingRow => {
       const { method, model } = own[0];
       const seedMean = (seed: CurvePoint[]): number => mean(seed, (point) => point[name] as number)!;
-      const means = [...rollup(own, seedMean, ({ seed }) => seed).values()];
+      const means = [...rollup(own, seedMean, seedOf).values()];
       const all = curves.filter((point) => point.method === method && point.model === model);
       return {
         ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
         ...{ metric: isSubset ? stem : name, step: Math.min(window * width + (width - 1) / 2, lastStep) },
         ...{ value: mean(means)!, low: Math.min(...means), high: Math.max(...means) },
-        ...{ seeds: new Set(all.map(({ seed }) => seed)).size, band: 'range of seeds' },
+        ...{ seeds: new Set(all.map(seedOf)).size, band: 'range of seeds' },
       };
     });
   });
 }
 
+const seedOf = ({ warmUp = 1, seed }: CurvePoint): string => `${warmUp}/${seed}`;
 const runOf = ({ method, model }: CurvePoint): string => `${method}/${model}`;

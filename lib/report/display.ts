@@ -5,10 +5,11 @@ import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/cells.js';
 import { escapeHtml } from '../html/markup.js';
 import type { Transcript } from '../html/transcript.js';
-import type { Chart } from './chart.js';
+import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
 import { frameOf, type Frame } from './frame.js';
 import { renderSvg } from './render.js';
 import type { Finding } from './sentences.js';
+import { openingOf } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
 /** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
@@ -31,7 +32,8 @@ export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
   ...{ rows: frameOf(tidy.rows), contrasts: frameOf(tidy.contrasts) },
 });
 
-export type Displayable = Chart | Table | DataFrame | ReportResults | Transcript | Finding;
+export type Displayable =
+  Chart | Table | DataFrame | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });
 
 export const MIME = {
   /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
@@ -46,7 +48,7 @@ export const MIME = {
 } as const;
 
 /** Not by its class: what a data frame's own methods, such as `head`, give is of another one. */
-const isDataFrame = (item: Displayable): item is DataFrame => !('kind' in item);
+const isDataFrame = (item: object): item is DataFrame => '$data' in item;
 
 /**
  * All representations of `item`. A chart: interactive in JupyterLab, a picture in nbviewer and VS Code, its text
@@ -54,9 +56,10 @@ const isDataFrame = (item: Displayable): item is DataFrame => !('kind' in item);
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (isDataFrame(item)) return mimeBundle(plainTable(item));
+  if (item.kind === undefined) return mimeBundle(chartOfSpec(item));
   switch (item.kind) {
     case 'results':
-      return { [MIME.text]: item.summary, [MIME.tidy]: item.tidy };
+      return { ...openingOf(item), [MIME.tidy]: item.tidy };
     case 'transcript':
       return { [MIME.html]: item.html, [MIME.text]: item.text };
     case 'finding':
@@ -78,7 +81,7 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 }
 
 /**
- * Shows a chart, a table (also a bare data frame), results or a finding as the output of the running cell; outside of a
+ * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame), results or a finding as the output of the running cell; outside of a
  * notebook it prints their text. Wait for it: `await display(chart)`.
  */
 export async function display(item: Displayable): Promise<void> {

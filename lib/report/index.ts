@@ -4,6 +4,7 @@ export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts.js
 export { display, resultsOf, type Displayable, type ReportResults } from './display.js';
 export { Frame, frameOf, rowsOf, type Row } from './frame.js';
 export { metricInfo, type MetricInfo } from './metrics.js';
+export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';
 export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
 export {

@@ -6,6 +6,8 @@ export interface MetricInfo {
   unit: string;
   /** Decimals that it deserves; default 3. */
   decimals?: number;
+  /** A share of which less is better: nobody is ahead in it. */
+  isCost?: boolean;
 }
 
 const QUESTION = 'mean per question';
@@ -20,10 +22,13 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   f1: { title: 'F1', unit: 'mean per question' },
   turns: { title: 'Search turns', unit: QUESTION, decimals: 2 },
   model_calls: { title: 'Model calls', unit: QUESTION, decimals: 2 },
+  retrievals: { title: 'Retrievals', unit: QUESTION, decimals: 2 },
+  repeated_queries: { title: 'Repeated queries', unit: 'share of sub-queries', isCost: true },
   decomposition_ratio: { title: 'Decomposed', unit: 'share of questions' },
   coverage: { title: 'Coverage', unit: SUB_QUESTIONS },
+  evidence_seen: { title: 'Evidence seen', unit: SUB_QUESTIONS },
   critical_path_ratio: { title: 'Calls / shortest path', unit: 'ratio', decimals: 2 },
-  response_tokens: { title: 'Response length', unit: 'tokens', decimals: 1 },
+  tokens_written: { title: 'Tokens written', unit: 'tokens', decimals: 1 },
   seconds: { title: 'Seconds', unit: QUESTION },
   parallelizing_precision: { title: 'Precision of parallelizing', unit: 'share of decomposed' },
   parallelizing_recall: { title: 'Recall of parallelizing', unit: 'share of parallelizable' },
@@ -43,7 +48,6 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   match_f1: { title: 'F1', unit: 'harmonic mean' },
   asked_at_once: { title: 'Asked at once', unit: SUB_QUESTIONS },
   complete_at_once: { title: 'All at once', unit: 'share of questions' },
-  evidence_shown: { title: 'Evidence seen', unit: SUB_QUESTIONS },
   passages_shown: { title: 'Passages seen', unit: 'mean per query' },
   passages_left_out: { title: 'Left out', unit: 'share of passages found' },
   context_full: { title: 'Context full', unit: 'share of questions' },
@@ -51,7 +55,7 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
   question_ms: { title: 'A whole question', unit: 'ms' },
   speed_up: { title: 'One turn is faster', unit: 'times', decimals: 2 },
-  first_search: { title: 'Probability of the first search', unit: 'mean of the questions' },
+  first_search: { title: 'Probability of the first thought', unit: 'mean of the questions' },
   // of training
   reward: { title: 'Reward', unit: ROLLOUT },
   'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { writePicture } from './browser.js';
 import type { TableCells } from '../html/cells.js';
-import { chartData, type VegaLiteSpec } from './chart.js';
+import { chartData, chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
 import { renderSvg } from './render.js';
 import { TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 
@@ -46,6 +46,23 @@ export async function writeArtefact(
     files.push(file);
   }
   return files;
+}
+
+/**
+ * Writes a chart, or any Vega-Lite specification with its data inside, as `.svg`, `.pdf` or `.png` (both by Chromium), `.csv` (its
+ * data) or `.json`.
+ * @throws RangeError for another ending
+ */
+export async function writeChart(chart: Chart | VegaLiteSpec, file: string): Promise<void> {
+  const { title: name, spec } =
+    chart.kind === 'chart' ? (chart as Chart) : chartOfSpec(chart as VegaLiteSpec);
+  const format = EXPORT_FORMATS.chart.find((known) => path.extname(file) === `.${known}`);
+  if (!format)
+    throw new RangeError(
+      `Expected a file that ends in .${EXPORT_FORMATS.chart.join(', .')}, but got ${file}.`,
+    );
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeAs({ kind: 'chart', name, spec }, format, file);
 }
 
 async function writeAs(artefact: Artefact, format: ExportFormat, file: string): Promise<void> {

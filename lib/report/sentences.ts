@@ -23,11 +23,12 @@ export function finding(...sentences: readonly string[]): Finding {
 const lowerFirst = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
 
-/** What questions a subset has: `sequential questions`, `parallelizable questions of 2 to 4 entities`. */
+/** What questions a subset has: `sequential questions`, `comparisons of 3`, `questions worded as in training`. */
 function questionsOf(subset: Row[string]): string {
-  const [, entities] = /^parallelizable_(.+)$/.exec(String(subset)) ?? [];
-  if (entities) return `parallelizable questions of ${entities.replaceAll('_', ' ')} entities`;
-  return `${titleOf('subset', subset)} questions`;
+  const [, entities] = /^entities_(.+)$/.exec(String(subset)) ?? [];
+  if (entities) return `comparisons of ${entities}`;
+  const title = titleOf('subset', subset);
+  return title.startsWith('worded') ? `questions ${title}` : `${title} questions`;
 }
 
 /** Where a row's figure is from: `parallelizable questions, HotpotQA, instruct`. */
@@ -72,9 +73,10 @@ function comparedRow(row: Row): string {
   const side = sideOf(found);
   if (side === 'undecided')
     return `Between ${ours} and ${theirs} ${name} is undecided: ${figure} (${place}).`;
-  const verbs = isPoints
-    ? { above: 'is ahead of', below: 'is behind' }
-    : { above: 'has more than', below: 'has less than' };
+  const verbs =
+    isPoints && !metricInfo(metric).isCost
+      ? { above: 'is ahead of', below: 'is behind' }
+      : { above: 'has more than', below: 'has less than' };
   return `${ours} ${verbs[side]} ${theirs} in ${name}: ${figure} (${place}).`;
 }
 

@@ -1,5 +1,6 @@
 /** What the fields of a tidy table and their values are called, and in which order they stand. */
-import { BENCHMARK_TITLES } from '../evaluation/selections.js';
+import { range } from 'd3-array';
+import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { METHODS } from '../methods/index.js';
 import type { Row } from './frame.js';
 import { metricInfo } from './metrics.js';
@@ -22,7 +23,8 @@ const FIELD_TITLES: Titles = {
   rewards: 'Which of the two rewards',
   asked: 'Asked',
   sub_queries: 'Sub-queries',
-  beginning: 'First search',
+  beginning: 'First thought',
+  trained_k: 'Trained with k',
   step: 'GRPO steps',
   part: 'Component',
 };
@@ -33,15 +35,17 @@ const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' }
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   model: MODEL_TITLES,
   against_model: MODEL_TITLES,
-  benchmark: { ...BENCHMARK_TITLES, average: 'Average', all: 'All questions' },
+  benchmark: { ...BENCHMARK_TITLES, [MANY]: 'Many', average: 'Average', all: 'All questions' },
   subset: {
     all: 'all questions',
     single_hop: 'single hop',
     parallelizable: 'parallelizable',
-    parallelizable_2_to_4: 'parallel, 2 to 4',
-    parallelizable_5: 'parallel, 5',
     sequential: 'sequential',
     hybrid: 'hybrid',
+    ...Object.fromEntries(range(2, 9).map((count) => [`entities_${count}`, `compares ${count}`])),
+    wording_seen: 'worded as in training',
+    wording_unseen: 'worded as never before',
+    yes_no: 'yes or no',
   },
   kind: { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' },
   retriever: {

@@ -67,6 +67,10 @@ export function createBm25Retriever(passages: readonly Passage[], options: Bm25O
     name: 'bm25',
     passages,
     search,
+    fullScore: (query) =>
+      sum(words(query), (word) =>
+        inverseDocumentFrequency(passages.length, index.postings.get(word)?.passages.length ?? 0),
+      ),
     retrieve: (queries, { topK, signal }) =>
       perQuery(queries, signal, (query) =>
         search(query, topK).map(({ index: i, score }) => ({ passage: passages[i], score })),

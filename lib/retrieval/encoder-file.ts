@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readSafetensors, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
+import { readSafetensors, requireFinite, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
 import { createHashedEncoder, type HashedEncoder, type HashedWeights } from './encoder.js';
 
 /**
@@ -46,7 +46,7 @@ export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
 
 /**
  * Reads what `encoderToBytes` wrote.
- * @throws Error when the bytes are of another format or cut short
+ * @throws Error when the bytes are of another format or cut short, or a gain is not a finite number
  */
 export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   const { metadata, tensors } = readSafetensors(bytes);
@@ -63,11 +63,16 @@ export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
       );
     return Uint8Array.from(tensor.bytes).buffer;
   };
+  const gains = (name: string): Float32Array => {
+    const values = new Float32Array(data(name, 'F32'));
+    requireFinite(name, values);
+    return values;
+  };
   return createHashedEncoder({
     ...optionsSchema.parse(JSON.parse(metadata.options)),
     projection: new Int8Array(data('projection', 'I8')),
-    queryGain: new Float32Array(data('query_gain', 'F32')),
-    passageGain: new Float32Array(data('passage_gain', 'F32')),
+    queryGain: gains('query_gain'),
+    passageGain: gains('passage_gain'),
   });
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { retrieveResponseSchema, type RetrieveRequest, type RetrieveResponse } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
@@ -7,54 +8,115 @@ import { splitTitle } from './words.js';
 export interface RemoteRetrieverOptions {
   /** Full address, e.g. `http://127.0.0.1:8000/retrieve`. */
   url: string;
-  /** Longest wait for one answer, milliseconds; default 30,000. */
+  /** What a server that asks for one gets as `Authorization: Bearer TOKEN`. */
+  token?: string;
+  /** Longest wait for an answer, milliseconds, all tries together; default 30,000. */
   timeoutMs?: number;
+  /** How often a single query is tried again where the server is busy or can't be reached; default 2. */
+  retries?: number;
+  /** Wait before the first retry, milliseconds, twice as long before each other; default 200. */
+  backOffMs?: number;
+  /** Largest answer that is read, bytes; default 64 MiB. */
+  maxResponseBytes?: number;
 }
 
+/** A failure that may pass: nobody listens, or the server has too much to do. */
+class PassingError extends Error {}
+const PASSING = new Set([429, 502, 503, 504]);
+
 /**
- * A retriever on a server that speaks Search-R1's protocol; one request for each call of `retrieve`. A document without id
- * takes its title for one, a missing score becomes 1 / rank. Rejects when the server is late, answers with another status than
- * 200, or with something else than the protocol says.
+ * A retriever on a server that speaks Search-R1's protocol; one request for each call of `retrieve`, and for a single query some
+ * more where the server is busy. A document without id takes its title for one, a missing score becomes 1 / rank. Rejects when
+ * the server is late, answers with another status than 200, with something else than the protocol says, with other numbers of
+ * results than were asked for, or with results that are not the best first.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
-  const { url, timeoutMs = 30_000 } = options;
-  requireInteger('timeoutMs', timeoutMs);
+  const {
+    url,
+    token,
+    timeoutMs = 30_000,
+    retries = 2,
+    backOffMs = 200,
+    maxResponseBytes = 1 << 26,
+  } = options;
+  Object.entries({ timeoutMs, maxResponseBytes }).forEach((entry) => requireInteger(...entry));
+  Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
   }
+  const ask = async (body: RetrieveRequest, signal: AbortSignal): Promise<RetrieveResponse['result']> => {
+    // Of several queries that fail, the caller asks for each by itself.
+    const mostRetries = body.queries.length === 1 ? retries : 0;
+    for (let tried = 0; ; tried++) {
+      try {
+        return readAnswer(url, await post(url, { body, token, maxResponseBytes, signal }), body);
+      } catch (error) {
+        if (!(error instanceof PassingError) || tried >= mostRetries || signal.aborted) throw error;
+        await delay(backOffMs * 2 ** tried, undefined, { signal });
+      }
+    }
+  };
   return {
     name: 'remote',
     retrieve: async (queries, { topK, signal }) => {
       requireInteger('topK', topK);
       signal?.throwIfAborted();
       if (queries.length === 0) return [];
-      const body: RetrieveRequest = { queries: [...queries], topk: topK, return_scores: true };
       const timeout = AbortSignal.timeout(timeoutMs);
       const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-      const { result } = await post(url, body, either).catch((error: unknown) => {
+      const body = { queries: [...queries], topk: topK, return_scores: true };
+      const lists = await ask(body, either).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (timeout.aborted)
           throw new DOMException(`Expected an answer from ${url} within ${timeoutMs} ms.`, 'TimeoutError');
         throw error;
       });
-      if (result.length !== queries.length) {
-        throw new Error(`Expected ${queries.length} results from ${url}, but got ${result.length}.`);
-      }
-      return result.map((documents) => documents.slice(0, topK).map(toRetrieved));
+      return lists.map((documents) => documents.map(toRetrieved));
     },
   };
 }
 
-async function post(url: string, body: RetrieveRequest, signal: AbortSignal): Promise<RetrieveResponse> {
-  const headers = { 'content-type': 'application/json' };
-  const asked = fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
-  const answered = asked.then(async (response) => ({ status: response.status, text: await response.text() }));
-  const { status, text } = await answered.catch((cause: unknown) => {
-    throw new Error(`Expected a retrieval server at ${url}, but it can't be reached. Is it running?`, {
+interface PostOptions {
+  body: RetrieveRequest;
+  token: string | undefined;
+  maxResponseBytes: number;
+  signal: AbortSignal;
+}
+
+/** The text of an answer with status 200. */
+async function post(url: string, { body, token, maxResponseBytes, signal }: PostOptions): Promise<string> {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+  const unreachable = (cause: unknown): never => {
+    throw new PassingError(`Expected a retrieval server at ${url}, but it can't be reached. Is it running?`, {
       cause,
     });
-  });
-  if (status !== 200) throw new Error(`Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`);
+  };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch(
+    unreachable,
+  );
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let read; (read = await reader?.read().catch(unreachable)) && !read.done;) {
+    chunks.push(read.value);
+    if ((size += read.value.byteLength) <= maxResponseBytes) continue;
+    void reader!.cancel();
+    throw new Error(
+      `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for fewer passages.`,
+    );
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (response.status === 200) return text;
+  const message = `Expected status 200 from ${url}, but got ${response.status}: ${excerpt(text)}`;
+  throw PASSING.has(response.status) ? new PassingError(message) : new Error(message);
+}
+
+/** The lists of an answer, one a query and each the best first. */
+function readAnswer(
+  url: string,
+  text: string,
+  { queries, topk = Infinity }: RetrieveRequest,
+): RetrieveResponse['result'] {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -62,10 +124,26 @@ async function post(url: string, body: RetrieveRequest, signal: AbortSignal): Pr
     throw new Error(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
   }
   const parsed = retrieveResponseSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `Expected Search-R1's retrieval protocol from ${url}, but: ${z.prettifyError(parsed.error)}`,
-  );
+  if (!parsed.success)
+    throw new Error(
+      `Expected Search-R1's retrieval protocol from ${url}, but: ${z.prettifyError(parsed.error)}`,
+    );
+  const { result } = parsed.data;
+  if (result.length !== queries.length)
+    throw new Error(`Expected ${queries.length} results from ${url}, but got ${result.length}.`);
+  for (const [i, list] of result.entries()) {
+    if (list.length > topk)
+      throw new Error(
+        `Expected at most ${topk} passages for query ${i} from ${url}, but got ${list.length}.`,
+      );
+    const scores = list.flatMap(({ score }) => score ?? []);
+    const worse = scores.findIndex((score, at) => at > 0 && score > scores[at - 1]);
+    if (worse > 0)
+      throw new Error(
+        `Expected the best passage of query ${i} from ${url} first, but score ${scores[worse]} comes after ${scores[worse - 1]}. Does the server give distances?`,
+      );
+  }
+  return result;
 }
 
 function toRetrieved(

@@ -16,5 +16,7 @@ export interface RetrieveOptions {
 /** Finds passages for a batch of queries: result i belongs to query i, best passage first. */
 export interface Retriever {
   readonly name: string;
+  /** What a passage would score that is about nothing but all words of a query, also those that none has; absent where unknown. */
+  fullScore?(query: string): number;
   retrieve(queries: readonly string[], options: RetrieveOptions): Promise<RetrievedPassage[][]>;
 }

@@ -54,7 +54,8 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
   { orElse: ', or the address of a server' },
 );
 
-const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
+/** Whether a retriever's name is the address of a server. */
+export const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
 
 /** A retriever's name in a configuration: one of the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
@@ -62,7 +63,7 @@ export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 /**
  * A retriever over passages.
  * @param name one of the registry, or the address (`http://...`) of a server that speaks Search-R1's protocol and has passages of
- *   its own
+ *   its own, and gets the environment's RETRIEVAL_TOKEN where there is one
  * @throws Error for an unknown name
  */
 export async function createRetriever(
@@ -70,6 +71,6 @@ export async function createRetriever(
   passages: readonly Passage[],
   options: RetrieverOptions = {},
 ): Promise<Retriever> {
-  if (isAddress(name)) return createRemoteRetriever({ url: name });
+  if (isAddress(name)) return createRemoteRetriever({ url: name, token: process.env.RETRIEVAL_TOKEN });
   return RETRIEVERS.get(name).create(passages, options);
 }

@@ -1,7 +1,9 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { max } from 'd3-array';
 import { z } from 'zod';
-import { serveLocally, type LocalServer } from '../io/local-server.js';
+import { isLocalHost, serveLocally, type LocalServer } from '../io/local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -9,19 +11,36 @@ import { requireInteger } from './top-k.js';
 export interface RetrievalServerOptions {
   /** 0 (default) takes a free port. */
   port?: number;
+  /** The address to listen at; default 127.0.0.1, which only this machine reaches. Any other needs a token. */
+  host?: string;
+  /** What a request has to bring along as `Authorization: Bearer TOKEN`; nothing by default. */
+  token?: string;
+  /** Whether SIGINT and SIGTERM stop the server once the requests in flight are answered; default false. */
+  stopOnSignals?: boolean;
   /** Passages for each query where a request doesn't say; default 3. */
   defaultTopK?: number;
   /** Largest `topk` answered; default 100. */
   maxTopK?: number;
   /** Most queries in a request; default 512. */
   maxQueries?: number;
+  /** Most passages in an answer, queries times `topk`; default 10,000. */
+  maxPassages?: number;
+  /** Longest query, characters; default 10,000. */
+  maxQueryLength?: number;
   /** Largest request body, bytes; default 1 MiB. */
   maxBodyBytes?: number;
+  /** Most requests at a time, the others get status 429 before they are read; default 64. */
+  maxConcurrency?: number;
+  /** Longest time that a request may take, milliseconds; default 30,000. */
+  timeoutMs?: number;
   /** Artificial waiting time of each request, milliseconds, for experiments on latency; default 0. */
   delayMs?: number;
 }
 
-type Settings = Required<Omit<RetrievalServerOptions, 'port'>>;
+const LIMITS = {
+  ...{ defaultTopK: 3, maxTopK: 100, maxQueries: 512, maxPassages: 10_000, maxQueryLength: 10_000 },
+  ...{ maxBodyBytes: 1 << 20, maxConcurrency: 64, timeoutMs: 30_000, delayMs: 0 },
+};
 
 /** An error that the client caused, with its HTTP status. */
 class RequestError extends Error {
@@ -33,38 +52,73 @@ class RequestError extends Error {
   }
 }
 
-/** Serves a retriever by Search-R1's protocol on 127.0.0.1, for this machine only; `url` is where to post. */
+const failure = (status: number, message: string, headers = {}): Response =>
+  Response.json({ error: { message, code: status } }, { status, headers });
+
+/**
+ * Serves a retriever by Search-R1's protocol; `url` is where to post.
+ * @throws RangeError for a limit out of range, and for an address that others reach without a token
+ */
 export async function startRetrievalServer(
   retriever: Retriever,
   options: RetrievalServerOptions = {},
 ): Promise<LocalServer> {
-  const { port = 0, ...rest } = options;
-  const settings: Settings = {
-    ...{ defaultTopK: 3, maxTopK: 100, maxQueries: 512, maxBodyBytes: 1 << 20, delayMs: 0 },
-    ...rest,
+  const { port = 0, host = '127.0.0.1', token, stopOnSignals = false, ...rest } = options;
+  const limits = { ...LIMITS, ...rest };
+  for (const [name, value] of Object.entries(limits)) requireInteger(name, value, name === 'delayMs' ? 0 : 1);
+  if (!token && !isLocalHost(host))
+    throw new RangeError(
+      `Expected a token for a server at ${host}, which others reach. Give it as { token }.`,
+    );
+  let numActive = 0;
+  const server = await serveLocally(
+    port,
+    async (request, gone) => {
+      if (token && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
+        return failure(401, 'Expected the token of this server as "Authorization: Bearer TOKEN".');
+      if (numActive >= limits.maxConcurrency)
+        return failure(429, `Expected at most ${limits.maxConcurrency} requests at a time. Try again.`);
+      numActive++;
+      const timeout = new AbortController();
+      const signal = AbortSignal.any([gone, timeout.signal]);
+      const late = delay(limits.timeoutMs, undefined, { signal: gone }).then(
+        () => failure(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`),
+        () => failure(499, 'The client has gone.'),
+      );
+      // A retriever that ignores its signal goes on counting: it still takes memory.
+      const done = answer(retriever, limits, { request, signal }).finally(() => numActive--);
+      return Promise.race([done, late]).finally(() => timeout.abort());
+    },
+    host,
+  );
+  const stop = (): void => void server.close(limits.timeoutMs);
+  if (stopOnSignals) process.once('SIGINT', stop).once('SIGTERM', stop);
+  const close = (graceMs?: number): Promise<void> => {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    return server.close(graceMs);
   };
-  for (const [name, value] of Object.entries(settings))
-    requireInteger(name, value, name === 'delayMs' ? 0 : 1);
-  const server = await serveLocally(port, (request, gone) => answer(retriever, settings, { request, gone }));
-  return { ...server, url: `${server.url}retrieve` };
+  return { ...server, close, url: `${server.url}retrieve` };
 }
+
+/** Compares in a time that tells nothing of where two texts differ. */
+const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** Answers one request; never rejects. */
 async function answer(
   retriever: Retriever,
-  settings: Settings,
-  { request, gone }: { request: IncomingMessage; gone: AbortSignal },
+  limits: typeof LIMITS,
+  { request, signal }: { request: IncomingMessage; signal: AbortSignal },
 ): Promise<Response> {
   try {
     checkRoute(request);
-    const { queries, topk, withScores } = parseBody(await readBody(request, settings.maxBodyBytes), settings);
-    if (settings.delayMs > 0) await delay(settings.delayMs, undefined, { signal: gone });
-    const lists = await retriever.retrieve(queries, { topK: topk, signal: gone });
+    const { queries, topk, withScores } = parseBody(await readBody(request, limits.maxBodyBytes), limits);
+    if (limits.delayMs > 0) await delay(limits.delayMs, undefined, { signal });
+    const lists = await retriever.retrieve(queries, { topK: topk, signal });
     return Response.json({ result: lists.map((list) => list.map((item) => toDocument(item, withScores))) });
   } catch (error) {
-    const status = error instanceof RequestError ? error.status : 500;
     const message = error instanceof Error ? error.message : String(error);
-    return Response.json({ error: { message, code: status } }, { status });
+    return failure(error instanceof RequestError ? error.status : 500, message);
   }
 }
 
@@ -74,6 +128,10 @@ function checkRoute(request: IncomingMessage): void {
   if (request.method !== 'POST') {
     throw new RequestError(405, `Expected the method POST, but got ${request.method}.`);
   }
+  // Any page in a browser can post text to this machine, but JSON only with the server's leave.
+  const type = request.headers['content-type']?.split(';')[0].trim().toLowerCase();
+  if (type !== 'application/json')
+    throw new RequestError(415, `Expected the content type application/json, but got ${type ?? 'none'}.`);
 }
 
 async function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<string> {
@@ -88,7 +146,7 @@ async function readBody(request: IncomingMessage, maxBodyBytes: number): Promise
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parseBody(body: string, { defaultTopK, maxTopK, maxQueries }: Settings) {
+function parseBody(body: string, limits: typeof LIMITS) {
   let json: unknown;
   try {
     json = JSON.parse(body);
@@ -97,11 +155,16 @@ function parseBody(body: string, { defaultTopK, maxTopK, maxQueries }: Settings)
   }
   const parsed = retrieveRequestSchema.safeParse(json);
   if (!parsed.success) throw new RequestError(400, z.prettifyError(parsed.error));
-  const { queries, topk = defaultTopK, return_scores: withScores = false } = parsed.data;
-  if (topk > maxTopK) throw new RequestError(400, `Expected topk to be at most ${maxTopK}, but got ${topk}.`);
-  if (queries.length > maxQueries) {
-    throw new RequestError(400, `Expected at most ${maxQueries} queries, but got ${queries.length}.`);
-  }
+  const { queries, topk = limits.defaultTopK, return_scores: withScores = false } = parsed.data;
+  const longest = max(queries, (query) => query.length)!;
+  const measured: [what: string, most: number, value: number][] = [
+    ['topk to be', limits.maxTopK, topk],
+    ['the number of queries to be', limits.maxQueries, queries.length],
+    ['queries times topk to be', limits.maxPassages, queries.length * topk],
+    ['characters of a query to be', limits.maxQueryLength, longest],
+  ];
+  for (const [what, most, value] of measured)
+    if (value > most) throw new RequestError(400, `Expected ${what} at most ${most}, but got ${value}.`);
   return { queries, topk, withScores };
 }
 

@@ -1,5 +1,6 @@
 /** From a trajectory, or from a recorded response, to what the rewards look at. */
 import { questionShape, type Question, type QuestionShape } from '../data/question.js';
+import { shapeOfType } from '../rollout/recorded.js';
 import type { SearchTurn, Trajectory } from '../rollout/trajectory.js';
 import {
   executedSearches,
@@ -53,17 +54,23 @@ export function rolloutFromSegments(
   };
 }
 
-/** What the rewards see of a trajectory of this project; the question's shape follows from its graph, where it has one. */
+/**
+ * The shape of a question: computed from its graph, else what its benchmark's `type` stands for, as the authors' code decides
+ * what is parallelizable; undefined where neither tells it.
+ */
+export function shapeOf({
+  metadata: { graph, type },
+}: Pick<Question, 'metadata'>): QuestionShape | undefined {
+  return graph?.length ? questionShape(graph) : shapeOfType(type ?? '');
+}
+
+/** What the rewards see of a trajectory of this project. */
 export function rolloutFromTrajectory(
   { segments, searchTurns }: Pick<Trajectory, 'segments' | 'searchTurns'>,
   question: Question,
 ): Rollout {
-  const { graph } = question.metadata;
-  const shape = graph?.length ? questionShape(graph) : undefined;
-  return {
-    ...rolloutFromSegments(segments, { goldenAnswers: question.goldenAnswers, shape }, searchTurns),
-    question,
-  };
+  const known = { goldenAnswers: question.goldenAnswers, shape: shapeOf(question) };
+  return { ...rolloutFromSegments(segments, known, searchTurns), question };
 }
 
 /** What the rewards see of a recorded response without its prompt, such as another project's. */

@@ -25,11 +25,13 @@ export interface TranscriptScore {
   /** Decomposed in the sense of the options: in any search turn, or in the first. */
   decomposed: boolean;
   rewards: RewardComponents;
+  /** Why the transcript does not tell who wrote what, else null: then information in doubt counts as the policy's own. */
+  ambiguous: string | null;
 }
 
 /** Exact match, F1, format, turns and every component of the reward (Eq. 3 to 7) of a transcript. */
 export function scoreTranscript(
-  transcript: Pick<RecordedRun, 'id' | 'goldenAnswers' | 'segments' | 'shape' | 'searchTurns'>,
+  transcript: Pick<RecordedRun, 'id' | 'goldenAnswers' | 'segments' | 'shape' | 'searchTurns' | 'ambiguous'>,
   options: RewardOptions,
 ): TranscriptScore {
   const rollout = rolloutFromSegments(transcript.segments, transcript, transcript.searchTurns);
@@ -46,5 +48,6 @@ export function scoreTranscript(
     turns: searchTurns.length,
     decomposed: isDecomposed(searchTurns, options.decomposedBy),
     rewards: scoreRollout(rewardsFrom(options), rollout).components,
+    ambiguous: transcript.ambiguous ?? null,
   };
 }

@@ -2,9 +2,10 @@
  * Recorded transcripts, one JSON object each. Two layouts are read: this project's trajectories (a line of
  * `trajectories.jsonl`) and plain transcripts (`id`, `question`, `golden_answers`, `response`).
  */
+import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionShape, subQuestionSchema, type QuestionShape } from '../data/question.js';
-import { splitTranscript } from '../text/response.js';
+import { ambiguity, splitTranscript } from '../text/response.js';
 
 /**
  * The benchmarks' own types; any other type leaves the shape unknown. `na` is the authors' type of NQ's
@@ -67,6 +68,7 @@ const resultSchema = z.discriminatedUnion('status', [
   z.object({
     status: z.literal('ok'),
     passages: z.array(z.object({ id: idSchema, title: z.string(), score: z.number() })),
+    isUnlike: z.literal(true).optional(),
   }),
   z.object({ status: z.literal('failed'), reason: z.string() }),
 ]);
@@ -93,7 +95,10 @@ const trajectorySchema = z
   .transform(({ questionId: id, ...line }) => ({ id, ...withMetadata(line) }));
 
 /** All that a line tells, but for token ids and log-probabilities; undefined or null where it tells nothing. */
-export type RecordedRun = z.infer<typeof trajectorySchema>;
+export type RecordedRun = z.infer<typeof trajectorySchema> & {
+  /** Why a plain transcript does not tell who wrote what. */
+  ambiguous?: string | null;
+};
 
 const transcriptSchema = z
   .object({
@@ -104,12 +109,19 @@ const transcriptSchema = z
     response: z.string(),
     stop_reason: optional(z.string()),
   })
-  .transform(({ golden_answers, prompt, response, stop_reason, ...line }): RecordedRun => ({
-    ...withMetadata(line),
-    goldenAnswers: golden_answers,
-    segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...splitTranscript(response)],
-    finish: stop_reason,
-  }));
+  .transform(({ golden_answers, prompt, response, stop_reason, ...line }): RecordedRun => {
+    const segments = splitTranscript(response);
+    return {
+      ...withMetadata(line),
+      goldenAnswers: golden_answers,
+      segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...segments],
+      finish: stop_reason,
+      ambiguous: ambiguity(segments),
+    };
+  });
+
+/** The longest transcript that is read, in characters: a context of a million tokens is shorter. */
+export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 
 /** Reads one JSON value of either layout; throws an error that says what is missing or wrong, and where. */
 export function parseTranscript(value: unknown): RecordedRun {
@@ -118,7 +130,14 @@ export function parseTranscript(value: unknown): RecordedRun {
   if (!('segments' in value || 'response' in value))
     throw new Error('Expected segments (a trajectory) or response (a transcript), but got neither.');
   const parsed = ('segments' in value ? trajectorySchema : transcriptSchema).safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues;
-  throw new Error(path.length > 0 ? `${path.join('.')}: ${message}` : message);
+  if (!parsed.success) {
+    const [{ path, message }] = parsed.error.issues;
+    throw new Error(path.length > 0 ? `${path.join('.')}: ${message}` : message);
+  }
+  const length = sum(parsed.data.segments, ({ text }) => text.length);
+  if (length > MAX_TRANSCRIPT_LENGTH)
+    throw new Error(
+      `Expected a transcript of at most ${MAX_TRANSCRIPT_LENGTH} characters, but got ${length}. Shorten it.`,
+    );
+  return parsed.data;
 }

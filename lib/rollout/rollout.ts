@@ -11,6 +11,7 @@ import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
 import { buildPrompt } from '../text/prompts.js';
+import { finalAnswer } from '../text/response.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
@@ -68,6 +69,7 @@ function startRow(
     goldenAnswers,
     segments: [],
     searchTurns: [],
+    answer: null,
     modelCalls: 0,
     finish: 'budget',
   };
@@ -82,6 +84,7 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
   const hasRoom = (row: Row): boolean => row.tokenIds.length + options.maxNewTokens < policy.maxLength;
   const roomy = rows.filter(hasRoom);
   for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
+  if (roomy.length === 0) return [];
   const { onToken } = options;
   const generations = await policy.generate(
     roomy.map((row) => row.tokenIds),
@@ -113,22 +116,36 @@ export function searchedQueries(
   return options.splitQueries ? action.queries.slice(0, options.maxSubQueries) : [action.queries.join(' ')];
 }
 
+/**
+ * A best score below this share of the full one is that of a passage which has nothing but common words of the query: of invented
+ * things that a corpus knows nothing of, nearly all queries are below; of the queries that it was made for, one in a hundred.
+ */
+const ALIKE = 0.1;
+
 /** What is kept of an outcome of which the policy saw the `depth` best passages. */
-function toSearchResult(outcome: SearchOutcome, depth: number): SearchResult {
+function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): SearchResult {
   if (outcome.status === 'failed') return outcome;
   const passages = outcome.passages
     .slice(0, depth)
     .map(({ passage: { id, title }, score }) => ({ id, title, score }));
   const numLeftOut = outcome.passages.length - passages.length;
-  return { status: 'ok', passages, ...(numLeftOut > 0 ? { numLeftOut } : {}) };
+  const isUnlike = passages.length > 0 && passages[0].score < ALIKE * fullScore;
+  return {
+    ...{ status: 'ok', passages },
+    ...(numLeftOut > 0 ? { numLeftOut } : {}),
+    ...(isUnlike ? { isUnlike } : {}),
+  };
 }
+
+/** All that the policy is told of a failed search: what a server says in its error is recorded for people, and is no passage. */
+const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
 /** The block of each sub-query's `depth` best passages. */
 const informationOf = (outcomes: readonly SearchOutcome[], depth: number): string =>
   printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
-        ? outcome
+        ? NO_ANSWER
         : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => passage) },
     ),
   );
@@ -147,7 +164,7 @@ function appendInformation(
   row: Row,
   queries: string[],
   outcomes: readonly SearchOutcome[],
-  policy: Policy,
+  { policy, retriever }: { policy: Policy; retriever: Retriever },
   options: RolloutOptions,
 ): void {
   const room = roomForInformation(row, policy, options);
@@ -158,7 +175,9 @@ function appendInformation(
   let depth = options.topK;
   let segment = print(depth);
   while (depth > 1 && segment.tokenIds.length > room) segment = print(--depth);
-  const results = outcomes.map((outcome) => toSearchResult(outcome, depth));
+  const results = outcomes.map((outcome, i) =>
+    toSearchResult(outcome, depth, retriever.fullScore?.(queries[i])),
+  );
   row.trajectory.searchTurns.push({ queries, results });
   append(row, segment, options);
 }
@@ -196,7 +215,13 @@ async function act(
     const queries = searches[i];
     if (!queries) appendNotice(row, policy, options);
     else
-      appendInformation(row, queries, found.outcomes.slice(next, (next += queries.length)), policy, options);
+      appendInformation(
+        row,
+        queries,
+        found.outcomes.slice(next, (next += queries.length)),
+        { policy, retriever },
+        options,
+      );
   }
 }
 
@@ -226,5 +251,6 @@ export async function rollOut(
     await act(active, policy, retriever, options, stats);
   }
   if (active.length > 0) await generateTurn(active, policy, options);
+  for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);
   return { trajectories: rows.map(({ trajectory }) => trajectory), stats };
 }

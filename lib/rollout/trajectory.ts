@@ -25,6 +25,8 @@ export type SearchResult =
       passages: { id: string; title: string; score: number }[];
       /** Passages found but left out, since the context had no room for them; absent where there were none. */
       numLeftOut?: number;
+      /** The best passage scores far below one that is about the query's words; absent where it does not, or nobody knows. */
+      isUnlike?: true;
     }
   | { status: 'failed'; reason: string };
 
@@ -34,6 +36,8 @@ export interface Trajectory {
   goldenAnswers: string[];
   segments: Segment[];
   searchTurns: SearchTurn[];
+  /** What the policy answered, or null. */
+  answer: string | null;
   /** Generations asked of the policy: search turns, invalid actions and the answer. */
   modelCalls: number;
   finish: 'answer' | 'budget' | 'length';

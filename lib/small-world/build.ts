@@ -33,4 +33,4 @@ async function main([folder = SMALL_WORLD]: string[]): Promise<void> {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  await main(process.argv.slice(2));
+  void main(process.argv.slice(2));

@@ -3,12 +3,9 @@ import { group, mean } from 'd3-array';
 import { questionShape, type Question } from '../data/question.js';
 import { createBm25Retriever } from '../retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../retrieval/retrievers.js';
+import { markdownTable } from './markdown.js';
 import { idealQuery } from './questions.js';
 import type { Thing, World } from './world.js';
-
-const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |\n`;
-const table = (head: readonly string[], rows: readonly (string | number)[][]): string =>
-  [head, head.map(() => '---'), ...rows].map(line).join('');
 
 const DEPTHS = [1, 3, 10];
 /** What queries add to a name. */
@@ -38,7 +35,7 @@ function recallTable({ things, passages }: World): string {
     const ranks = facts.map(({ thing, attribute }) => rankOf(thing, attribute, query(thing, attribute)));
     return [title, ...DEPTHS.map((k) => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!.toFixed(2))];
   });
-  return table(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
+  return markdownTable(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
 }
 
 /** Share of the things whose name another one has too. */
@@ -57,7 +54,7 @@ function questionTable(questions: readonly Question[]): string {
     ...kind.split('|'),
     ...splits.map((split) => some.filter((question) => question.split === split).length),
   ]);
-  return table(['benchmark', 'type', 'shape', ...splits], rows);
+  return markdownTable(['benchmark', 'type', 'shape', ...splits], rows);
 }
 
 export const formatCard = (world: World, questions: readonly Question[]): string => `---
@@ -66,12 +63,12 @@ language: en
 task_categories: [question-answering]
 ---
 
-# The small world, second edition
+# The small world
 
 ${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with their
 dependency graphs, in the FlashRAG layout. \`node dist/small-world/build.js\` writes these files; the same code gives the same files.
 
-An article is six passages: one for each fact, in one of two ways of saying it that share no word, and others that answer nothing, with years and numbers of their own.
+An article is six passages: one for each fact, in one of two ways of saying it, each with a word of its own, and others that answer nothing, with years and numbers of their own.
 ${(100 * namesakes(world.things)).toFixed(0)} % of the things have the name of another one, of another kind. So a search must say what it is after; how often BM25 then finds the fact:
 
 ${recallTable(world)}

@@ -3,11 +3,12 @@
  * commit that froze the weights, so that nobody can have seen the questions before. When weights change, they are drawn again.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { formatQuestions, readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
-import { writeFileSafely } from '../io/files.js';
+import { readJson, writeFileSafely } from '../io/files.js';
 import { packagePath, SMALL_WORLD } from '../io/paths.js';
 import { createRandom } from '../random.js';
 import { drawQuestions, TEST_COUNTS } from './benchmarks.js';
@@ -49,6 +50,14 @@ export function frozenCommit(name: string): string {
   return commit;
 }
 
+const DRAW_FILE = 'test-draw.json';
+
+/** The draw of the test questions in a folder; null where there is none. */
+export async function readDraw(folder = SMALL_WORLD): Promise<TestDraw | null> {
+  const file = join(folder, DRAW_FILE);
+  return existsSync(file) ? ((await readJson(file)) as TestDraw) : null;
+}
+
 async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<void> {
   const draw: TestDraw = { commit: frozenCommit(name), counts: TEST_COUNTS };
   const file = join(folder, 'questions.jsonl');
@@ -57,9 +66,9 @@ async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<vo
   const questions = [...others, ...test];
   await writeFileSafely(file, formatQuestions(questions));
   await writeFileSafely(join(folder, 'README.md'), formatCard(smallWorld(), questions));
-  await writeFileSafely(join(folder, 'test-draw.json'), `${JSON.stringify(draw, null, 2)}\n`);
+  await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
   console.log(`Drew ${test.length} test questions by the hash of ${draw.commit} into ${file}.`);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  await main(process.argv.slice(2));
+  void main(process.argv.slice(2));

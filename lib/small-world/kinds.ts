@@ -1,6 +1,6 @@
 /**
  * What there is in the small world: kinds of things, what is known of each, how passages say it and how questions ask for it.
- * `{x}` is the thing, `{v}` the value. Each fact is said in one of two ways that share no word, so that no single word
+ * `{x}` is the thing, `{v}` the value. Each fact is said in one of two ways, each with a word of its own, so that no single word
  * finds every passage; `words` are those that together do.
  */
 import type { NameSort } from './names.js';
@@ -33,8 +33,6 @@ export interface Attribute {
   /** Clauses of comparisons by size, where there are any. */
   least?: readonly string[];
   most?: readonly string[];
-  /** Questions whether things `{and}` have the same value. */
-  same?: readonly string[];
 }
 
 export interface KindSpec {
@@ -69,11 +67,6 @@ const LIFE = {
     openings: WHERE,
     clauses: ['did {x} grow up', 'did {x} live as a child', 'is the home of {x}'],
     phrases: ['the home of {x}', 'the city where {x} grew up', 'the city where {x} lived as a child'],
-    same: [
-      'Did {and} grow up in the same city',
-      'Are {and} from the same city',
-      'Do {and} have the same home',
-    ],
   },
   debut: {
     value: 'year',
@@ -118,20 +111,15 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       director: {
         value: 'director',
-        said: ['{v} directed the film.', 'The film was made by {v}.'],
+        said: ['The film was directed by {v}.', 'The film was made by {v}.'],
         words: 'directed made',
         openings: WHO,
         clauses: ['directed {x}', 'made {x}', 'was the director of {x}'],
         phrases: ['the director of {x}', 'the person who directed {x}', 'the person who made {x}'],
-        same: [
-          'Were {and} directed by the same person',
-          'Do {and} have the same director',
-          'Did the same person make {and}',
-        ],
       },
       studio: {
         value: 'company',
-        said: ['The film was produced by {v}.', '{v} paid for the film.'],
+        said: ['The film was produced by {v}.', 'The film was paid for by {v}.'],
         words: 'produced paid',
         openings: COMPANY,
         clauses: ['produced {x}', 'paid for {x}', 'was the producer of {x}'],
@@ -169,20 +157,15 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       author: {
         value: 'novelist',
-        said: ['{v} wrote the novel.', 'The author of the novel is {v}.'],
-        words: 'wrote author',
+        said: ['The novel was written by {v}.', 'The author of the novel is {v}.'],
+        words: 'written author',
         openings: WHO,
         clauses: ['wrote {x}', 'was the author of {x}', 'is the author of {x}'],
         phrases: ['the author of {x}', 'the person who wrote {x}', 'the writer of {x}'],
-        same: [
-          'Were {and} written by the same person',
-          'Do {and} have the same author',
-          'Did the same person write {and}',
-        ],
       },
       publisher: {
         value: 'company',
-        said: ['The novel was printed by {v}.', '{v} sold the novel.'],
+        said: ['The novel was printed by {v}.', 'The novel was sold by {v}.'],
         words: 'printed sold',
         openings: COMPANY,
         clauses: ['printed {x}', 'sold {x}', 'was the publisher of {x}'],
@@ -220,20 +203,15 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
       },
       singer: {
         value: 'singer',
-        said: ['{v} sang on the album.', 'The voice on the album is {v}.'],
-        words: 'sang voice',
+        said: ['The album was sung by {v}.', 'The voice on the album is {v}.'],
+        words: 'sung voice',
         openings: WHO,
         clauses: ['sang on {x}', 'is the voice on {x}', 'was the singer of {x}'],
         phrases: ['the singer of {x}', 'the person who sang on {x}', 'the voice on {x}'],
-        same: [
-          'Were {and} sung by the same person',
-          'Do {and} have the same singer',
-          'Did the same person sing on {and}',
-        ],
       },
       label: {
         value: 'company',
-        said: ['The album was recorded by {v}.', '{v} pressed the album.'],
+        said: ['The album was recorded by {v}.', 'The album was pressed by {v}.'],
         words: 'recorded pressed',
         openings: COMPANY,
         clauses: ['recorded {x}', 'pressed {x}', 'was the label of {x}'],
@@ -279,11 +257,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: WHERE,
         clauses: ['is {x} based', 'is the seat of {x}', 'is the home of {x}'],
         phrases: ['the seat of {x}', 'the city where {x} is based', 'the home of {x}'],
-        same: [
-          'Are {and} based in the same city',
-          'Are {and} from the same city',
-          'Do {and} have the same seat',
-        ],
       },
     },
     asides: [
@@ -304,11 +277,6 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         openings: ['In which country', 'In what country', 'Inside which country'],
         clauses: ['is {x}', 'does {x} lie', 'can one find {x}'],
         phrases: ['the country of {x}', 'the country where {x} lies', 'the country that {x} belongs to'],
-        same: [
-          'Are {and} in the same country',
-          'Do {and} lie in the same country',
-          'Do {and} belong to the same country',
-        ],
       },
       founded: {
         value: 'year',

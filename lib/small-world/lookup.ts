@@ -67,7 +67,6 @@ const UNKNOWN = 'unknown';
 
 function conclude(roots: readonly string[], values: readonly string[], operation: Plan['operation']): string {
   if (operation === null) return values[0];
-  if (operation === 'same') return new Set(values).size === 1 ? 'yes' : 'no';
   const sign = operation === 'argmin' ? 1 : -1;
   const order = [...roots.keys()].sort((a, b) => sign * (Number(values[a]) - Number(values[b])));
   return roots[order[0]];

@@ -25,7 +25,7 @@ function choices(count: number, wording: Wording, random: Random): number[] {
   return [...free, ((last % NUM_CHOICES) + NUM_CHOICES) % NUM_CHOICES];
 }
 
-const insert = (text: string, name: 'x' | 'and', value: string): string => text.replace(`{${name}}`, value);
+const insert = (text: string, value: string): string => text.replace('{x}', value);
 const list = (names: readonly string[], word: 'and' | 'or'): string =>
   `${names.slice(0, -1).join(', ')} ${word} ${names[names.length - 1]}`;
 const mention = ({ kind, name }: Thing): string => `the ${kind} ${name}`;
@@ -40,7 +40,7 @@ export function nodeOf(thing: Thing, attribute: string, id = 1, dependsOn: numbe
   const { value, passageId } = thing.facts[attribute];
   return {
     id: `q${id}`,
-    question: `${openings[0]} ${insert(clauses[0], 'x', mention(thing))}?`,
+    question: `${openings[0]} ${insert(clauses[0], mention(thing))}?`,
     entity: thing.name,
     attribute,
     query: idealQuery(thing, attribute),
@@ -80,7 +80,7 @@ export function chainQuestion(
   const inner = attributes.slice(0, -1).reduce(
     (x, attribute, i) => {
       const { phrases: some } = attributeOf(follow(thing, attributes.slice(0, i)).kind, attribute);
-      return insert(some![phrases[i]], 'x', x);
+      return insert(some![phrases[i]], x);
     },
     rootMention(thing, attributes, random),
   );
@@ -88,7 +88,7 @@ export function chainQuestion(
   const end = follow(thing, attributes.slice(0, -1));
   const { openings, clauses } = attributeOf(end.kind, last);
   return {
-    question: `${openings[opening]} ${insert(clauses[clause], 'x', inner)}?`,
+    question: `${openings[opening]} ${insert(clauses[clause], inner)}?`,
     goldenAnswers: [end.facts[last].value],
     metadata: {
       template: [thing.kind, ...attributes].join('.'),
@@ -126,15 +126,6 @@ export function comparison(
     operation,
   };
   const [frame, clause] = choices(2, wording, random);
-  if (kind === 'same') {
-    const isSame = new Set(things.map((thing) => valueOf(thing, attributes))).size === 1;
-    const named = sameMention(things, attributes, frame);
-    return {
-      question: `${insert(spec.same![clause], 'and', named)}?`,
-      goldenAnswers: [isSame ? 'yes' : 'no'],
-      metadata,
-    };
-  }
   const sign = kind === 'argmin' ? 1 : -1;
   const best = things.reduce((a, b) =>
     sign * numberOf(b, attributes) < sign * numberOf(a, attributes) ? b : a,
@@ -152,24 +143,6 @@ function orderQuestion(things: readonly Thing[], predicate: string, frame: numbe
     `Of the ${SPECS[kind].plural} ${list(names, 'and')}, which ${predicate}?`,
     `${list(names, 'or')}: which ${kind} ${predicate}?`,
   ][frame];
-}
-
-function sameMention(things: readonly Thing[], attributes: readonly string[], frame: number): string {
-  const names = things.map(({ name }) => name);
-  if (attributes.length > 1) {
-    const [role] = ROLES[attributes[0]].split(' ');
-    if (frame === 0) return `the ${role}s of ${list(names, 'and')}`;
-    const of = (named: readonly string[]): string =>
-      list(
-        named.map((x) => `the ${role} of ${x}`),
-        'and',
-      );
-    return of(frame === 1 ? names : things.map(mention));
-  }
-  if (frame === 0) return list(names, 'and');
-  return frame === 1
-    ? `the ${SPECS[things[0].kind].plural} ${list(names, 'and')}`
-    : list(things.map(mention), 'and');
 }
 
 /** Chains of a number of facts, from a kind on, all of them. */
@@ -191,15 +164,13 @@ const endOf = (kind: Kind, attributes: readonly string[]): Attribute => {
   const attribute = attributeOf(kind, first);
   return rest.length > 0 ? endOf(attribute.value as Kind, rest) : attribute;
 };
-const comparable = (length: number, test: (end: Attribute) => boolean) =>
-  startsOf(length).filter(
-    ({ kind, attributes }) => test(endOf(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
-  );
-
 /** Chains and comparisons that there are, by their numbers of facts. */
 const CHAINS = [1, 2, 3, 4].map((length) => startsOf(length));
-const ORDERED = [1, 2].map((length) => comparable(length, isOrdered));
-const SAME = [1, 2].map((length) => comparable(length, ({ same }) => same !== undefined));
+const ORDERED = [1, 2].map((length) =>
+  startsOf(length).filter(
+    ({ kind, attributes }) => isOrdered(endOf(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
+  ),
+);
 
 /** Draws questions about the things of a split. */
 export function createQuestionMaker(things: readonly Thing[]) {
@@ -228,21 +199,6 @@ export function createQuestionMaker(things: readonly Thing[]) {
         const drawn = some(kind, count, random);
         if (differ(drawn, attributes))
           return comparison(drawn, attributes, random.choice(['argmin', 'argmax']), wording, random);
-      }
-    },
-    /** Half of them are to be answered with yes. */
-    same(length: 1 | 2, wording: Wording, random: Random): Draft {
-      const isSame = random.uniform() < 0.5;
-      for (;;) {
-        const { kind, attributes } = random.choice(SAME[length - 1]);
-        const [first, second] = some(kind, 2, random);
-        const partner = isSame
-          ? random
-              .shuffle(ofKind.get(kind)!)
-              .find((other) => other !== first && valueOf(other, attributes) === valueOf(first, attributes))
-          : second;
-        if (partner && differ([first, partner], attributes) !== isSame)
-          return comparison([first, partner], attributes, 'same', wording, random);
       }
     },
   };

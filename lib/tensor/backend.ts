@@ -65,6 +65,8 @@ async function loadWasm(): Promise<string> {
 async function loadCpu(): Promise<string> {
   await import('@tensorflow/tfjs-backend-cpu');
   await tf.setBackend('cpu');
+  // At its first use it would advise in five lines to install another one; `doctor` tells which there are.
+  (tf.backend() as unknown as { firstUse: boolean }).firstUse = false;
   return '@tensorflow/tfjs-backend-cpu';
 }
 
@@ -115,8 +117,8 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
   );
 }
 
-/** One line for people: which backend runs and why not a faster one. */
-export function describeBackend(report: BackendReport): string {
-  const why = report.skipped.map((s) => `${s.name} ${s.reason}`).join('; ');
-  return `backend: ${report.name} (${report.detail})${why ? `; not ${why}` : ''}`;
+/** A short line for people: which backend runs, and which faster ones do not. */
+export function describeBackend({ name, skipped }: BackendReport): string {
+  if (skipped.length === 0) return `backend: ${name}`;
+  return `backend: ${name}; parallelsearch doctor says why not ${skipped.map((one) => one.name).join(', ')}`;
 }

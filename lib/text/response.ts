@@ -5,6 +5,7 @@
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
+  nextAction,
   parseBlocks,
   parsePieces,
   splitQueries,
@@ -98,29 +99,71 @@ export function formatFault(segments: readonly TextSegment[]): string | null {
 }
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-/** Messages to be taken as the environment's: this project's two, and Search-R1's, which holds tags. */
-const NOTICE_PATTERN = new RegExp(
-  `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}|` +
-    'My previous action is invalid\\. If I want to search.*?Let me try again\\.',
-  's',
+/**
+ * Where the environment begins to speak: with information, or with a message. Of the messages, Search-R1's holds tags and ends
+ * with a sentence of its own; this project's two are here as they are.
+ */
+const OPENINGS = new RegExp(
+  '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
+    `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}`,
+  'g',
 );
-const INFORMATION_PATTERN = /(?<=<\/search>)\s*<information>.*?<\/information>/s;
-const ENVIRONMENT_PATTERN = new RegExp(`(${INFORMATION_PATTERN.source})|(${NOTICE_PATTERN.source})`, 'gs');
 
 /**
- * Splits a recorded response into segments. An information block is the environment's where it follows a
- * `</search>` at once (generation stops there, so the policy can't have written it); any other is the
- * policy's own and counts as such. Known notices become `notice` segments.
+ * Whether a generation of the policy ends in a search: the first tag that stops generation is its last word, and closes a
+ * search block. The environment answers nothing else with information.
+ */
+const endsInSearch = (run: string): boolean =>
+  nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
+
+/**
+ * Splits a recorded response into segments. An information block is the environment's where it follows at once upon a search
+ * that ends a generation, since generation stops there; any other is the policy's own and counts as such. Known notices become
+ * `notice` segments. Where that is a guess, {@link ambiguity} says so.
  */
 export function splitTranscript(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
+  const openings = new RegExp(OPENINGS);
+  const lastOf = (closing: string): number => response.lastIndexOf(closing);
+  const last = {
+    '': Infinity,
+    '</information>': lastOf('</information>'),
+    'Let me try again.': lastOf('Let me try again.'),
+  };
   let position = 0;
-  for (const match of response.matchAll(ENVIRONMENT_PATTERN)) {
+  // Whether the policy has gone on where a generation would have stopped; then all is its own until the next notice.
+  let hasGoneOn = false;
+  for (let match; (match = openings.exec(response));) {
+    const { information, message } = match.groups!;
+    const closing = information ? '</information>' : message ? 'Let me try again.' : '';
+    // Without this, each of many blocks that are left open would be sought an end for in all of the text.
+    if (openings.lastIndex > last[closing]) continue;
+    hasGoneOn = Boolean(information) && (hasGoneOn || !endsInSearch(response.slice(position, match.index)));
+    if (hasGoneOn) continue;
+    const end = response.indexOf(closing, openings.lastIndex) + closing.length;
     if (match.index > position)
       segments.push({ kind: 'policy', text: response.slice(position, match.index) });
-    segments.push({ kind: match[1] === undefined ? 'notice' : 'information', text: match[0] });
-    position = match.index + match[0].length;
+    segments.push({ kind: information ? 'information' : 'notice', text: response.slice(match.index, end) });
+    openings.lastIndex = position = end;
   }
   if (position < response.length) segments.push({ kind: 'policy', text: response.slice(position) });
   return segments;
+}
+
+/**
+ * Why the text of a response that was recorded without segments does not tell who wrote what, or null where it does: a block of
+ * information after a search whose generation had not stopped, or the end of one that nothing begins, as a passage may hold.
+ */
+export function ambiguity(segments: readonly TextSegment[]): string | null {
+  for (const { kind, text } of joinPolicySegments(segments)) {
+    if (kind !== 'policy') continue;
+    const marks = [...text.matchAll(/<(\/?)information>/g)];
+    const searchEnds = new Set(parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)));
+    for (const [i, { 1: slash, index }] of marks.entries()) {
+      if (slash && marks[i - 1]?.[1] !== '') return 'a block of information ends that has not begun';
+      if (!slash && searchEnds.has(text.slice(0, index).trimEnd().length))
+        return 'a block of information follows a search, but has no end, or generation had not stopped before';
+    }
+  }
+  return null;
 }

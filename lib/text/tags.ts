@@ -38,6 +38,12 @@ type Block = Extract<Piece, { kind: 'block' }>;
 
 const TAG_PATTERN = /<(\/?)(think|search|information|answer)>/g;
 
+/** The block that the end of an unfinished text stands in, if any. */
+export function openTag(text: string): Tag | undefined {
+  const [, closing, tag] = [...text.matchAll(TAG_PATTERN)].at(-1) ?? [];
+  return closing === '' ? (tag as Tag) : undefined;
+}
+
 /** Cuts a text into blocks and stray text; the pieces follow each other without gaps. */
 export function parsePieces(text: string): Piece[] {
   const tags = [...text.matchAll(TAG_PATTERN)];

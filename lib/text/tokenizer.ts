@@ -1,19 +1,23 @@
 import * as huggingFace from '@huggingface/tokenizers';
+import { max } from 'd3-array';
+import { z } from 'zod';
 
 /** What is used of the package, whose own types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
   token_to_id(token: string): number | undefined;
-  get_vocab(): Map<string, number>;
+  model: { unk_token_id?: number };
 }
 const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
   Tokenizer: new (tokenizerJson: object, tokenizerConfig: object) => HuggingFaceTokenizer;
 };
 
-/** Text to token ids and back; no special tokens are added or hidden. */
+/** Text to token ids and back. */
 export interface Tokenizer {
+  /** Never gives a special token: the name of one in a text, such as `<eos>` in a passage, becomes several ordinary ones. */
   encode(text: string): number[];
+  /** Shows special tokens by their names. */
   decode(tokenIds: readonly number[]): string;
   /** The id of a whole token, undefined when the vocabulary has none. */
   tokenId(token: string): number | undefined;
@@ -21,22 +25,60 @@ export interface Tokenizer {
   vocabSize: number;
 }
 
+/** More than any vocabulary holds: the package makes lists of the largest id's length. */
+export const MAX_VOCAB_SIZE = 2 ** 22;
+
+const id = z
+  .int()
+  .min(0)
+  .max(MAX_VOCAB_SIZE - 1);
+/** Where ids are: in a dictionary, or, in a unigram model, by the place in a list. */
+const tokenizerSchema = z.object({
+  model: z.object({ vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]) }),
+  added_tokens: z
+    .array(z.object({ id, content: z.string().min(1), special: z.boolean().default(false) }))
+    .default([]),
+});
+
 /**
  * A tokenizer from the JSON object of a Hugging Face `tokenizer.json`.
  * @throws Error when the object is no tokenizer
  */
 export function createTokenizer(tokenizerJson: object, tokenizerConfig: object = {}): Tokenizer {
-  if (!('model' in tokenizerJson)) {
-    throw new Error('Expected the JSON of a tokenizer.json with a "model", but it has none.');
-  }
+  const parsed = tokenizerSchema.safeParse(tokenizerJson);
+  if (!parsed.success)
+    throw new Error(`Expected the JSON of a tokenizer.json, but ${z.prettifyError(parsed.error)}`);
+  const { model, added_tokens: added } = parsed.data;
+  const { vocab } = model;
+  const ids = [
+    ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
+    ...added.map((token) => token.id),
+  ];
   const tokenizer = new HuggingFaceTokenizer(tokenizerJson, {
     clean_up_tokenization_spaces: false,
     ...tokenizerConfig,
   });
+  const special = added.filter((token) => token.special);
+  const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  // After the first character of a special token's name: a part of a split text holds no such name.
+  const insideNames = special.map(
+    ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
+  );
+  const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
+  // What stands for unknown characters controls nothing. The others may still come of a name that only normalising makes.
+  const controls = new Set(
+    special.map((token) => token.id).filter((id) => id !== tokenizer.model.unk_token_id),
+  );
+  const encodePart = (text: string): number[] =>
+    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
   return {
-    encode: (text) => (text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids),
+    encode: (text) =>
+      text
+        .split(breaks)
+        .flatMap(encodePart)
+        .filter((id) => !controls.has(id)),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
     tokenId: (token) => tokenizer.token_to_id(token),
-    vocabSize: tokenizer.get_vocab().size,
+    vocabSize: 1 + (max(ids) ?? -1),
   };
 }

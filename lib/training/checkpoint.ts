@@ -1,18 +1,18 @@
 /** Checkpoints of a training run: all that it takes to go on as if it had never stopped. */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson, writeFileSafely } from '../io/files.js';
-import { readSafetensors } from '../policy/model-folder.js';
-import { printSafetensors, type NamedArray } from '../policy/safetensors.js';
+import { descending } from 'd3-array';
+import { z } from 'zod';
+import { flushFolder, readJson, removePartial, writeFileSafely } from '../io/files.js';
+import { sha256 } from '../io/hash.js';
+import { parseSafetensors, printSafetensors, type NamedArray } from '../policy/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
 
+const runStateSchema = z.strictObject({ nextStep: z.int().min(0), hash: z.string() });
 /** Where a run is, and the hash of all that decides its course. */
-export interface RunState {
-  nextStep: number;
-  hash: string;
-}
+export type RunState = z.infer<typeof runStateSchema>;
 
 export interface Checkpoint {
   /** What is trained: the weights, or an adapter's. The caller disposes of them. */
@@ -21,48 +21,105 @@ export interface Checkpoint {
   state: RunState;
 }
 
-/** Writes a checkpoint beside the old one and then takes its place: a kill leaves one of the two whole. */
+const FILES = ['trainable.safetensors', 'optimizer.safetensors'] as const;
+const STATE_FILE = 'state.json';
+/** The state with the SHA-256 of each of {@link FILES}, and one of all that. */
+const stateSchema = z.strictObject({
+  ...{ state: runStateSchema, files: z.record(z.enum(FILES), z.string()), checksum: z.string() },
+});
+const checksumOf = (state: RunState, files: Record<string, string>): string =>
+  sha256(JSON.stringify([state, files]));
+
+/** The steps that have a checkpoint, whole or not, the newest first. */
+async function stepsIn(folder: string): Promise<number[]> {
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort(descending);
+}
+
+/**
+ * Writes the checkpoint of a step as a folder, which appears when all of it is on the disk, and keeps the one before it: a kill
+ * or a damaged disk leaves one of the two whole.
+ */
 export async function saveCheckpoint(
   folder: string,
   trainable: Weights,
   optimizer: AdamW,
   state: RunState,
 ): Promise<void> {
-  const aside = `${folder}.partial`;
-  await rm(aside, { recursive: true, force: true });
+  const target = join(folder, String(state.nextStep));
+  // A run that is stopped right after a step that it saved.
+  if (await readCheckpoint(target).catch(() => null)) return;
+  const aside = `${target}.partial`;
+  await removePartial(folder);
   await mkdir(aside, { recursive: true });
-  const write = async (name: string, arrays: Map<string, NamedArray>): Promise<void> =>
-    writeFileSafely(join(aside, name), printSafetensors(arrays, { storage: 'F32' }));
-  await write('trainable.safetensors', await toNamedArrays(trainable));
-  await write('optimizer.safetensors', await optimizer.toArrays());
-  await writeFileSafely(join(aside, 'state.json'), JSON.stringify(state));
-  const old = `${folder}.old`;
-  // Without `folder`, a kill came between the renames below: then `old` is the only whole one.
-  if (existsSync(folder)) {
-    await rm(old, { recursive: true, force: true });
-    await rename(folder, old);
+  const arrays = [await toNamedArrays(trainable), await optimizer.toArrays()];
+  const files: Record<string, string> = {};
+  for (const [i, name] of FILES.entries()) {
+    const bytes = printSafetensors(arrays[i], { storage: 'F32' });
+    files[name] = sha256(bytes);
+    await writeFile(join(aside, name), bytes, { flush: true });
   }
-  await rename(aside, folder);
-  await rm(old, { recursive: true, force: true });
+  const text = JSON.stringify({ state, files, checksum: checksumOf(state, files) });
+  await writeFile(join(aside, STATE_FILE), text, { flush: true });
+  await flushFolder(aside);
+  await rm(target, { recursive: true, force: true });
+  await rename(aside, target);
+  await flushFolder(folder);
+  const steps = await stepsIn(folder);
+  const before = steps.find((step) => step < state.nextStep);
+  for (const step of steps)
+    if (step !== state.nextStep && step !== before) await rm(join(folder, String(step)), { recursive: true });
+}
+
+/** @throws Error naming the file that is missing, damaged or of another form */
+async function readCheckpoint(
+  folder: string,
+): Promise<Omit<Checkpoint, 'trainable'> & { trained: Map<string, NamedArray> }> {
+  const parsed = stateSchema.safeParse(await readJson(join(folder, STATE_FILE)));
+  if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
+  const { state, files, checksum } = parsed.data;
+  if (checksum !== checksumOf(state, files)) throw new Error(`${STATE_FILE} does not have its checksum`);
+  const [trained, optimizer] = await Promise.all(
+    FILES.map(async (name) => {
+      const bytes = await readFile(join(folder, name));
+      if (sha256(bytes) !== files[name]) throw new Error(`${name} does not have its checksum`);
+      return parseSafetensors(bytes);
+    }),
+  );
+  return { trained, optimizer, state };
 }
 
 /**
  * The newest whole checkpoint of a run to go on from, or null where there is none.
  * @param hash of the configuration and the inputs
- * @throws Error when the folder holds a run with another hash: going on from it would mix the two
+ * @param log is told of each that is damaged
+ * @throws Error when the folder holds a run with another hash, since going on from it would mix the two, or damaged ones only
  */
-export async function resumeCheckpoint(folder: string, hash: string): Promise<Checkpoint | null> {
-  const found = [folder, `${folder}.old`].find((path) => existsSync(join(path, 'state.json')));
-  if (!found) return null;
-  const state = (await readJson(join(found, 'state.json'))) as RunState;
-  if (state.hash !== hash) {
-    throw new Error(
-      `Expected ${folder} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
-    );
+export async function resumeCheckpoint(
+  folder: string,
+  hash: string,
+  log: (line: string) => void = console.error,
+): Promise<Checkpoint | null> {
+  const steps = await stepsIn(folder);
+  for (const step of steps) {
+    const path = join(folder, String(step));
+    const found = await readCheckpoint(path).catch(({ message }: Error) => {
+      log(`The checkpoint ${path} is damaged and not used: ${message}.`);
+      return null;
+    });
+    if (!found) continue;
+    const { trained, optimizer, state } = found;
+    if (state.hash !== hash)
+      throw new Error(
+        `Expected ${folder} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
+      );
+    return { trainable: fromNamedArrays(trained), optimizer, state };
   }
-  const optimizer = await readSafetensors(join(found, 'optimizer.safetensors'));
-  const trainable = await readSafetensors(join(found, 'trainable.safetensors'));
-  return { trainable: fromNamedArrays(trainable), optimizer, state };
+  if (steps.length === 0) return null;
+  throw new Error(`Expected a whole checkpoint in ${folder}, but all are damaged. Remove it to begin again.`);
 }
 
 /** Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint are run again. */

@@ -43,7 +43,7 @@ export function rolloutMetrics(
     // With the share of these questions among all, precision and recall of decomposing follow from the ratios.
     'share/parallelizable': shaped('parallelizable').length / scored.length,
     'share/sequential': shaped('sequential').length / scored.length,
-    'coverage/parallelizable': mean(shaped('parallelizable').map((t) => t.coverage)),
+    'coverage/parallelizable': mean(shaped('parallelizable').flatMap((t) => t.coverage ?? [])),
     sub_queries: of((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,

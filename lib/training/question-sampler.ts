@@ -4,7 +4,10 @@ import type { Random } from '../random.js';
 
 const share = z.number().min(0).max(1);
 
-/** Shares of the training questions, by what there is to learn from them; hybrids are left out, as HotpotQA has none. */
+/**
+ * Shares of the training questions, by what there is to learn from them; hybrids are left out, as HotpotQA has none. Only graphs
+ * tell how many entities are compared: unless every question has one, all are drawn alike, as in the authors' code.
+ */
 export const questionMixSchema = z.strictObject({
   singleHop: share.default(0.15),
   sequential: share.default(0.3),
@@ -12,15 +15,16 @@ export const questionMixSchema = z.strictObject({
   comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
 });
 
-/** Questions by kind, so that each kind has its share of every step. */
+/** Questions by kind, so that each kind has its share of every step; all alike unless every one has a dependency graph. */
 export function createQuestionSampler(
   questions: readonly Question[],
   mix: z.infer<typeof questionMixSchema>,
 ): (random: Random, count: number) => Question[] {
+  if (questions.length === 0) throw new Error('Expected training questions, but got none.');
+  if (!questions.every(({ metadata }) => metadata.graph?.length))
+    return (random, count) => Array.from({ length: count }, () => random.choice(questions));
   const where = (test: (shape: string, size: number) => boolean): Question[] =>
-    questions.filter(
-      ({ metadata }) => metadata.graph && test(questionShape(metadata.graph), metadata.graph.length),
-    );
+    questions.filter(({ metadata: { graph = [] } }) => test(questionShape(graph), graph.length));
   const groups = [
     { weight: mix.singleHop, pool: where((shape) => shape === 'single_hop') },
     { weight: mix.sequential, pool: where((shape) => shape === 'sequential') },
@@ -30,7 +34,7 @@ export function createQuestionSampler(
     })),
   ].filter(({ weight, pool }) => weight > 0 && pool.length > 0);
   if (groups.length === 0)
-    throw new Error('Expected training questions with dependency graphs, but got none.');
+    throw new Error('Expected training questions of the kinds in `mix`, but got none. Change `mix`.');
   const total = groups.reduce((sum, { weight }) => sum + weight, 0);
   return (random, count) =>
     Array.from({ length: count }, () => {

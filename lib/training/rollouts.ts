@@ -1,5 +1,5 @@
 /** Groups of rollouts of the same question, with what their rewards say of them. */
-import { questionShape, type Question, type QuestionShape } from '../data/question.js';
+import type { Question, QuestionShape } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -10,9 +10,10 @@ import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/roll
 import type { Trajectory } from '../rollout/trajectory.js';
 
 export interface RewardedTrajectory extends Trajectory {
-  shape: QuestionShape;
-  /** Share of the independent sub-questions that were asked. */
-  coverage: number;
+  /** Undefined where neither graph nor type tells it. */
+  shape: QuestionShape | undefined;
+  /** Share of the independent sub-questions that were asked; absent without a dependency graph. */
+  coverage?: number;
   rewards: RewardComponents;
   /** Turn-level values, one a search turn, where a reward gives any. */
   turnRewards?: number[];
@@ -47,8 +48,8 @@ export async function rollOutGroups(
   );
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
-    shape: questionShape(repeated[i].metadata.graph ?? []),
-    coverage: coverage(repeated[i], seen[i].searchTurns),
+    shape: seen[i].shape,
+    ...(repeated[i].metadata.graph?.length ? { coverage: coverage(repeated[i], seen[i].searchTurns) } : {}),
     rewards: scores[i].components,
     ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),
   }));

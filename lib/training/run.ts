@@ -1,10 +1,11 @@
 /** A training run of whichever trainer: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { withFolderLock } from '../io/folder-lock.js';
 import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
-import { writeFileSafely } from '../io/files.js';
+import { removePartial, writeFileSafely } from '../io/files.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from './checkpoint.js';
@@ -47,49 +48,55 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * Trains and writes `adapter/` (PEFT's format), and one such folder for each of `keepSteps`. A run that was stopped goes on
  * from its checkpoint, with the same result as one that was not.
  * @throws the signal's reason after a checkpoint; Error when a metric is not a number, or where `keepSteps` has a step that
- * the run does not have or is past
+ * the run does not have or is past, or another process works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
-  const { config, folder, keepSteps = [], signal } = run;
-  const hash = hashOf(run);
-  const checkpointFolder = join(folder, 'checkpoint');
   const trainer = createTrainer(run);
-  const { trained, numSteps } = trainer;
-  const save = (): Promise<void> =>
-    saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, { nextStep: trainer.step, hash });
+  const { keepSteps = [] } = run;
+  const { numSteps } = trainer;
   try {
     const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
     if (wrong !== undefined)
       throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
-    await mkdir(folder, { recursive: true });
-    const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
-    if (checkpoint) {
-      trained.restore(checkpoint);
-      trainer.step = checkpoint.state.nextStep;
-    }
-    const isLost = (step: number): boolean =>
-      step <= trainer.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
-    const lost = keepSteps.find(isLost);
-    if (lost !== undefined)
-      throw new Error(
-        `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
-      );
-    await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
-    while (trainer.step < numSteps) {
-      if (signal?.aborted) {
-        await save();
-        signal.throwIfAborted();
-      }
-      await recordedStep(run, trainer);
-      const { step } = trainer;
-      // Before the checkpoint: a run that goes on from there does not do this step again.
-      if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
-      if (step === numSteps || step % config.checkpointEvery === 0) await save();
-    }
-    await saveAdapter(run, trained.weights, 'adapter');
+    await withFolderLock(run.folder, () => trainInFolder(run, trainer));
   } finally {
     trainer.dispose();
   }
+}
+
+/** All steps that are left. */
+async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> {
+  const { config, folder, keepSteps = [], signal } = run;
+  const hash = hashOf(run);
+  const checkpointFolder = join(folder, 'checkpoint');
+  const { trained, numSteps } = trainer;
+  const save = (): Promise<void> =>
+    saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, { nextStep: trainer.step, hash });
+  const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
+  if (checkpoint) {
+    trained.restore(checkpoint);
+    trainer.step = checkpoint.state.nextStep;
+  }
+  const isLost = (step: number): boolean =>
+    step <= trainer.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+  const lost = keepSteps.find(isLost);
+  if (lost !== undefined)
+    throw new Error(
+      `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
+    );
+  await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+  while (trainer.step < numSteps) {
+    if (signal?.aborted) {
+      await save();
+      signal.throwIfAborted();
+    }
+    await recordedStep(run, trainer);
+    const { step } = trainer;
+    // Before the checkpoint: a run that goes on from there does not do this step again.
+    if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
+    if (step === numSteps || step % config.checkpointEvery === 0) await save();
+  }
+  await saveAdapter(run, trained.weights, 'adapter');
 }
 
 /** Does a step and writes what came of it. */
@@ -112,6 +119,7 @@ async function saveAdapter(
 ): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
+  await removePartial(folder);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
   const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
   const bytes = printSafetensors(arrays, { storage: 'F16', metadata });

@@ -67,11 +67,18 @@ export function groupByLength(lengths: readonly number[], maxTokens: number): nu
   return groups;
 }
 
+/** Without what follows the last token that has a loss, such as passages that nobody read because the context was full. */
+function withoutTail(row: Sequence): Sequence {
+  const end = row.lossMask.findLastIndex((isLearned) => isLearned !== 0) + 1;
+  return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };
+}
+
 /** The passes over some rows: batches that have a loss, with the indices of their rows. */
 export function passesOf(rows: readonly Sequence[], maxTokens: number) {
-  const lengths = rows.map(({ tokenIds }) => tokenIds.length);
+  const read = rows.map(withoutTail);
+  const lengths = read.map(({ tokenIds }) => tokenIds.length);
   return groupByLength(lengths, maxTokens)
-    .map((indices) => ({ indices, batch: packSequences(indices.map((i) => rows[i])) }))
+    .map((indices) => ({ indices, batch: packSequences(indices.map((i) => read[i])) }))
     .filter(({ batch }) => batch.positions.length > 0);
 }
 

@@ -20,6 +20,8 @@ import type { PassOptions, Sequence } from './sequences.js';
 export interface Piece {
   text: string;
   weight: number;
+  /** Whether the text is the name of a token, such as `<eos>`: texts are never read for special ones. */
+  isToken?: boolean;
 }
 
 /**
@@ -31,9 +33,9 @@ export const TOKEN_BREAK = '\u2060';
 
 /** Tokenises each piece by itself, as the rollout's segments are. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
-  const tokens = pieces.flatMap(({ text, weight }) =>
-    text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part).map((id) => ({ id, weight }))),
-  );
+  const idsOf = ({ text, isToken }: Piece): number[] =>
+    isToken ? [tokenizer.tokenId(text)!] : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
+  const tokens = pieces.flatMap((piece) => idsOf(piece).map((id) => ({ id, weight: piece.weight })));
   return {
     tokenIds: tokens.map(({ id }) => id),
     lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),

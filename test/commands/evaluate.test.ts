@@ -85,11 +85,11 @@ describe('evaluate', () => {
 
   it('names what is missing or unknown', async () => {
     await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow('a folder in Hugging Face format');
-    await expect(evaluate({})).rejects.toThrow(`Expected weights in ${root}/instruct`);
+    await expect(evaluate({})).rejects.toThrow(`Expected weights in ${root}/instruct-1`);
     await expect(evaluate({ adapter: join(root, 'none') })).rejects.toThrow(
       `Expected weights in ${root}/none`,
     );
-    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow('Expected a method of r1,');
+    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(evaluate({ model, retriever: 'bm52' })).rejects.toThrow('Expected a retriever of bm25,');
     await expect(evaluate({ model, split: 'test' })).rejects.toThrow('Expected questions of split test');
   });

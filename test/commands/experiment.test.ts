@@ -17,7 +17,7 @@ const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 /** Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned once its training of 50 s is done. */
 async function run(
   names: string,
-  { force = false, signal = new AbortController().signal, onJob = () => {} } = {},
+  { force = false, train = true, signal = new AbortController().signal, onJob = () => {} } = {},
 ) {
   const did: string[] = [];
   const experiment = (name: string, title: string, seconds: number, training = 0): Experiment => ({
@@ -52,7 +52,7 @@ async function run(
   const running = runExperiments(
     experiments.filter(({ name }) => names.includes(name)),
     {
-      ...{ out: inFolder(), force, signal, backend, start, log: (line) => lines.push(line) },
+      ...{ out: inFolder(), force, train, signal, backend, start, log: (line) => lines.push(line) },
       startProgress: () => ({ update: (done, note) => updates.push([done, note]), stop: () => undefined }),
     },
   );
@@ -80,6 +80,10 @@ describe('experiment', () => {
     const again = await run('b');
     expect(again).toMatchObject({ did: [], lines: ['b: second: is there'] });
     expect((await run('b', { force: true })).did).toEqual(['b']);
+  });
+
+  it('trains nothing where it is told so', async () => {
+    expect((await run('ab', { train: false })).did).toEqual(['a', 'b']);
   });
 
   it('begins nothing more when stopped', async () => {

@@ -89,6 +89,16 @@ describe('score', () => {
     expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
+  it('marks a transcript that does not tell who wrote what', async () => {
+    const block = '<information>Doc 1(Title: t) x</information>';
+    const response = `<search> a </search><search> b </search>${block}<answer> x </answer>`;
+    const doubtful = JSON.stringify({ ...(JSON.parse(goodLine('b')) as object), response });
+    const { out } = await score(['-'], {}, `${goodLine('a')}\n${doubtful}\n`);
+    expect(out).toMatch(/^b \? +single_hop +1 +1.000 +bad/m);
+    expect(out).toContain('? does not tell who wrote what (1 of 2): ');
+    expect((await score(['-'], {}, goodLine('a'))).out).not.toContain('?');
+  });
+
   it('follows the preset', async () => {
     const file = writeFile('a.jsonl', goodLine('a'));
     const { scores } = await score([file], { json: true, preset: 'search-r1' });
@@ -108,6 +118,15 @@ describe('score', () => {
     expect(lines[0]).toContain('absent.jsonl: ENOENT');
     expect(lines[1]).toContain('bad.jsonl:2: ');
     expect(lines[2]).toContain('bad.jsonl:3: Expected segments');
+  });
+
+  it('says once that a file holds no transcripts', async () => {
+    const corpus = writeFile('corpus.jsonl', '{"id": "p", "contents": "T\\nx"}\n'.repeat(1000));
+    const { exitCode, complaints } = await score([corpus, writeFile('good.jsonl', goodLine('a'))]);
+    expect(exitCode).toBe(1);
+    expect(complaints).toBe(
+      `No line is a trajectory or transcript. The first: ${corpus}:1: Expected segments (a trajectory) or response (a transcript), but got neither.\n`,
+    );
   });
 
   it('stops quietly when the reader has gone, and hides no other trouble with the output', async () => {

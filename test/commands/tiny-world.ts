@@ -1,6 +1,7 @@
 /** What commands read and write, in a folder of a test: a tiny model with its data, and lines of JSON. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { vi } from 'vitest';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
@@ -16,6 +17,22 @@ export async function writeTinyWorld(root: string): Promise<{ model: string; dat
   writeFileSync(join(data, 'passages.jsonl'), formatPassages(PASSAGES));
   writeFileSync(join(data, 'questions.jsonl'), formatQuestions(QUESTIONS));
   return { model, data };
+}
+
+/** Writes a folder as FlashRAG publishes them: a compressed corpus, a file for each split, no graphs, a type where one is given. */
+export function writeOwnData(
+  folder: string,
+  { type, numTest = 4 }: { type?: string; numTest?: number } = {},
+): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'corpus.jsonl.gz'), gzipSync(formatPassages(PASSAGES)));
+  for (const [split, count] of Object.entries({ train: 4, test: numTest })) {
+    const questions = Array.from({ length: count }, (_, i) => ({
+      ...{ id: `${split}_${i}`, question: QUESTIONS[i % QUESTIONS.length].question, goldenAnswers: ['1922'] },
+      metadata: type === undefined ? {} : { type },
+    }));
+    writeFileSync(join(folder, `${split}.jsonl`), `\uFEFF${formatQuestions(questions)}`);
+  }
 }
 
 /** The objects in a file of one a line. */

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
+import { modelNames } from '../../lib/experiments/runs.js';
 import { readJson } from '../../lib/io/files.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import { readPeftConfig } from '../../lib/policy/model-folder.js';
@@ -72,9 +73,9 @@ describe('train', () => {
   it('refuses a model and a method that there are not, and names those that there are', async () => {
     const trainWith = (more: object): Promise<number> => runTrain({ backend: 'wasm', out: root, ...more });
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
-      'Expected a model of base, instruct, or a folder in Hugging Face format, but got inztruct.',
+      `Expected a model of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
     );
-    await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of r1, search-r1,');
+    await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(
       'Expected a retriever of bm25, exact, hnsw,',
     );

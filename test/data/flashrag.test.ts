@@ -1,14 +1,19 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
+  dataSetFiles,
   formatPassages,
   formatQuestions,
+  loadDataSet,
   parsePassages,
   parseQuestions,
   readPassages,
   readQuestions,
 } from '../../lib/data/flashrag.js';
+import { questionsOfSplit } from '../../lib/data/question.js';
+import { folderForEach } from '../folder.js';
 
 describe('parsePassages', () => {
   it('splits contents into title and text', () => {
@@ -40,7 +45,7 @@ describe('parsePassages', () => {
       /c\.jsonl, line 3: contents: .*each line must be/,
     );
     expect(() => parsePassages(good + good, 'c.jsonl')).toThrow(
-      'c.jsonl: expected unique ids, but a names row 1 and row 2',
+      'c.jsonl, line 2: expected unique ids, but a names line 1 too',
     );
     expect(() => parsePassages('\n', 'c.jsonl')).toThrow('c.jsonl: expected at least one row');
   });
@@ -77,6 +82,61 @@ describe('parseQuestions', () => {
   });
 });
 
+describe('a graph that cannot be', () => {
+  it('is refused with file, line and reason', () => {
+    const node = { id: 'q1', question: 'a?', entity: 'a', attribute: 'x', query: 'a', answers: ['y'] };
+    const graph = [{ ...node, dependsOn: ['q1'], evidence: [] }];
+    const row = { id: 'a', question: 'Q?', golden_answers: ['x'], metadata: { graph } };
+    expect(() => parseQuestions(JSON.stringify(row), 'q.jsonl')).toThrow(
+      /^q\.jsonl, line 1: metadata\.graph: Expected an acyclic graph/,
+    );
+  });
+});
+
+describe('loadDataSet', () => {
+  const inFolder = folderForEach();
+  const passage = '{"id":"a","contents":"Oslo\\nA city."}\n';
+  const row = (id: string, more = ''): string =>
+    `{"id":"${id}","question":"Q?","golden_answers":["x"]${more}}\n`;
+  const write = (name: string, content: string | Uint8Array): void => {
+    mkdirSync(dirname(inFolder(name)), { recursive: true });
+    writeFileSync(inFolder(name), content);
+  };
+
+  it('reads FlashRAG’s own files: compressed, with a byte order mark, a file for each split', async () => {
+    write('corpus.jsonl.gz', gzipSync(passage));
+    write('train.jsonl', `\uFEFF${row('train_0')}`);
+    write('test.jsonl.gz', gzipSync(row('test_0') + row('own', ',"split":"dev"')));
+    const { passages, questions } = await loadDataSet(inFolder());
+    expect(passages.map(({ title }) => title)).toEqual(['Oslo']);
+    expect(questions.map(({ id, split }) => [id, split])).toEqual([
+      ['train_0', 'train'],
+      ['test_0', 'test'],
+      ['own', 'dev'],
+    ]);
+  });
+
+  it('reads questions without a split, which are of every split', async () => {
+    write('passages.jsonl', passage);
+    write('questions.jsonl', row('a') + row('b', ',"split":"train"'));
+    const { questions } = await loadDataSet(inFolder());
+    const idsOf = (split: string): string[] => questionsOfSplit(questions, split).map(({ id }) => id);
+    expect([idsOf('train'), idsOf('test')]).toEqual([['a', 'b'], ['a']]);
+  });
+
+  it('names the files that it expects, and the remedy for one that is broken', async () => {
+    await expect(loadDataSet(inFolder())).rejects.toThrow(
+      'Expected corpus.jsonl or passages.jsonl (also with .gz) in',
+    );
+    write('corpus.jsonl.gz', 'no gzip');
+    await expect(loadDataSet(inFolder())).rejects.toThrow(
+      /corpus\.jsonl\.gz \(Z_DATA_ERROR\)\. Check the path/,
+    );
+    write('corpus.jsonl', passage); // the plain file comes first
+    await expect(loadDataSet(inFolder())).rejects.toThrow('Expected questions.jsonl, train.jsonl');
+  });
+});
+
 describe('formatting', () => {
   it('is read back unchanged', () => {
     const questions = parseQuestions(
@@ -93,19 +153,17 @@ it.each([readPassages, readQuestions])('reading says which file is missing and w
 });
 
 const benchmarks = process.env.PARALLELSEARCH_BENCHMARKS ?? '../shared/benchmarks';
+const folders = existsSync(benchmarks)
+  ? readdirSync(benchmarks).filter((name) => dataSetFiles(join(benchmarks, name)).passages)
+  : [];
 
-describe.skipIf(!existsSync(benchmarks))(
-  `benchmark folders (${benchmarks}; PARALLELSEARCH_BENCHMARKS names another)`,
+describe.skipIf(folders.length === 0)(
+  `benchmark folders (skipped without ${benchmarks}; PARALLELSEARCH_BENCHMARKS names another)`,
   () => {
-    const folders = existsSync(benchmarks)
-      ? readdirSync(benchmarks).filter((name) => existsSync(join(benchmarks, name, 'questions.jsonl')))
-      : [];
-
-    it.each(folders)('reads %s', async (name) => {
-      const passages = await readPassages(join(benchmarks, name, 'corpus.jsonl'));
-      const questions = await readQuestions(join(benchmarks, name, 'questions.jsonl'));
+    it.each(folders)('reads %s as it is', async (name) => {
+      const { passages, questions } = await loadDataSet(join(benchmarks, name));
       expect(passages.every(({ title }) => title !== '')).toBe(true);
-      expect(questions.some(({ metadata }) => typeof metadata.type === 'string')).toBe(true);
+      expect(questionsOfSplit(questions, 'test').length).toBeGreaterThan(10);
     });
   },
 );

@@ -24,6 +24,7 @@ function trajectoryOf({ id, question, goldenAnswers }: typeof SINGLE, ...texts: 
       question,
       goldenAnswers,
       searchTurns: [],
+      answer: null,
       modelCalls: texts.length,
       finish: 'answer',
     },
@@ -37,7 +38,16 @@ describe('measure', () => {
     const asked = trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.'));
     expect(measure(COMPARISON, asked)).toEqual({
       ...{ questionId: 'comparison', benchmark: 'hotpotqa', type: 'comparison', subset: 'parallelizable' },
-      ...{ entitiesCompared: 3, em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: true },
+      ...{
+        entitiesCompared: 3,
+        isYesNo: false,
+        em: 1,
+        f1: 1,
+        formatOk: true,
+        turns: 1,
+        modelCalls: 2,
+        decomposed: true,
+      },
       ...{
         coverage: 1,
         evidenceSeen: 0,
@@ -59,6 +69,14 @@ describe('measure', () => {
     ];
     const trajectory = { ...trajectoryOf(COMPARISON, answer('x')), searchTurns };
     expect(measure(COMPARISON, trajectory).evidenceSeen).toBeCloseTo(2 / 3);
+  });
+
+  it('tells how the question is worded, and whether its answer is yes or no', () => {
+    const metadata = { ...COMPARISON.metadata, wording: 'unseen' as const };
+    const trajectory = trajectoryOf(COMPARISON, answer('yes'));
+    const question = { ...COMPARISON, metadata, goldenAnswers: ['Yes'] };
+    expect(measure(question, trajectory)).toMatchObject({ wording: 'unseen', isYesNo: true });
+    expect(measure(COMPARISON, trajectory)).toMatchObject({ isYesNo: false });
   });
 
   it.each([
@@ -84,10 +102,14 @@ describe('measure', () => {
     expect(measure(question, trajectoryOf(question, ...texts))).toMatchObject(expected);
   });
 
-  it('refuses a question without a graph', () => {
-    expect(() => measure({ ...SINGLE, metadata: {} }, trajectoryOf(SINGLE, answer('x')))).toThrow(
-      'Expected question single to have a dependency graph',
+  it('measures a question without a graph as far as that goes; its type tells its shape', () => {
+    const { coverage, evidenceSeen, criticalPathRatio, ...known } = measure(
+      { ...SINGLE, metadata: { type: 'bridge' } },
+      trajectoryOf(SINGLE, search('Cy Hill'), answer('1960')),
     );
+    expect([coverage, evidenceSeen, criticalPathRatio]).toEqual([NaN, NaN, NaN]);
+    expect(known).toMatchObject({ subset: 'sequential', em: 1, f1: 1, turns: 1, modelCalls: 2 });
+    expect(measure({ ...SINGLE, metadata: {} }, trajectoryOf(SINGLE)).subset).toBe('unknown');
   });
 });
 

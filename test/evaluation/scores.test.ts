@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAIN_MEASURES } from '../../lib/evaluation/metrics.js';
+import { MAIN_MEASURES, METRICS } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { scoreTable } from '../../lib/evaluation/scores.js';
 import { result, syntheticResults } from '../experiments/synthetic.js';
@@ -17,7 +17,7 @@ it.each<[string, QuestionResult[], string | RegExp]>([
 });
 
 it('puts questions in rows and runs in columns', () => {
-  const table = scoreTable(syntheticResults({ perTemplate: 2, seeds: 2 }), MAIN_MEASURES);
-  expect([table.questions.length, table.runs.length]).toEqual([20, 14]);
-  expect(table.values.length).toBe(20 * 14 * 7);
+  const table = scoreTable(syntheticResults({ perTemplate: 2, warmUps: 2 }), MAIN_MEASURES);
+  expect([table.questions.length, table.runs.length]).toEqual([22, 46]);
+  expect(table.values.length).toBe(22 * 46 * METRICS.length);
 });

@@ -1,20 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { isInSubset, selectionsOf, selectionWeights } from '../../lib/evaluation/selections.js';
+import { isSelected, MANY, selectionsOf, selectionWeights } from '../../lib/evaluation/selections.js';
 import { result } from '../experiments/synthetic.js';
+
+/** The subsets of all questions that one belongs to. */
+const subsetsOf = (fields: Parameters<typeof result>[0]): string[] =>
+  selectionsOf([result(fields)])
+    .filter(({ benchmark }) => benchmark === 'all')
+    .map(({ subset }) => subset);
 
 describe('selections', () => {
   it.each([
-    ['parallelizable', 5, [true, false]],
-    ['parallelizable', 3, [false, true]],
-    ['hybrid', 5, [false, false]],
-  ] as const)(
-    'keep comparisons of 5 apart from those of 2 to 4: %s, %i',
-    (subset, entitiesCompared, expected) => {
-      const question = result({ subset, entitiesCompared });
-      const parts = ['parallelizable_5', 'parallelizable_2_to_4'];
-      expect(parts.map((part) => isInSubset(question, part))).toEqual(expected);
-    },
-  );
+    [
+      { subset: 'parallelizable', entitiesCompared: 5, wording: 'unseen', isYesNo: true },
+      ['all', 'parallelizable', 'entities_5', 'wording_unseen', 'yes_no'],
+    ],
+    [
+      { subset: 'parallelizable', entitiesCompared: 2, wording: 'seen' },
+      ['all', 'parallelizable', 'entities_2', 'wording_seen'],
+    ],
+    [{ subset: 'hybrid', wording: undefined }, ['all', 'hybrid']],
+  ] as const)('go by shape, entities compared, wording and yes or no: %o', (fields, expected) => {
+    expect(subsetsOf(fields)).toEqual(expected);
+  });
 
   it('count every question once under "all" and every benchmark once under "average"', () => {
     const questions = [
@@ -29,14 +36,22 @@ describe('selections', () => {
     expect(average[3]).toBeCloseTo(1 / 6, 12);
   });
 
-  it('list only what the test set holds', () => {
+  it('keep comparisons of many by themselves', () => {
+    const many = result({ benchmark: MANY, subset: 'parallelizable', entitiesCompared: 3 });
+    const isIn = (benchmark: string, subset = 'all'): boolean => isSelected(many, { benchmark, subset });
+    expect([isIn(MANY), isIn(MANY, 'entities_3')]).toEqual([true, true]);
+    expect([isIn('all'), isIn('average'), isIn('hotpotqa'), isIn(MANY, 'entities_2')]).toEqual(
+      Array(4).fill(false),
+    );
+    const weights = selectionWeights([many, result()], { benchmark: 'all', subset: 'all' });
+    expect([...weights]).toEqual([0, 1]);
+  });
+
+  it('list only what the questions hold; averages over benchmarks by wording too', () => {
     const names = selectionsOf([result({ benchmark: 'nq', subset: 'single_hop' })]);
-    expect(names).toEqual([
-      { benchmark: 'average', subset: 'all' },
-      { benchmark: 'all', subset: 'all' },
-      { benchmark: 'all', subset: 'single_hop' },
-      { benchmark: 'nq', subset: 'all' },
-      { benchmark: 'nq', subset: 'single_hop' },
+    expect(names.map(({ benchmark, subset }) => `${benchmark} ${subset}`)).toEqual([
+      ...['average all', 'average wording_seen'],
+      ...['all', 'nq'].flatMap((name) => [`${name} all`, `${name} single_hop`, `${name} wording_seen`]),
     ]);
   });
 });

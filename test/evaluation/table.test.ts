@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
+import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { paperFigure } from '../../lib/experiments/paper.js';
-import { matching, summariseResults } from '../../lib/evaluation/table.js';
+import { matching, summariseResults, type SummaryOptions } from '../../lib/evaluation/table.js';
 import { syntheticResults } from '../experiments/synthetic.js';
 
 const results = syntheticResults();
@@ -25,25 +26,26 @@ describe('rows', () => {
     const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa' } as const;
     const row = find(tidy.rows, { ...cell, subset: 'all', metric: 'em' });
     expect(row.value).toBeCloseTo(meanMetrics(matching(results, cell)).em, 6);
-    expect([row.n, row.seeds]).toEqual([24, 3]);
+    expect([row.n, row.seeds]).toEqual([24, 6]);
     expect(row.low).toBeLessThanOrEqual(row.value);
     expect(row.high).toBeGreaterThanOrEqual(row.value);
   });
 
   it('average the seven benchmarks with equal weight', () => {
     const em = matching(tidy.rows, { method: 'search-r1', model: 'base', subset: 'all', metric: 'em' });
-    const benchmarks = em.filter((r) => !['all', 'average'].includes(r.benchmark));
+    const benchmarks = em.filter((r) => r.benchmark in BENCHMARK_TITLES);
     expect(benchmarks).toHaveLength(7);
     const mean = benchmarks.reduce((sum, r) => sum + r.value, 0) / 7;
     expect(find(em, { benchmark: 'average' }).value).toBeCloseTo(mean, 5);
   });
 
-  it('give comparisons of 5 apart', () => {
-    const subsets = ['parallelizable', 'parallelizable_2_to_4', 'parallelizable_5'];
-    const sizes = subsets.map(
-      (subset) => find(tidy.rows, { method: 'r1', model: 'base', benchmark: 'all', subset, metric: 'em' }).n,
-    );
-    expect(sizes).toEqual([24, 15, 9]);
+  it('give numbers of entities, wordings and yes or no apart', () => {
+    const sizes = (benchmark: string, subsets: string[]): number[] =>
+      subsets.map((subset) => find(tidy.rows, { ...KEY, benchmark, subset, metric: 'em' }).n);
+    const KEY = { method: 'r1', model: 'base' };
+    const subsets = ['parallelizable', 'wording_seen', 'wording_unseen', 'yes_no'];
+    expect(sizes('all', subsets)).toEqual([24, 60, 60, 12]);
+    expect(sizes(MANY, ['all', 'entities_2', 'entities_8'])).toEqual([12, 2, 1]);
   });
 });
 
@@ -57,7 +59,9 @@ describe('contrasts', () => {
 
   it('divide model calls, also over both models', () => {
     const calls = (method: string): number =>
-      meanMetrics(matching(results, { method, subset: 'parallelizable' })).model_calls;
+      meanMetrics(
+        matching(results, { method, subset: 'parallelizable' }).filter(({ benchmark }) => benchmark !== MANY),
+      ).model_calls;
     const contrast = find(tidy.contrasts, { ...key, model: 'all', subset: 'parallelizable', kind: 'ratio' });
     expect(contrast.value).toBeCloseTo(calls('parallelsearch') / calls('search-r1'), 6);
     const fields = 'method against model benchmark subset metric kind value low high';
@@ -78,7 +82,13 @@ describe('contrasts', () => {
 
 it('summarises a table of the real size within seconds of processor time', () => {
   const results = syntheticResults({ perTemplate: 250 });
+  // As the main report does: without subsets of single benchmarks, and all metrics of trained methods only are compared.
+  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+    subset === 'all' || ['all', 'average', MANY].includes(benchmark);
+  const pairs = ['search-r1', 'search-r1:b4', 'search-r1-parallel-prompt'].map(
+    (against) => ['parallelsearch', against] as const,
+  );
   const before = process.cpuUsage();
-  summariseResults(results);
+  summariseResults(results, { selects, pairs });
   expect(process.cpuUsage(before).user / 1e6).toBeLessThan(30);
 }, 180_000);

@@ -24,7 +24,7 @@ let address: string;
 let calls = 0;
 beforeAll(async () => {
   await useBackend('wasm');
-  const model = await loadModel(join(CHECKPOINTS, 'instruct'));
+  const model = await loadModel(join(CHECKPOINTS, 'instruct-1'));
   const policy = new LocalPolicy('served', model.weights, model.config, model.tokenizer);
   server = await serveLocally(0, async (request) => {
     if (request.url === '/model')
@@ -48,14 +48,14 @@ describe('examples/policy.ts', () => {
     const answersOf = async (model: string): Promise<object[]> => {
       const out = join(folder, 'results.jsonl');
       await runEvaluate({
-        ...{ model, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, split: 'test', limit: 8 },
+        ...{ model, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, limit: 8 },
         ...{ out, batchSize: 4, backend: 'wasm' },
       });
       return linesOf(out);
     };
     const remote = await answersOf(address);
     expect(calls).toBe(2);
-    const local = await answersOf('instruct');
+    const local = await answersOf('instruct-1');
     vi.restoreAllMocks();
     expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
   });

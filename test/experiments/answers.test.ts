@@ -2,19 +2,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { answersOf, evaluationBatchSize, type Answers } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
 import type { PolicyRun } from '../../lib/experiments/runs.js';
-import { loadWorld, type World } from '../../lib/experiments/world.js';
+import { evaluatedQuestions, loadWorld, type World } from '../../lib/experiments/world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-const RUN: PolicyRun = { method: 'r1', model: 'instruct', seed: 1 };
+const RUN: PolicyRun = { method: 'r1', model: 'instruct', warmUp: 1, seed: 1 };
 const computation = answersOf(() => [RUN]);
 let world: World;
 
 beforeAll(async () => {
   await useBackend('wasm');
   const whole = await loadWorld();
-  const tests = whole.questions.filter(({ split }) => split === 'test');
+  const asked = evaluatedQuestions(whole.questions);
   // Three batches.
-  world = { ...whole, questions: tests.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
+  world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
 });
 
 /** Answers until something is thrown or all is done; what was kept is added to `kept`. */
@@ -25,7 +25,7 @@ const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answe
     ...more,
   }) as Promise<Answers | undefined>;
 
-describe('answering the test questions', () => {
+describe('answering the questions', () => {
   it('goes on after a kill from what was kept, to the same result as without one', async () => {
     const kept: unknown[] = [];
     const die = (): never => {

@@ -148,6 +148,8 @@ describe('requireResults', () => {
     await expect(requireResults(squares([2]), folder)).rejects.toThrow(
       'squares/2 has not been computed with these weights and data. Run "npx parallelsearch experiment squares".',
     );
+    // None of its runs has been trained.
+    await expect(requireResults(squares([]), folder)).rejects.toThrow('squares has not been computed');
   });
 });
 

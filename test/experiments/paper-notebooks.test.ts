@@ -1,4 +1,4 @@
-/** Every notebook through the real kernel: on a sample of the recorded answers, or on made-up results of known effects. */
+/** Every notebook through the real kernel, on made-up results of known effects. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -14,11 +14,11 @@ import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
 import { writeSyntheticLatency } from './latency/synthetic.js';
-import { SECONDS_A_CALL, writeRecordedSample } from './recorded-sample.js';
+import { SECONDS_A_CALL, writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticTopK } from './top-k/synthetic.js';
 
 interface Report {
-  /** The sample's folder if left out. */
+  /** The folder of the main comparison's answers if left out. */
   parameters?: Parameters;
   numCharts: number;
   numTables?: number;
@@ -31,57 +31,76 @@ interface Report {
 }
 
 const folder = temporaryFolder();
-const sample = join(folder, 'sample');
-const madeUp = join(folder, 'made-up');
+const answered = join(folder, 'answered');
+const varied = join(folder, 'varied');
+
+/** The predictions on each initial model. */
+const fromEach = (...about: string[]): RegExp[] =>
+  ['base', 'instruct'].flatMap((model) => about.map((text) => new RegExp(`${text}.*\\(${model}\\)`)));
+const ON_UNTRAINED = ['ParallelSearch', 'Search-R1'].flatMap((method) =>
+  ['Search-R1’s', 'parallel', 'practice'].map((prompt) => `${method} answers more .*, ${prompt} prompt`),
+);
 
 const REPORTS: Record<string, Report> = {
   '00-first-steps': {
     ...{ parameters: { steps: 1 }, numCharts: 3, numTables: 4, predictions: [] },
+    // What the weights do is theirs.
     findings: [
-      /Search turns for the same question: ParallelSearch 1 and Search-R1 3\./,
-      // 1.45 for asking at once; 1 - 2 * 0.35 for two turns too many
-      /In a group of these two, ParallelSearch’s rollout is ahead by 1\.15\./,
-      /ParallelSearch’s rollout is ahead by 2\.20 \(λ_d\), 1\.45 \(λ_s\) and 1\.15 \(λ_f\)\./,
+      /Search turns for the same question: ParallelSearch \d and Search-R1 \d\./,
+      /In a group of these two, ParallelSearch’s rollout is ahead by −?\d\.\d\d\./,
+      /is ahead by −?\d\.\d\d \(λ_d\), −?\d\.\d\d \(λ_s\) and −?\d\.\d\d \(λ_f\)\./,
     ],
   },
   '01-main-results': {
-    ...{ numCharts: 11, findings: [/of 6 predictions hold/] },
+    numCharts: 15,
+    findings: [
+      /of 22 predictions hold/,
+      /Beside the best prompt: ParallelSearch is ahead of Untrained, .* \(Average, both models\)/,
+      /ParallelSearch takes less: .* \(comparisons of 2, both models\)/,
+      /Lookup of wordings 0\.\d+ .* \(questions worded as never before, Average, base\)/,
+    ],
+    shows: ['those of dev: no test has been drawn'],
     predictions: [
-      ...[/as many questions as Search-R1/, /at most 70 % of the model calls/],
-      ...[/90 % of parallelizable .*\(base\)/, /10 % of sequential .*\(base\)/],
-      ...[/90 % of parallelizable .*\(instruct\)/, /10 % of sequential .*\(instruct\)/],
+      ...fromEach(...ON_UNTRAINED),
+      ...[/as many questions as Search-R1/, /more parallelizable questions than Search-R1/],
+      ...[/at most 70 % of the model calls/, /at most 55 % of the model calls/],
+      ...fromEach('90 % of parallelizable', '10 % of sequential', 'at most 5 % of its sub-queries'),
     ],
   },
   '02-lambda-ablation': {
-    ...{ parameters: { folder: madeUp }, numCharts: 8, predictions: Array<RegExp>(3).fill(/model calls/) },
-    findings: [/ahead of 0 of 9 other settings and behind 0/, /3 of 3 savings are there\./],
+    ...{ parameters: { folder: varied }, numCharts: 8, predictions: Array<RegExp>(3).fill(/model calls/) },
+    findings: [
+      ...[/ahead of 0 of 9 other settings and behind 0/, /3 of 3 savings are there\./],
+      /Rank correlation of calls and exact match: −?\d\.\d\d; of 9 settings/,
+    ],
   },
   '03-base-vs-instruct': {
     ...{ numCharts: 6, predictions: [] },
     findings: [/ParallelSearch from base .* ParallelSearch from instruct/, /In the last tenth of training/],
   },
   '04-top-k': {
-    ...{ parameters: { folder: madeUp }, numCharts: 3, predictions: [] },
+    ...{ parameters: { folder: varied }, numCharts: 5, predictions: [] },
     findings: [
       /The lowest recall is 0\.600, of BM25 at k = 1\./,
       /in points of exact match: ParallelSearch \+\d/,
+      /Training with three in place of one, in points: ParallelSearch .* at k = 1/,
     ],
   },
   '05-parallel-vs-sequential': {
-    ...{ numCharts: 2, predictions: [/at most 60 % of the model calls/] },
+    ...{ numCharts: 4, predictions: [/at most 55 % of the model calls/] },
     findings: [
       /12\.7 is 1 of 12 figures: the difference from instruct, every data set counted once/,
-      /Seconds: ParallelSearch 0\.02/,
+      /Seconds: .*ParallelSearch 0\.02/,
       /takes less: 0\.\d\d .* of what Search-R1 takes in seconds/,
     ],
   },
   '06-decomposition': {
-    numCharts: 7,
-    predictions: [
-      ...[/F1 of parallelizing .*\(base\)/, /95 % of the sub-questions .*\(base\)/],
-      ...[/F1 of parallelizing .*\(instruct\)/, /95 % of the sub-questions .*\(instruct\)/],
+    ...{ numCharts: 8, predictions: fromEach('F1 of parallelizing', '95 % of the sub-questions') },
+    findings: [
+      /Decomposing every question would give 0\.\d{3}/,
+      /questions worded as never before, base/,
+      /Between ParallelSearch and Search-R1 repeated queries is undecided/,
     ],
-    findings: [/Decomposing every question would give 0\.\d{3}/, /names were left out at least once/],
   },
   '07-latency': {
     ...{ numCharts: 4, numTables: 11 },
@@ -100,10 +119,10 @@ const REPORTS: Record<string, Report> = {
 
 let numQuestions: number;
 beforeAll(async () => {
-  numQuestions = await writeRecordedSample(sample);
-  await writeSyntheticLatency(sample);
-  await writeSyntheticLambdaAblation(madeUp);
-  await writeSyntheticTopK(madeUp);
+  numQuestions = await writeMadeUpAnswers(answered);
+  await writeSyntheticLatency(answered);
+  await writeSyntheticLambdaAblation(varied);
+  await writeSyntheticTopK(varied);
 }, 120_000);
 
 const nameOf = (file: string): string => file.replace(/^\d+-/, '');
@@ -123,7 +142,7 @@ describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
   const name = nameOf(file);
 
   it('says what it has found, in charts and in sentences, on one page below 3 MB', async () => {
-    const { html: page } = await exportNotebook(file, folder, report.parameters ?? { folder: sample });
+    const { html: page } = await exportNotebook(file, folder, report.parameters ?? { folder: answered });
     expect(statSync(page).size).toBeLessThan(3e6);
     const html = readFileSync(page, 'utf8');
     expect(countOf(html, /<figure class="chart"/g)).toBe(report.numCharts);
@@ -165,9 +184,10 @@ it('the lesson of first steps shows rollouts, rewards and a probability that fol
     /probability of (0\.\d+) to (0\.\d+)/,
     /reward “all at once” went from (0\.\d+) to (0\.\d+)/,
   ].map((pattern) => pattern.exec(html)!.slice(1).map(Number));
-  expect(up[1]).toBeGreaterThan(up[0]);
+  // A single step may move less than the last decimal.
+  expect(up[1]).toBeGreaterThanOrEqual(up[0]);
   expect(down[0]).toBe(up[0]);
-  expect(down[1]).toBeLessThan(down[0]);
+  expect(down[1]).toBeLessThanOrEqual(down[0]);
 });
 
 describe('the numbers beside a report', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { questionShape } from '../../lib/data/question.js';
 import { stratifiedSample } from '../../lib/experiments/answers.js';
+import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories/experiment.js';
 import { loadWorld } from '../../lib/experiments/world.js';
 import { syntheticQuestion } from '../pages/viewer/synthetic.js';
@@ -17,7 +18,7 @@ describe('stratifiedSample', () => {
     expect(new Set(ids(1, 'a')).size).toBe(80);
   });
 
-  it('rounds up, and takes test questions only', () => {
+  it('rounds up, and takes no training questions', () => {
     expect(ids(1000, 'a')).toHaveLength(4);
     expect(stratifiedSample([{ ...questions[0], split: 'train' }], { oneOf: 1, seed: 'a' })).toEqual([]);
   });
@@ -26,9 +27,11 @@ describe('stratifiedSample', () => {
     const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
     const kinds = new Set(sample.map(({ metadata }) => questionShape(metadata.graph ?? [])));
     expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
-    expect(new Set(sample.map(({ metadata }) => metadata.benchmark)).size).toBe(7);
+    expect(new Set(sample.map(({ metadata }) => metadata.benchmark))).toEqual(
+      new Set([...Object.keys(BENCHMARK_TITLES), MANY]),
+    );
     expect(sample.some(({ metadata }) => metadata.type === 'bridge')).toBe(true);
     const sizes = sample.map(({ metadata }) => metadata.graph?.length);
-    for (const size of [2, 3, 4, 5]) expect(sizes).toContain(size);
+    for (const size of [2, 3, 4, 5, 6, 7, 8]) expect(sizes).toContain(size);
   });
 });

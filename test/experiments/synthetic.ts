@@ -1,6 +1,7 @@
 /** Made-up results for tests of statistics and reports. They are never shown as results. */
 import { cross, range } from 'd3-array';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
@@ -10,49 +11,70 @@ import { recordStore } from '../../lib/io/records.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
 import { createRandom } from '../../lib/random.js';
 
-const TEMPLATES: (Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & { compared?: number[] })[] = [
-  { benchmark: 'nq', subset: 'single_hop', type: 'na' },
-  { benchmark: 'triviaqa', subset: 'single_hop', type: 'na' },
-  { benchmark: 'popqa', subset: 'single_hop', type: 'na' },
+type Template = Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & {
+  compared?: number[];
+  isYesNo?: boolean;
+};
+const TEMPLATES: Template[] = [
+  { benchmark: 'nq', subset: 'single_hop', type: 'single_hop' },
+  { benchmark: 'triviaqa', subset: 'single_hop', type: 'single_hop' },
+  { benchmark: 'popqa', subset: 'single_hop', type: 'single_hop' },
   { benchmark: 'hotpotqa', subset: 'sequential', type: 'bridge' },
-  { benchmark: 'hotpotqa', subset: 'parallelizable', type: 'comparison', compared: [2, 3, 4, 5] },
-  { benchmark: '2wikimultihopqa', subset: 'parallelizable', type: 'comparison', compared: [2, 5] },
+  { benchmark: 'hotpotqa', subset: 'parallelizable', type: 'comparison', compared: [2] },
+  {
+    benchmark: '2wikimultihopqa',
+    subset: 'parallelizable',
+    type: 'comparison',
+    compared: [2],
+    isYesNo: true,
+  },
   { benchmark: '2wikimultihopqa', subset: 'sequential', type: 'compositional' },
-  { benchmark: '2wikimultihopqa', subset: 'hybrid', type: 'bridge_comparison', compared: [2] },
+  { benchmark: '2wikimultihopqa', subset: 'hybrid', type: 'bridge_comparison' },
   { benchmark: 'musique', subset: 'sequential', type: '3hop' },
   { benchmark: 'bamboogle', subset: 'sequential', type: '2hop' },
+  { benchmark: MANY, subset: 'parallelizable', type: 'comparison_many', compared: [2, 3, 4, 5, 6, 7, 8] },
 ];
 
 /** How likely each method is to be right. */
-const SKILL = { r1: 0.15, 'search-r1': 0.6, 'search-r1-parallel-prompt': 0.62, parallelsearch: 0.7 };
+const SKILL: Readonly<Record<string, number>> = {
+  ...{ lookup: 0.45, r1: 0.15, 'untrained:search-r1': 0.3, 'untrained:parallel': 0.32 },
+  ...{ 'untrained:drill': 0.34, 'search-r1': 0.6, 'search-r1:b4': 0.55 },
+  ...{ 'search-r1-parallel-prompt': 0.62, parallelsearch: 0.7 },
+};
+/** Those with two seeds of reinforcement; the others have one. */
+const SEEDED = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
 const MODELS = ['base', 'instruct'] as const;
 
 /** A plain result, for tests which set the few fields that they are about. */
 export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   return {
-    ...{ questionId: 'q0', method: 'search-r1', model: 'base', seed: 1 },
+    ...{ questionId: 'q0', method: 'search-r1', model: 'base', warmUp: 1, seed: 1 },
     ...{ benchmark: 'nq', type: 'na', subset: 'single_hop', entitiesCompared: 0 },
+    ...{ wording: 'seen' as const, isYesNo: false, evidenceSeen: 1 },
     ...{ em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: false },
     ...{ coverage: 1, criticalPathRatio: 1, responseTokens: 40, searches: [['x']], answer: 'x' },
     ...fields,
   };
 }
 
-/** `perTemplate` questions of each kind, answered by four methods from two models with `seeds` seeds. */
-export function syntheticResults({ perTemplate = 12, seeds = 3 } = {}): QuestionResult[] {
+/** `perTemplate` questions of each kind, answered by every method from two models of `warmUps` warm-ups. */
+export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): QuestionResult[] {
   const random = createRandom('synthetic');
-  const questions = cross(TEMPLATES, range(perTemplate), ({ compared, ...template }, i) => ({
-    ...{ ...template, questionId: `${template.benchmark}-${template.type}-${i}` },
+  const questions = cross(TEMPLATES, range(perTemplate), ({ compared, isYesNo = false, ...template }, i) => ({
+    ...{ ...template, isYesNo, questionId: `${template.benchmark}-${template.type}-${i}` },
+    wording: (['seen', 'unseen'] as const)[i % 2],
     ...{ entitiesCompared: compared?.[i % compared.length] ?? 0, ease: random.normal() * 0.15 },
   }));
   const runs = cross(Object.entries(SKILL), MODELS).flatMap(([[method, skill], model]) =>
-    range(method === 'r1' ? 1 : seeds).map((i) => ({ method, skill, model, seed: i + 1 })),
+    cross(range(method === 'lookup' ? 1 : warmUps), range(SEEDED.includes(method) ? 2 : 1)).map(([w, s]) => ({
+      ...{ method, skill, model, warmUp: w + 1, seed: s + 1 },
+    })),
   );
   return cross(runs, questions, ({ skill, ...run }, { ease, ...question }) => {
     const em = random.uniform() < skill + ease ? 1 : 0;
     const decomposed = run.method === 'parallelsearch' && question.subset === 'parallelizable';
     const entities = range(question.entitiesCompared || 2).map((i) => `${question.questionId} e${i}`);
-    const oneByOne = run.method === 'r1' ? [] : entities.map((entity) => [entity]);
+    const oneByOne = ['r1', 'lookup'].includes(run.method) ? [] : entities.map((entity) => [entity]);
     const searches = decomposed ? [entities] : oneByOne;
     const turns = searches.length;
     return result({

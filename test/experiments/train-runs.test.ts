@@ -1,28 +1,85 @@
-/** What training is told, and where its adapters go. */
+/** Which of a run's adapters is published, and what is left to train. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { trainingPreset } from '../../lib/methods/config.js';
-import { publishRun, recordedSeconds, trainArguments, trainingOf } from '../../lib/experiments/train-runs.js';
-import { adapterFolder, type PolicyRun } from '../../lib/experiments/runs.js';
+import { describe, expect, it } from 'vitest';
+import type { DevPoint } from '../../lib/experiments/dev-curve.js';
+import { adapterFolder, configOf, type PolicyRun } from '../../lib/experiments/runs.js';
+import { publishBest, recordedSeconds, trainingOf } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
+import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
-const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
+const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
 
-describe('trainArguments', () => {
-  it('keep steps of the first runs from instruct, with the paper’s lambdas', () => {
-    expect(trainArguments(KEPT, 'out').slice(-2)).toEqual(['--keep-steps', '3,6,10']);
-    expect(trainArguments({ ...KEPT, method: 'search-r1' }, 'out')).toContain('--keep-steps');
-    for (const other of [{ seed: 2 }, { model: 'base' }, { lambdas: { lambdaD: 0, lambdaS: 0.35 } }] as const)
-      expect(trainArguments({ ...KEPT, ...other }, 'out')).not.toContain('--keep-steps');
+describe('publishBest', () => {
+  const CURVE = [0.2, 0.5, 0.9, 0.6].map((reward, i): DevPoint => ({
+    ...{ step: 25 * (i + 1), reward, outcome: 1 - reward, decomposition: 1 / 3, modelCalls: 2 },
+  }));
+
+  /** The folder of a finished run, whose adapters are told apart by their content. */
+  function finishedRun(run: PolicyRun): string {
+    const folder = inFolder('run');
+    for (const { step } of CURVE) {
+      const adapter = join(folder, keptAdapter(step));
+      mkdirSync(adapter, { recursive: true });
+      const files = {
+        'adapter_model.safetensors': `weights after ${step}`,
+        'adapter_config.json': '{"r":4,"base_model_name_or_path":"../../elsewhere"}',
+        'train_config.json': JSON.stringify(configOf(run)),
+      };
+      for (const [file, text] of Object.entries(files)) writeFileSync(join(adapter, file), text);
+    }
+    writeFileSync(join(folder, 'metrics.jsonl'), '{"step":0,"reward":0.123456789}\n{"step":1,"reward":1}\n');
+    return folder;
+  }
+
+  const published = async (run: PolicyRun) => {
+    const target = adapterFolder(run, inFolder());
+    mkdirSync(target);
+    writeFileSync(join(target, 'left over'), '');
+    await publishBest(run, finishedRun(run), CURVE, inFolder());
+    return { target, read: (...names: string[]) => readFileSync(join(target, ...names), 'utf8') };
+  };
+
+  it('puts the adapter with the most reward on dev in place of what was there, and says so', async () => {
+    const { target, read } = await published({ ...KEPT, warmUp: 2 });
+    expect(readdirSync(target).sort()).toEqual([
+      ...['README.md', 'adapter_config.json', 'adapter_model.safetensors'],
+      ...['dev.jsonl', 'metrics.jsonl', 'train_config.json'],
+    ]);
+    expect(read('adapter_model.safetensors')).toBe('weights after 75');
+    expect(JSON.parse(read('adapter_config.json'))).toEqual({
+      ...{ r: 4, base_model_name_or_path: '../instruct-2' },
+    });
+    expect(linesOf(join(target, 'metrics.jsonl'))).toEqual([
+      { step: 0, reward: 0.1235 },
+      { step: 1, reward: 1 },
+    ]);
+    const curve = linesOf<{ chosen: boolean }>(join(target, 'dev.jsonl'));
+    expect(curve.map(({ chosen }) => chosen)).toEqual([false, false, true, false]);
+    expect(read('README.md')).toContain('this is the adapter after 75 steps, which had the most reward');
+    expect(read('README.md')).toContain('25: 0.800, 50: 0.500, 75: 0.100, 100: 0.400');
+    expect(read('README.md')).not.toContain('step-');
   });
 
-  it('ask for fewer steps of a training that is cut short, and keep only those that there are', () => {
-    expect(trainArguments(KEPT, 'out', 6).slice(-4)).toEqual(['--steps', '6', '--keep-steps', '3,6']);
-    expect(trainArguments(KEPT, 'out', 1).slice(-2)).toEqual(['--steps', '1']);
-    expect(trainArguments(KEPT, 'out', 10_000)).toContain('30');
+  it('puts kept steps beside it, each with a path to the model that holds there', async () => {
+    const { target, read } = await published(KEPT);
+    expect(readdirSync(target)).toEqual(expect.arrayContaining(['step-25', 'step-75']));
+    for (const step of [25, 75]) {
+      expect(read(`step-${step}`, 'adapter_model.safetensors')).toBe(`weights after ${step}`);
+      expect(JSON.parse(read(`step-${step}`, 'adapter_config.json'))).toMatchObject({
+        base_model_name_or_path: '../../instruct-1',
+      });
+    }
+    expect(read('README.md')).toContain('In `step-25`, `step-75` is the adapter');
+  });
+
+  it('leaves what is published alone where the adapter is missing', async () => {
+    const { target } = await published(KEPT);
+    const before = readdirSync(target);
+    await expect(publishBest(KEPT, inFolder('nowhere'), CURVE, inFolder())).rejects.toThrow('ENOENT');
+    expect(readdirSync(target)).toEqual(before);
   });
 });
 
@@ -34,7 +91,7 @@ describe('trainingOf', () => {
     ]);
     expect(seconds).toBeGreaterThan(0);
     expect(await trainingOf(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
-      ...{ work: '1 of 2 runs to train (30 GRPO steps)', seconds: seconds / 2 },
+      ...{ work: '1 of 2 runs to train (200 GRPO steps)', seconds: seconds / 2 },
     });
   });
 
@@ -42,63 +99,5 @@ describe('trainingOf', () => {
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
     expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
     expect(await recordedSeconds(inFolder('none'), ['a'])).toBe(0);
-  });
-});
-
-describe('publishRun', () => {
-  let root: string;
-  beforeEach(() => void (root = inFolder()));
-
-  /** The folder of a finished run, whose adapters are told apart by their content. */
-  function finishedRun(adapters: readonly string[]): string {
-    const folder = join(root, 'run');
-    for (const name of adapters) {
-      mkdirSync(join(folder, name), { recursive: true });
-      const files = {
-        'adapter_model.safetensors': name,
-        'adapter_config.json': '{"r":16,"base_model_name_or_path":"../instruct"}',
-        'train_config.json': JSON.stringify(trainingPreset('parallelsearch', 'instruct', 1)),
-      };
-      for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
-    }
-    writeFileSync(join(folder, 'metrics.jsonl'), '{"step":0,"reward":1}\n');
-    return folder;
-  }
-
-  it('puts the kept adapters beside the last one, each with a path to the model that holds there', async () => {
-    const target = adapterFolder(KEPT, root);
-    mkdirSync(join(target, 'step-1'), { recursive: true });
-    await publishRun(KEPT, finishedRun(['adapter', ...[3, 6, 10].map(keptAdapter)]), { root });
-    const read = (...names: string[]): string => readFileSync(join(target, ...names), 'utf8');
-    expect(readdirSync(target).sort()).toEqual([
-      ...['README.md', 'adapter_config.json', 'adapter_model.safetensors', 'metrics.jsonl'],
-      ...['step-10', 'step-3', 'step-6', 'train_config.json'],
-    ]);
-    expect(read('adapter_model.safetensors')).toBe('adapter');
-    expect(read('README.md')).toContain('In `step-3`, `step-6`, `step-10` is the adapter');
-    for (const step of [3, 6, 10]) {
-      expect(readdirSync(join(target, `step-${step}`)).sort()).toEqual([
-        ...['adapter_config.json', 'adapter_model.safetensors'],
-      ]);
-      expect(read(`step-${step}`, 'adapter_model.safetensors')).toBe(keptAdapter(step));
-      expect(JSON.parse(read(`step-${step}`, 'adapter_config.json'))).toEqual({
-        ...{ r: 16, base_model_name_or_path: '../../instruct' },
-      });
-    }
-  });
-
-  it('leaves the published adapters alone where one is missing', async () => {
-    const target = adapterFolder(KEPT, root);
-    mkdirSync(target);
-    await expect(publishRun(KEPT, finishedRun(['adapter']), { root })).rejects.toThrow('adapter-step-3');
-    expect(readdirSync(target)).toEqual([]);
-  });
-
-  it('publishes a run without kept steps', async () => {
-    const other = { ...KEPT, seed: 2 };
-    await publishRun(other, finishedRun(['adapter']), { root });
-    const files = readdirSync(adapterFolder(other, root));
-    expect(files).toHaveLength(5);
-    expect(readFileSync(join(adapterFolder(other, root), 'README.md'), 'utf8')).not.toContain('step-');
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { claimsHtml } from '../../lib/experiments/reports.js';
 import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
-import { judgeClaims, verdictOn, type Part } from '../../lib/experiments/verdicts.js';
+import { holm, judgeClaims, verdictOn, type PaperClaim, type Part } from '../../lib/experiments/verdicts.js';
 import { temporaryFolder } from '../folder.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
@@ -28,6 +28,51 @@ describe('the rule', () => {
     expect(verdictOn([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
     expect(verdictOn([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
     expect(verdictOn([])).toBe('not computed yet');
+  });
+});
+
+describe('many claims at once', () => {
+  /** The verdicts on claims with these figures, and their corrected p. */
+  const judged = (...figures: Part[][]) => {
+    const claims = figures.map((parts, i): PaperClaim => ({
+      ...{ id: String(i), claim: '', paper: '', tables: () => '' },
+      evidence: { cell: '', rule: '', parts: () => parts },
+    }));
+    writeFileSync(path.join(folder, 'many.json'), tidyJson({ rows: [], contrasts: [], provenance: {} }));
+    return judgeClaims([{ name: 'many', claims }], folder).map(({ verdict, p }) => [
+      verdict,
+      Number(p!.toFixed(3)),
+    ]);
+  };
+  const SURE = part(1, 1.2);
+  /** With p = 0.04 by itself: 2.05 standard errors, 1.96 of which are half of the interval. */
+  const BARELY = part(2.05 - 1.96, 2.05 + 1.96);
+  const OPPOSITE = part(-2.05 - 1.96, -2.05 + 1.96);
+
+  it('are corrected step by step: 4 times 0.01, 3 times 0.02, and never less than the one before', () => {
+    const corrected = holm([0.02, 0.01, 0.03, 0.9]).map((p) => Number(p.toFixed(12)));
+    expect(corrected).toEqual([0.06, 0.04, 0.06, 0.9]);
+    expect(holm([0.6, 0.7])).toEqual([1, 1]);
+  });
+
+  it('are each less certain than one by itself', () => {
+    expect(judged([BARELY])).toEqual([['shown', 0.04]]);
+    expect(judged([BARELY], [OPPOSITE])).toEqual([
+      ['not shown', 0.081],
+      ['not shown', 0.081],
+    ]);
+    expect(judged([BARELY], [SURE])).toEqual([
+      ['shown', 0.04],
+      ['shown', 0],
+    ]);
+  });
+
+  it('are as certain as the figure that decides: the least certain, or the one against them', () => {
+    expect(judged([SURE, BARELY])).toEqual([['shown', 0.04]]);
+    expect(judged([SURE, OPPOSITE])).toEqual([['contradicted', 0.04]]);
+    expect(judged([SURE, OPPOSITE], [part(-1, 2)]).map(([verdict]) => verdict)).toEqual([
+      ...['not shown', 'not shown'],
+    ]);
   });
 });
 

@@ -11,12 +11,13 @@ describe('shownResults', () => {
       queries: ['x', 'y'],
       results: [
         { status: 'ok' as const, passages: [passage('A', 2), passage('B', 1)] },
-        { status: 'ok' as const, passages: [passage('C', 3)] },
+        { status: 'ok' as const, passages: [passage('C', 3)], isUnlike: true as const },
       ],
     };
     const [first, second] = shownResults(turn, text);
     expect(first).toMatchObject({ query: 'x', failure: null });
     expect(first.passages[1]).toEqual({ id: 'id-B', title: 'B', score: 1, text: 'b text' });
+    expect([first, second].map(({ isUnlike }) => isUnlike)).toEqual([false, true]);
     expect(second.passages).toEqual([{ id: 'id-C', title: 'C', score: 3, text: 'c text' }]);
   });
 
@@ -27,7 +28,7 @@ describe('shownResults', () => {
     expect(shownResults({ queries: ['x'], results: [] }, '<information>free text</information>')).toEqual([]);
     const failed = '<information>Retrieval failed: timeout</information>';
     expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
-      { query: 'x', failure: 'timeout', passages: [] },
+      { query: 'x', failure: 'timeout', isUnlike: false, passages: [] },
     ]);
   });
 });

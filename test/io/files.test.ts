@@ -24,7 +24,8 @@ describe('writeFileSafely', () => {
   });
 });
 
-it('readJson names the file that is no JSON', async () => {
+it('readJson names the file that is missing or no JSON', async () => {
+  await expect(readJson('/none.json')).rejects.toThrow('Could not read /none.json (ENOENT). Check the path.');
   const file = path.join(folder, 'half.json');
   writeFileSync(file, '{"a": 1}');
   expect(await readJson(file)).toEqual({ a: 1 });

@@ -46,7 +46,7 @@ describe('parseTrainConfig', () => {
     expect(parseTrainConfig(JSON.parse(JSON.stringify(config)))).toEqual(config);
     const { grpo, rollout } = config;
     expect(grpo).toMatchObject({ clip: 0.2, beta: 0.001, temperature: 1, steps: 10 });
-    expect(rollout).toMatchObject({ maxSearchTurns: 4, topP: 1, promptForm: 'short' });
+    expect(rollout).toMatchObject({ maxSearchTurns: 6, topK: 3, topP: 1, promptForm: 'short' });
     expect(
       grpo.mix.singleHop + grpo.mix.sequential + grpo.mix.comparisons.reduce((a, b) => a + b),
     ).toBeCloseTo(1, 12);
@@ -77,12 +77,10 @@ describe('parseTrainConfig', () => {
 
   it('refuses a method that there is not, and lists those that there are', () => {
     const parse = (): unknown => parseTrainConfig({ ...MINIMAL, method: 'mine' });
-    expect(parse).toThrow(
-      'Expected a method of r1, search-r1, search-r1-parallel-prompt, parallelsearch, but got mine.',
-    );
+    expect(parse).toThrow(`Expected a method of ${METHODS.names().join(', ')}, but got mine.`);
     expect(() => trainingPreset('mine', 'base', 1)).toThrow('but got mine');
     expect(() => trainingPreset('r1', 'base', 1)).toThrow(
-      'that is trained (search-r1, parallelsearch), but got r1',
+      'that is trained (search-r1, search-r1:b4, parallelsearch), but got r1',
     );
   });
 

@@ -1,32 +1,61 @@
 import { describe, expect, it } from 'vitest';
 import { METHODS, methodTitle, rolloutConfigOf, trainedBy, trainedMethods } from '../../lib/methods/index.js';
+import { UNTRAINED } from '../../lib/methods/untrained.js';
 import { paperTables } from '../../lib/experiments/paper.js';
 
 describe('the methods', () => {
   it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
-    expect(METHODS.names()).toEqual(['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch']);
-    expect(trainedMethods()).toEqual(['search-r1', 'parallelsearch']);
-    expect(METHODS.names().map(trainedBy)).toEqual([null, 'search-r1', 'search-r1', 'parallelsearch']);
+    expect(METHODS.names().map((name) => [name, trainedBy(name)])).toEqual([
+      ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map((name) => [
+        ...[name, null],
+      ]),
+      ...['search-r1', 'search-r1:b4'].map((name) => [name, name]),
+      ['search-r1-parallel-prompt', 'search-r1'],
+      ['parallelsearch', 'parallelsearch'],
+    ]);
+    expect(trainedMethods()).toEqual(['search-r1', 'search-r1:b4', 'parallelsearch']);
   });
 
-  it('search in up to four turns, but for r1', () => {
+  it('search alike, but for r1 and Search-R1 in four turns', () => {
+    const most: Record<string, number> = { r1: 0, 'search-r1:b4': 4 };
+    const common = { topK: 3, maxNewTokens: 160, maxInformationTokens: 320 };
     for (const name of METHODS.names())
-      expect(rolloutConfigOf(name)).toMatchObject({ topK: 1, maxSearchTurns: name === 'r1' ? 0 : 4 });
+      expect(rolloutConfigOf(name)).toMatchObject({ ...common, maxSearchTurns: most[name] ?? 6 });
+  });
+
+  it('ask an untrained model under each prompt that it has seen; only Search-R1’s is one query a turn', () => {
+    const prompts = METHODS.names().filter((name) => name.startsWith('untrained:'));
+    const rollouts = prompts.map(rolloutConfigOf);
+    expect(rollouts.map(({ prompt, splitQueries }) => [prompt, splitQueries])).toEqual([
+      ['search-r1', false],
+      ['parallel', true],
+      ['drill', true],
+    ]);
   });
 
   it('are called as the tables of the paper call them', () => {
     const inPaper = new Set(paperTables().rows.map(({ method }) => method));
-    for (const { paperName } of METHODS.all()) expect(inPaper).toContain(paperName);
+    const inBoth = METHODS.all().flatMap(({ name, paperName }) =>
+      paperName === null ? [] : [[name, paperName]],
+    );
+    expect(inBoth.map(([name]) => name)).toEqual([
+      ...['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'],
+    ]);
+    for (const [, paperName] of inBoth) expect(inPaper).toContain(paperName);
   });
 
-  it('differ in colour and shape', () => {
-    for (const of of ['color', 'shape', 'title'] as const)
-      expect(new Set(METHODS.all().map((method) => method[of])).size).toBe(METHODS.all().length);
+  it('differ in colour and title, and in shape too, but that those of untrained models are as of trained ones', () => {
+    const distinct = (values: string[]): boolean => new Set(values).size === values.length;
+    for (const of of ['color', 'title'] as const)
+      expect(distinct(METHODS.all().map((method) => method[of]))).toBe(true);
+    const shaped = METHODS.all().filter(({ name }) => !name.startsWith('untrained:'));
+    expect(distinct(shaped.map(({ shape }) => shape))).toBe(true);
+    expect(distinct(UNTRAINED.map(({ shape }) => shape))).toBe(true);
   });
 
   it('are refused with a list of those that there are', () => {
     for (const look of [METHODS.get, rolloutConfigOf, trainedBy])
-      expect(() => look('mine')).toThrow('Expected a method of r1, search-r1, search-r1-parallel-prompt,');
+      expect(() => look('mine')).toThrow('Expected a method of lookup, r1, untrained:search-r1,');
     expect(methodTitle('mine')).toBe('mine');
   });
 });

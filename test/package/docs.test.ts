@@ -51,7 +51,7 @@ const slugOf = (title: string): string =>
 
 describe('the glossaries', () => {
   it('explain every metric that training writes', () => {
-    const [first] = read('data', 'checkpoints', 'base-parallelsearch-seed1', 'metrics.jsonl').split('\n');
+    const [first] = read('data', 'checkpoints', 'base-1-parallelsearch-seed1', 'metrics.jsonl').split('\n');
     const written = Object.keys(JSON.parse(first) as object);
     const explained = glossaryOf(read('docs', 'methods', 'grpo.md'));
     expect(written.filter((name) => !explained.has(name))).toEqual([]);

@@ -158,6 +158,8 @@ describe("PEFT's arrays", () => {
     expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
       'lora_B.weight to be of shape [16, 2], but got [16, 3].',
     );
+    const more = new Map(arrays).set('lm_head.lora_A', { shape: [0], values: new Float32Array() });
+    expect(() => mergePeftArrays(base, more, CONFIG, LORA)).toThrow('but it also holds lm_head.lora_A.');
   });
 });
 
@@ -167,7 +169,18 @@ describe('parsePeftConfig', () => {
       ...LORA,
       base: '../base',
     });
-    expect(() => parsePeftConfig({ r: 4 })).toThrow('r and lora_alpha, but got 4 and undefined');
+    expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
+  });
+
+  it.each([
+    ['r', { r: 0 }],
+    ['r', { r: 1.5 }],
+    ['lora_alpha', { lora_alpha: -1 }],
+    ['lora_alpha', { lora_alpha: Infinity }],
+    ['use_rslora', { use_rslora: true }],
+    ['use_dora', { use_dora: true }],
+  ])('refuses what it would compute wrongly, and names %s', (field, change) => {
+    expect(() => parsePeftConfig({ r: 4, lora_alpha: 8, ...change })).toThrow(`at ${field}`);
   });
 });
 

@@ -74,3 +74,17 @@ it.each<[name: string, fault: string, damage: (file: string) => void, message: s
   damage(join(folder, name));
   await expect(loadModel(folder)).rejects.toThrow(message);
 });
+
+it('refuses token ids beyond the vocabulary, an added one too', async () => {
+  const folder = inFolder('model');
+  const { added_tokens } = TOKENIZER_JSON as { added_tokens: object[] };
+  const added = [...added_tokens, { ...added_tokens[0], content: '<new>', id: 300 }];
+  await saveModel(
+    folder,
+    { ...tinyModel(), tokenizerJson: { ...TOKENIZER_JSON, added_tokens: added } },
+    { storage: 'F16' },
+  );
+  await expect(loadModel(folder)).rejects.toThrow(
+    "Expected token ids below the model's vocab_size 300, but the tokenizer has the id 300.",
+  );
+});

@@ -120,12 +120,78 @@ describe('printSafetensors and parseSafetensors', () => {
     expect(() => parseSafetensors(fileOf('{"x": '))).toThrow('JSON');
   });
 
-  it('name the tensor of another type, and one that is cut off', () => {
+  it('name the tensor of another type', () => {
     const integer = fileOf({ ids: { dtype: 'I64', shape: [1], data_offsets: [0, 8] } }, new Uint8Array(8));
     expect(() => parseSafetensors(integer)).toThrow(
       'Expected tensor ids to be F32, F16 or BF16, but got I64.',
     );
-    const cut = printSafetensors(tensors, { storage: 'F32' }).subarray(0, -4);
-    expect(() => parseSafetensors(cut)).toThrow(/Expected \d+ bytes for tensor b, but got \d+/);
+  });
+
+  const x = { dtype: 'F32', shape: [1], data_offsets: [0, 4] };
+  const y = { ...x, data_offsets: [4, 8] };
+  it.each<[string, Uint8Array, string]>([
+    ['is cut off', fileOf({ x, y }, new Uint8Array(7)), 'Expected a file of 123 bytes, but got 122'],
+    ['has bytes of no tensor', fileOf({ x, y }, new Uint8Array(9)), 'of 123 bytes, but got 124'],
+    ['has a hole at the beginning', fileOf({ y }, new Uint8Array(8)), 'Expected tensor y to begin at byte 0'],
+    [
+      'has a hole',
+      fileOf({ x, y: { ...x, data_offsets: [8, 12] } }, new Uint8Array(12)),
+      'Expected tensor y to begin at byte 4 of the data, but it begins at 8.',
+    ],
+    ['has an overlap', fileOf({ x, y: x }, new Uint8Array(4)), 'Expected tensor y to begin at byte 4'],
+    ['has a negative offset', fileOf({ x: { ...x, data_offsets: [-4, 0] } }), 'x.data_offsets[0]'],
+    [
+      'ends before it begins',
+      fileOf({ x, y: { ...y, data_offsets: [4, 0] } }, new Uint8Array(8)),
+      'Expected 4 bytes for tensor y (F32, [1]), but got -4.',
+    ],
+    [
+      'has a shape of more values',
+      fileOf({ x: { ...x, shape: [2, 3] } }, new Uint8Array(4)),
+      'Expected 24 bytes for tensor x (F32, [2, 3]), but got 4.',
+    ],
+    ['has an endless shape', fileOf({ x: { ...x, shape: [2 ** 53, 2] } }, new Uint8Array(4)), 'x.shape[0]'],
+    ['has a type that there is not', fileOf({ x: { ...x, dtype: 'F33' } }, new Uint8Array(4)), 'x.dtype'],
+    ['has no object for a header', fileOf('[1]'), 'its header begins with "["'],
+    ['has metadata of another type', fileOf({ __metadata__: { a: 1 } }), '__metadata__.a'],
+  ])('refuse a file that %s', (_, file, message) => {
+    expect(() => parseSafetensors(file)).toThrow(message);
+  });
+
+  it('refuse a header that is longer than any', () => {
+    const file = new Uint8Array(100_000_100);
+    new DataView(file.buffer).setBigUint64(0, 100_000_001n, true);
+    expect(() => parseSafetensors(file)).toThrow('its header would be 100000001 bytes long');
+  });
+
+  it('read tensors whatever their order in the header', () => {
+    const bytes = new Uint8Array(Float32Array.of(1, 2).buffer);
+    expect(
+      [...parseSafetensors(fileOf({ y, x }, bytes))].map(([name, { values }]) => [name, values[0]]),
+    ).toEqual([
+      ['x', 1],
+      ['y', 2],
+    ]);
+  });
+
+  it.each(['F32', 'F16', 'BF16'])('name a tensor of type %s with a value that is no number', (dtype) => {
+    const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
+    const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
+    expect(() => parseSafetensors(file)).toThrow(
+      'Expected tensor x to hold finite numbers, but value 0 is NaN',
+    );
+  });
+
+  it('write no value that is not finite or that half precision cannot hold, and name its tensor', () => {
+    const of = (value: number) => new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
+    for (const value of [NaN, Infinity, -Infinity])
+      for (const storage of ['F32', 'F16'] as const)
+        expect(() => printSafetensors(of(value), { storage })).toThrow(
+          `Expected tensor b to hold finite numbers, but value 1 is ${value}`,
+        );
+    expect(() => printSafetensors(of(-65520), { storage: 'F16' })).toThrow(
+      'Expected tensor b to hold values up to 65504, as half precision does, but got -65520.',
+    );
+    expect(parseSafetensors(printSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1]).toBe(65504);
   });
 });

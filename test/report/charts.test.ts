@@ -47,9 +47,10 @@ describe('chartOf', () => {
 });
 
 const MODELS = ['base', 'instruct'];
+const IN_PAPER = ['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
 const frame = frameOf(
   MODELS.flatMap((model) =>
-    METHODS.names().flatMap((method, i) =>
+    IN_PAPER.flatMap((method, i) =>
       ['nq', 'hotpotqa'].map((benchmark) => ({
         ...{ method, model, benchmark, metric: 'em', n: 10, paper: method === 'r1' ? null : 0.2 },
         ...{ value: 0.1 * i, low: 0.1 * i - 0.05, high: 0.1 * i + 0.05 },

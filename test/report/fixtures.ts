@@ -22,7 +22,7 @@ export function syntheticReport(): ReportResults {
     ...{ seeds: [1, 2], commit: '<0000000>', recorded: false },
     predictions: [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }],
   };
-  const answers = syntheticResults({ perTemplate: 8, seeds: 2 });
+  const answers = syntheticResults({ perTemplate: 8, warmUps: 2 });
   const tidy: TidyTable = summariseResults(answers, { resamples: 100, provenance, paper: () => 0.5 });
   return resultsOf('Some answers.', tidy);
 }

@@ -46,6 +46,20 @@ describe('BM25 beside its formula', () => {
     titleWeight: fc.constantFrom(0, 0.5, 1, 3),
   });
 
+  it('gives no passage more than the full score, in which words that no passage has count, too', () => {
+    fc.assert(
+      fc.property(corpus, options, words, (passages, more, query) => {
+        const contents = passages.map(({ title, text }) => `${title.join(' ')}\n${text.join(' ')}`);
+        const retriever = createBm25Retriever(makePassages(contents), more);
+        const [best] = retriever.search(query.join(' '), 1);
+        expect(best?.score ?? 0).toBeLessThanOrEqual(retriever.fullScore!(query.join(' ')) + 1e-9);
+        expect(retriever.fullScore!(`${query.join(' ')} zebra`)).toBeGreaterThan(
+          retriever.fullScore!(query.join(' ')),
+        );
+      }),
+    );
+  });
+
   it('gives every passage with a word of the query its score, the best k of them, equal ones in their order', () => {
     fc.assert(
       fc.property(corpus, words, options, fc.integer({ min: 1, max: 12 }), (passages, query, settings, k) => {

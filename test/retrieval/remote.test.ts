@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -24,10 +26,29 @@ async function fixedServer(status: number, text: string): Promise<string> {
   return `${server.url}retrieve`;
 }
 
-async function post(url: string, body: unknown, method = 'POST') {
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+async function post(
+  url: string,
+  body: unknown,
+  method = 'POST',
+  headers: Record<string, string> = JSON_TYPE,
+) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const response = await fetch(url, { method, ...(method === 'POST' ? { body: text } : {}) });
+  const response = await fetch(url, { method, headers, ...(method === 'POST' ? { body: text } : {}) });
   return { status: response.status, json: (await response.json()) as { error: { message: string } } };
+}
+
+/** A retriever that answers once it is let go, and the number of calls that wait for that. */
+function slowRetriever() {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const waiting = { count: 0 };
+  const retriever = echoRetriever(async () => {
+    waiting.count++;
+    await released;
+  });
+  return { retriever, waiting, release };
 }
 
 describe('remote retriever and server', () => {
@@ -78,10 +99,29 @@ describe('startRetrievalServer', () => {
       400,
       'Expected topk to be at most 10, but got 11.',
     ],
-    ['too many queries', { queries: ['a', 'b', 'c'] }, 400, 'Expected at most 2 queries, but got 3.'],
+    [
+      'too many queries',
+      { queries: ['a', 'b', 'c'] },
+      400,
+      'Expected the number of queries to be at most 2, but got 3.',
+    ],
+    [
+      'too many passages',
+      { queries: ['a', 'b'], topk: 8 },
+      400,
+      'Expected queries times topk to be at most 15, but got 16.',
+    ],
+    [
+      'a query that is too long',
+      { queries: ['a'.repeat(101)] },
+      400,
+      'Expected characters of a query to be at most 100, but got 101.',
+    ],
     ['too large a body', { queries: ['a'.repeat(5000)] }, 413, 'Expected a body of at most 1000 bytes.'],
   ])('refuses %s', async (_, body, status, message) => {
-    const { url } = await serve(echoRetriever(), { maxTopK: 10, maxQueries: 2, maxBodyBytes: 1000 });
+    const { url } = await serve(echoRetriever(), {
+      ...{ maxTopK: 10, maxQueries: 2, maxPassages: 15, maxQueryLength: 100, maxBodyBytes: 1000 },
+    });
     const answer = await post(url, body);
     expect(answer.status).toBe(status);
     expect(answer.json.error.message).toContain(message);
@@ -97,6 +137,76 @@ describe('startRetrievalServer', () => {
       status: 500,
       json: { error: { message: 'index gone' } },
     });
+  });
+  it.each(['evil.example', '127.0.0.1', 'localhost:1'])(
+    'refuses the name %s, also by DNS rebinding',
+    async (host) => {
+      const { url } = await serve(echoRetriever());
+      // Not by fetch, which sets the Host header itself.
+      const sent = request(url, { method: 'POST', headers: { ...JSON_TYPE, host } }).end(
+        '{"queries": ["a"]}',
+      );
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(response.statusCode).toBe(403);
+      response.resume();
+    },
+  );
+  it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded'])(
+    'refuses the content type %s',
+    async (type) => {
+      const { url } = await serve(echoRetriever());
+      const refused = await post(url, { queries: ['a'] }, 'POST', type ? { 'content-type': type } : {});
+      expect(refused.status).toBe(415);
+      expect(
+        (await post(url, { queries: ['a'] }, 'POST', { 'content-type': 'Application/JSON; charset=utf-8' }))
+          .status,
+      ).toBe(200);
+    },
+  );
+  it('demands its token, and one at all where others reach it', async () => {
+    await expect(startRetrievalServer(echoRetriever(), { host: '0.0.0.0' })).rejects.toThrow(
+      'Expected a token for a server at 0.0.0.0',
+    );
+    const { port } = await serve(echoRetriever(), { host: '0.0.0.0', token: 'secret' });
+    const url = `http://127.0.0.1:${port}/retrieve`;
+    const ask = (token?: string) => createRemoteRetriever({ url, token }).retrieve(['a'], { topK: 1 });
+    for (const wrong of [undefined, 'Secret', 'secret2', ''])
+      await expect(ask(wrong)).rejects.toThrow(
+        'got 401: {"error":{"message":"Expected the token of this server',
+      );
+    expect(await ask('secret')).toHaveLength(1);
+  });
+  it('answers so many requests at a time and refuses the others unread, also those whose client has gone', async () => {
+    const { retriever, waiting, release } = slowRetriever();
+    const { url } = await serve(retriever, { maxConcurrency: 2, timeoutMs: 100 });
+    const late = [post(url, { queries: ['a'] }), post(url, { queries: ['b'] })];
+    await expect.poll(() => waiting.count).toBe(2);
+    expect((await post(url, '{')).json.error).toMatchObject({
+      code: 429,
+      message: expect.stringContaining('at most 2') as string,
+    });
+    for (const { status, json } of await Promise.all(late)) {
+      expect(status).toBe(503);
+      expect(json.error.message).toBe('Expected to be done within 100 ms, but was not.');
+    }
+    expect((await post(url, { queries: ['c'] })).status).toBe(429);
+    release();
+    await expect.poll(async () => (await post(url, { queries: ['c'] })).status).toBe(200);
+  });
+  it('ends on a signal once what is in flight is answered', async () => {
+    const before = process.listeners('SIGTERM');
+    const { retriever, waiting, release } = slowRetriever();
+    const server = await serve(retriever, { stopOnSignals: true });
+    const { url } = server;
+    const asked = post(url, { queries: ['a'] });
+    await expect.poll(() => waiting.count).toBe(1);
+    for (const stop of process.listeners('SIGTERM').filter((listener) => !before.includes(listener)))
+      stop('SIGTERM');
+    await expect.poll(() => post(url, { queries: ['b'] }).catch(() => 'gone')).toBe('gone');
+    release();
+    expect((await asked).status).toBe(200);
+    await server.close();
+    expect(process.listeners('SIGTERM')).toEqual(before);
   });
   it('tells the retriever when the client has gone', async () => {
     let gone: () => void;
@@ -115,18 +225,32 @@ describe('startRetrievalServer', () => {
   });
 });
 
+/** An answer to one query with passages of these scores. */
+const answerOf = (...scores: number[]): string =>
+  JSON.stringify({ result: [scores.map((score) => ({ document: { contents: 'T' }, score }))] });
+
 describe('createRemoteRetriever', () => {
-  const ask = (url: string, topK = 3) => createRemoteRetriever({ url }).retrieve(['a'], { topK });
+  const ask = (url: string, topK = 3) =>
+    createRemoteRetriever({ url, maxResponseBytes: 1000, backOffMs: 1 }).retrieve(['a'], { topK });
 
   it.each([
     ['another status', 503, 'busy', 'Expected status 200 from'],
     ['no JSON', 200, '<html>', 'Expected JSON from'],
     ['another protocol', 200, '{"results": []}', "Expected Search-R1's retrieval protocol from"],
     ['too few results', 200, '{"result": []}', 'Expected 1 results from'],
+    ['too many results', 200, '{"result": [[], []]}', 'Expected 1 results from'],
+    ['too many passages', 200, answerOf(1, 1, 1, 1), 'Expected at most 3 passages for query 0 from'],
+    [
+      'passages in the wrong order',
+      200,
+      answerOf(3, 1, 2),
+      'but score 2 comes after 1. Does the server give distances?',
+    ],
+    ['too much', 200, ' '.repeat(1001), 'Expected an answer of at most 1000 bytes from'],
   ])('rejects an answer with %s', async (_, status, text, message) => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
   });
-  it('reads documents with numeric or missing ids and missing scores, at most topK', async () => {
+  it('reads documents with numeric or missing ids and missing scores', async () => {
     const documents = [{ document: { id: 7, contents: 'T\nx' } }, { document: { contents: 'U\ny' } }];
     const url = await fixedServer(200, JSON.stringify({ result: [documents] }));
     expect(await ask(url)).toEqual([
@@ -135,7 +259,22 @@ describe('createRemoteRetriever', () => {
         { passage: makePassage('U', 'U\ny'), score: 0.5 },
       ],
     ]);
-    expect((await ask(url, 1))[0]).toHaveLength(1);
+  });
+  it.each([
+    ['a single query where the server is busy', ['a'], 429, 3],
+    ['no single query that the server can never answer', ['a'], 400, 1],
+    ['no several queries, which the caller asks for one by one', ['a', 'b'], 503, 1],
+  ])('tries again %s', async (_, queries, status, numTries) => {
+    let tries = 0;
+    const server = await serveLocally(0, async () => {
+      tries++;
+      return tries < 3 ? new Response('busy', { status }) : new Response(answerOf(1));
+    });
+    opened.push(server);
+    const asked = createRemoteRetriever({ url: server.url, backOffMs: 1 }).retrieve(queries, { topK: 1 });
+    if (numTries === 3) expect(await asked).toHaveLength(1);
+    else await expect(asked).rejects.toThrow(`got ${status}: busy`);
+    expect(tries).toBe(numTries);
   });
   it('says where nothing listens, and refuses other addresses', async () => {
     await expect(ask('http://127.0.0.1:1/retrieve')).rejects.toThrow('Is it running?');

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRetriever, RETRIEVERS, retrieverNameSchema } from '../../lib/retrieval/retrievers.js';
@@ -33,10 +33,13 @@ describe('createRetriever', () => {
     expect(await idsOf('bm25')).not.toEqual(await idsOf('bm25', { titleWeight: 0 }));
   });
 
-  it('asks a server whose address it is given', async () => {
-    server = await startRetrievalServer(createBm25Retriever(FILMS));
+  it("asks a server whose address it is given, with the environment's token", async () => {
+    server = await startRetrievalServer(createBm25Retriever(FILMS), { token: 'secret' });
+    await expect(idsOf(server.url)).rejects.toThrow('got 401');
+    vi.stubEnv('RETRIEVAL_TOKEN', 'secret');
     expect(retrieverNameSchema.parse(server.url)).toBe(server.url);
     expect((await idsOf(server.url))[0]).toBe('p2');
+    vi.unstubAllEnvs();
   });
 
   it('says what there is where a name is unknown', async () => {

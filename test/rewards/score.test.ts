@@ -46,4 +46,11 @@ describe('scoreTranscript', () => {
       rewards: { outcome: 1, decomposition: 0.15, search_count: -0.35, format: 0 },
     });
   });
+
+  it("says where a plain transcript does not tell who wrote what, and counts it as the policy's", () => {
+    expect(scored(transcript).ambiguous).toBeNull();
+    const doubtful = scored({ ...transcript, response: `<search> z </search>${response}` });
+    expect(doubtful).toMatchObject({ turns: 0, formatOk: false });
+    expect(doubtful.ambiguous).toContain('follows a search');
+  });
 });

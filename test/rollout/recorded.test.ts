@@ -14,7 +14,7 @@ describe('parseTranscript', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
     const turn = {
       queries: ['x'],
-      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }] }],
+      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }], isUnlike: true }],
     };
     const recorded = {
       ...{ step: 3, finish: 'answer', coverage: 0.5, advantage: -1 },
@@ -77,6 +77,11 @@ describe('parseTranscript', () => {
       'a segment of an unknown kind',
       { questionId: 'a', goldenAnswers: [], segments: [{ kind: 'x', text: '' }] },
       'segments.0.kind',
+    ],
+    [
+      'a transcript that is too long',
+      { ...transcript, response: 'a'.repeat(10_000_001) },
+      'Expected a transcript of at most 10000000 characters, but got 10000001.',
     ],
     ['an unknown shape', { ...transcript, shape: 'round' }, 'shape'],
   ])('says what is wrong with %s', (_, value, message) => {

@@ -16,8 +16,8 @@ import { echoRetriever, makePassage } from '../retrieval/passages.js';
 import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
 const OPTIONS: RolloutOptions = {
-  ...{ ...rolloutConfigOf('parallelsearch'), maxNewTokens: 50, topP: 0.9, retrievalTimeoutMs: 1000 },
-  temperature: 0.7,
+  ...{ ...rolloutConfigOf('parallelsearch'), maxSearchTurns: 4, maxNewTokens: 50 },
+  ...{ maxInformationTokens: 10_000, topP: 0.9, retrievalTimeoutMs: 1000, temperature: 0.7 },
 };
 const ask = (text: string): Question => ({
   ...{ id: `id of ${text}`, question: text, goldenAnswers: ['gold'], metadata: {} },
@@ -85,10 +85,22 @@ describe('Algorithm 1', () => {
     expect(trajectory).toMatchObject({
       questionId: 'id of who?',
       question: 'who?',
+      answer: 'gold',
       modelCalls: 2,
       finish: 'answer',
     });
     expect(responseText(trajectory)).toBe(SEARCH + found('X', 'Y') + ANSWER);
+  });
+
+  it('says which searches have found nothing that is like them', async () => {
+    // The best passage of each query scores 2.
+    const fullScore = (query: string): number => (query === 'X' ? 21 : 19);
+    const { trajectories } = await play(
+      { 'who?': [SEARCH, ANSWER] },
+      { retriever: { ...library(), fullScore } },
+    );
+    const results = trajectories[0].searchTurns[0].results;
+    expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([true, undefined]);
   });
 
   it('tells every token and every segment as it comes, by the place of the question', async () => {
@@ -259,7 +271,9 @@ describe('a retriever that fails', () => {
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
     const [{ segments, searchTurns, finish }] = trajectories;
     expect(segments[2].kind).toBe('information');
-    expect(segments[2].text).toContain('Retrieval failed: the index is gone\nDoc 1(Title: Y)');
+    expect(segments[2].text).toContain(
+      'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: Y)',
+    );
     const failed = { status: 'failed', reason: 'the index is gone' };
     expect(searchTurns[0].results).toMatchObject([failed, { status: 'ok' }]);
     expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFetched: 2, retrievalsFailed: 1 });

@@ -16,7 +16,8 @@ function trained(): Fixture['tokenizer_json'] {
   return trainBpe(fixture.training_lines, {
     vocabSize: fixture.settings.vocab_size,
     minFrequency: fixture.settings.min_frequency,
-    addedTokens: fixture.added_tokens.map((content) => ({ content, special: true })),
+    // Not special, so that they are read out of texts as the library does.
+    addedTokens: fixture.added_tokens.map((content) => ({ content, special: false })),
   }) as Fixture['tokenizer_json'];
 }
 

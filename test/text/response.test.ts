@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  ambiguity,
   executedSearches,
   finalAnswer,
   formatFault,
@@ -85,7 +86,83 @@ describe('segments', () => {
   });
 });
 
+/** The same by patterns, which take a time that grows with the square of the length. */
+function splitByPattern(response: string): TextSegment[] {
+  const escaped = (text: string): string => text.trim().replace(/[.]/g, '\\.');
+  const pattern = new RegExp(
+    '((?<=</search>)\\s*<information>.*?</information>)|' +
+      `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}|` +
+      'My previous action is invalid\\. If I want to search.*?Let me try again\\.',
+    'gs',
+  );
+  const oneSearch =
+    /^(?:(?!<\/(?:search|answer)>).)*<search>(?:(?!<\/?(?:think|search|information|answer)>).)*<\/search>$/s;
+  const segments: TextSegment[] = [];
+  let position = 0;
+  for (let match; (match = pattern.exec(response));) {
+    const { index, 0: text, 1: information } = match;
+    const run = response.slice(position, index);
+    pattern.lastIndex = index + 1;
+    if (information && !oneSearch.test(run)) continue;
+    segments.push(policy(run), { kind: information ? 'information' : 'notice', text });
+    position = pattern.lastIndex = index + text.length;
+  }
+  return [...segments, policy(response.slice(position))].filter(({ text }) => text !== '');
+}
+
+/** Blocks and messages of the environment, whole and in parts, with what comes between them. */
+const soup = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        '<search>',
+        '</search>',
+        '<information>',
+        '</information>',
+        '<answer>',
+        '</answer>',
+        ' ',
+        '\n',
+        'a',
+        ' ## ',
+      ],
+      ...[SEARCH, INFORMATION, THINK, ANSWER, INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL],
+      ...[
+        'My previous action is invalid. If I want to search',
+        ' Let me try again.',
+        'My previous action is',
+      ],
+    ),
+    { maxLength: 30 },
+  )
+  .map((parts) => parts.join(''));
+
 describe('splitTranscript', () => {
+  it('splits as a plain pattern does', () => {
+    fc.assert(
+      fc.property(fc.oneof(soup, roughText), (text) => {
+        expect(splitTranscript(text)).toEqual(splitByPattern(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['</search><information>', 100_000],
+    ['</search><information>a</information>', 100_000],
+    ['My previous action is invalid. If I want to search', 100_000],
+    [`</search>${' '.repeat(100)}`, 20_000],
+    [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
+    [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
+  ])('and what reads it come to an end with %j many times', (text, times) => {
+    const segments = splitTranscript(text.repeat(times));
+    expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(text.length * times);
+    expect(formatFault(segments)).not.toBeNull();
+    expect(finalAnswer(segments)).toBeNull();
+    expect(executedSearches(segments).length).toBe(text.startsWith(THINK) ? times : 0);
+    ambiguity(segments);
+  });
+
   it('loses nothing', () => {
     fc.assert(
       fc.property(roughText, (text) => {
@@ -93,6 +170,40 @@ describe('splitTranscript', () => {
         expect(texts.join('')).toBe(text);
       }),
     );
+  });
+
+  it.each([
+    ['follows no search', `${THINK}${INFORMATION}`],
+    ['follows an answer', `${THINK}${ANSWER}${INFORMATION}`],
+    ['follows the end of a search that has not begun', `a </search>${INFORMATION}`],
+  ])("takes information for the policy's own that %s, and has no doubt", (_, response) => {
+    const segments = splitTranscript(response);
+    expect(segments).toEqual([policy(response)]);
+    expect(ambiguity(segments)).toBeNull();
+  });
+
+  const goneOn = `${SEARCH} and ${SEARCH}`;
+  it.each([
+    ['generation had not stopped at a search', `${THINK}${goneOn}${INFORMATION}`],
+    ['generation had not stopped at an answer', `${ANSWER}${SEARCH}\n${INFORMATION}`],
+    ['information is left open', `${THINK}${SEARCH}\n<information>Doc 1`],
+  ])("counts information as the policy's own where %s, and says that it is in doubt", (_, response) => {
+    const segments = splitTranscript(response);
+    expect(segments).toEqual([policy(response)]);
+    expect(ambiguity(segments)).toContain('follows a search');
+    expect(executedSearches(segments)).toEqual([]);
+    expect(formatFault(segments)).toContain('policy wrote an information tag');
+  });
+
+  it('says that a passage with the end of a block in it is in doubt', () => {
+    const passage = `${SEARCH}<information>Doc 1(Title: t) </information> ${ANSWER} </information>`;
+    expect(ambiguity(splitTranscript(passage))).toContain('ends that has not begun');
+  });
+
+  it('has no doubt about a whole transcript, with a notice between searches too', () => {
+    const turn = `${THINK}${SEARCH}\n\n${INFORMATION}\n\n`;
+    const response = `${turn}${THINK}${SEARCH.slice(0, 8)}${INVALID_ACTION_NOTICE}${turn}${THINK}${ANSWER}`;
+    expect(ambiguity(splitTranscript(response))).toBeNull();
   });
 
   it("takes Search-R1's message as a notice, whose tags are no action", () => {

@@ -4,6 +4,7 @@ import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
   nextAction,
+  openTag,
   oneLine,
   parseBlocks,
   parseInformation,
@@ -35,6 +36,17 @@ describe('parsePieces', () => {
     expect(parseBlocks('<search> a <search> b </search>').map((b) => b.body)).toEqual([' b ']);
     expect(parseBlocks('<search> a </answer>')).toEqual([]);
   });
+});
+
+describe('openTag', () => {
+  it.each([
+    ['', undefined],
+    ['text', undefined],
+    ['<think> a', 'think'],
+    ['<think> a </thi', 'think'],
+    ['<think> a </think>', undefined],
+    ['<think> a </think><search> b ## ', 'search'],
+  ] as const)('of %j is %j', (text, tag) => expect(openTag(text)).toBe(tag));
 });
 
 describe('nextAction', () => {

@@ -67,7 +67,7 @@ describe('tokenAdvantages', () => {
     ...{ kind, text: '', tokenIds: new Array<number>(numTokens).fill(7) },
   });
   const rewarded = (total: number, turnRewards?: number[]): RewardedTrajectory => ({
-    ...{ questionId: 'q', question: 'q', goldenAnswers: [], searchTurns: [], modelCalls: 3 },
+    ...{ questionId: 'q', question: 'q', goldenAnswers: [], searchTurns: [], answer: null, modelCalls: 3 },
     ...{ finish: 'answer', shape: 'sequential', coverage: 0, rewards: { total }, turnRewards },
     // An invalid action before the second search belongs to its turn.
     segments: [

@@ -72,20 +72,20 @@ describe('a checkpoint', () => {
     expect(await load()).toBeNull();
   });
 
-  it('takes the place of the older one and of a half-written one, and leaves nothing else', async () => {
+  it('stands beside the one before it, and nothing else does', async () => {
     await save(1);
-    await fs.mkdir(`${folder}.partial`);
-    await writeFile(join(`${folder}.partial`, 'state.json'), '{"nextStep": 2');
+    await fs.mkdir(join(folder, '2.partial'));
+    await writeFile(join(folder, '2.partial', 'state.json'), '{"nextStep": 2');
     expect((await load())!.state.nextStep).toBe(1);
-    await save(2);
-    expect((await load())!.state.nextStep).toBe(2);
-    expect(await readdir(parent)).toEqual(['checkpoint']);
+    for (const step of [2, 10, 11]) await save(step);
+    expect((await load())!.state.nextStep).toBe(11);
+    expect((await readdir(folder)).sort()).toEqual(['10', '11']);
   });
 
   it('leaves a whole one behind, wherever it is killed, and after a kill of the next attempt, too', async () => {
     const survivors = new Set<number>();
-    for (let first = 0; first < 19; first++) {
-      for (const second of [0, 8, 13, 14, 15, Infinity]) {
+    for (let first = 0; first < 12; first++) {
+      for (const second of [0, 3, 5, 6, 7, Infinity]) {
         await realRm(parent, { recursive: true, force: true });
         await save(1);
         for (const [step, after] of [
@@ -106,13 +106,63 @@ describe('a checkpoint', () => {
     expect(survivors).toEqual(new Set([1, 2, 3]));
   });
 
-  it('is not for a run of another hash, and names the file that cannot be read', async () => {
+  it('of the same step as one that is there leaves that one as it is', async () => {
+    await save(1);
+    const { mtimeMs } = await fs.stat(join(folder, '1'));
+    kill.after = 0;
+    await save(1);
+    expect((await fs.stat(join(folder, '1'))).mtimeMs).toBe(mtimeMs);
+  });
+
+  const changeByte = (bytes: Buffer): Buffer => bytes.fill(bytes[bytes.length - 1] ^ 1, bytes.length - 1);
+  it.each<[string, string, (bytes: Buffer) => Buffer, string]>([
+    [
+      'cut short',
+      'optimizer.safetensors',
+      (bytes) => bytes.subarray(0, 20),
+      'optimizer.safetensors does not have',
+    ],
+    [
+      'changed in a byte',
+      'trainable.safetensors',
+      changeByte,
+      'trainable.safetensors does not have its checksum',
+    ],
+    [
+      'of another step',
+      'state.json',
+      (text) => Buffer.from(text.toString().replace('2', '7')),
+      'state.json does not',
+    ],
+    ['of another form', 'state.json', () => Buffer.from('{"nextStep": 2, "hash": "mine"}'), 'state.json: '],
+    ['cut off', 'state.json', (text) => text.subarray(0, 5), 'state.json to be JSON'],
+  ])('is named and the one before it is used where a file is %s', async (_, file, damage, message) => {
+    await save(1);
+    await save(2);
+    const path = join(folder, '2', file);
+    await writeFile(path, damage(await readFile(path)));
+    const told: string[] = [];
+    expect((await resumeCheckpoint(folder, 'mine', (line) => told.push(line)))!.state.nextStep).toBe(1);
+    expect(told).toEqual([
+      expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and not used: `),
+    ]);
+    expect(told[0]).toContain(message);
+    await save(2);
+    expect((await load())!.state.nextStep).toBe(2);
+  });
+
+  it('is asked for anew where all are damaged', async () => {
+    await save(1);
+    await fs.unlink(join(folder, '1', 'trainable.safetensors'));
+    await expect(resumeCheckpoint(folder, 'mine', () => undefined)).rejects.toThrow(
+      `Expected a whole checkpoint in ${folder}, but all are damaged. Remove it to begin again.`,
+    );
+  });
+
+  it('is not for a run of another hash', async () => {
     await save(1);
     await expect(resumeCheckpoint(folder, 'other')).rejects.toThrow(
       'of configuration other, but it holds one of mine. Choose another folder',
     );
-    const path = join(folder, 'optimizer.safetensors');
-    await writeFile(path, (await readFile(path)).subarray(0, 20));
-    await expect(load()).rejects.toThrow('optimizer.safetensors: Expected a safetensors file');
   });
 });

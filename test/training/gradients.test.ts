@@ -136,3 +136,10 @@ it.each([
     expect(tf.memory().numTensors).toBe(before + 2);
   },
 );
+
+it.each([NaN, Infinity])('clipByGlobalNorm refuses gradients with %d in them', (value) => {
+  const given = { a: tf.tensor1d([3, value]) };
+  expect(() => clipByGlobalNorm(given, 1)).toThrow(
+    `Expected a finite norm of the gradients, but got ${value}. Lower the learning rate.`,
+  );
+});

@@ -28,9 +28,16 @@ describe('createQuestionSampler', () => {
     expect(new Set(draw(createRandom(1), 50).map(({ id }) => id))).toEqual(new Set([SINGLE.id]));
   });
 
-  it('refuses questions without dependency graphs', () => {
-    expect(() => createQuestionSampler([{ ...SINGLE, metadata: {} }], mix)).toThrow(
-      'Expected training questions with dependency graphs, but got none.',
-    );
+  it('draws all alike where not every question has a graph, which alone tells how many entities there are', () => {
+    const untold = { ...HYBRID, id: 'untold', metadata: {} };
+    const draw = createQuestionSampler([SINGLE, HYBRID, COMPARISON, untold], mix);
+    const drawn = draw(createRandom('alike'), 4000).map(({ id }) => id);
+    for (const id of [SINGLE.id, HYBRID.id, COMPARISON.id, untold.id])
+      expect(drawn.filter((one) => one === id).length / 4000).toBeCloseTo(0.25, 1);
+  });
+
+  it('refuses no questions, and questions of which the mix has none', () => {
+    expect(() => createQuestionSampler([], mix)).toThrow('Expected training questions, but got none.');
+    expect(() => createQuestionSampler([HYBRID], mix)).toThrow('of the kinds in `mix`, but got none. Change');
   });
 });

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
+import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/policy/safetensors.js';
@@ -175,5 +176,35 @@ describe('runTraining', () => {
       await expect(run('own', config, { rewards: other })).rejects.toThrow('Choose another folder');
     await run('own', config, { rewards });
     expect(await linesOf('own')).toHaveLength(1);
+  });
+
+  it.each([3e37, 1e38])(
+    'ends where a learning rate of %d makes the weights infinite, without an adapter',
+    async (learningRate) => {
+      const config = tinyTraining({ grpo: { learningRate, warmupSteps: 0 } });
+      await expect(run(`infinite-${learningRate}`, config)).rejects.toThrow(
+        /Expected .* Lower (the|its) learning rate/,
+      );
+      expect(existsSync(join(root, `infinite-${learningRate}`, 'adapter'))).toBe(false);
+    },
+  );
+
+  it('refuses a folder where another process works', async () => {
+    await withFolderLock(join(root, 'taken'), async () => {
+      await expect(run('taken')).rejects.toThrow(`but process ${process.pid} on`);
+    });
+  });
+
+  it('goes on from the checkpoint before one that is damaged, with the same result', async () => {
+    const config = tinyTraining({ checkpointEvery: 2 });
+    await rm(join(root, 'killed', 'checkpoint', '4', 'optimizer.safetensors'));
+    const halfWritten = join(root, 'killed', 'adapter', 'train_config.json.1-2.partial');
+    await writeFile(halfWritten, '');
+    const said = vi.spyOn(console, 'error').mockReturnValue();
+    await run('killed', config);
+    expect(said.mock.lastCall![0]).toContain(join('checkpoint', '4') + ' is damaged and not used');
+    said.mockRestore();
+    expect(existsSync(halfWritten)).toBe(false);
+    expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
   });
 });

@@ -6,6 +6,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import {
   groupByLength,
   packSequences,
+  passesOf,
   sequenceLogProbs,
   type PassOptions,
   type Sequence,
@@ -51,6 +52,14 @@ describe('packSequences', () => {
       [0, 0],
       [0, 0],
     ]);
+  });
+});
+
+describe('passesOf', () => {
+  it('leaves out what follows the last token with a loss: a context may end beyond the positions of the model', () => {
+    const [{ batch }] = passesOf([{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }], 100);
+    expect(batch.ids).toEqual([[5, 9, 31]]);
+    expect(passesOf([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
   });
 });
 

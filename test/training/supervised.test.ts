@@ -60,6 +60,12 @@ it('encodePieces tokenises each piece by itself and gives its tokens its weight'
   expect(tokenIds).not.toEqual(TOKENIZER.encode('Ada Stone'));
 });
 
+it('encodePieces takes a piece for a token only where it says so', () => {
+  const eos = { text: '<eos>', weight: 1 };
+  expect(encodePieces([{ ...eos, isToken: true }], TOKENIZER).tokenIds).toEqual([CONFIG.eosTokenId]);
+  expect(encodePieces([eos], TOKENIZER).tokenIds).not.toContain(CONFIG.eosTokenId);
+});
+
 it('totalWeight sums the weights of all tokens that have a prediction', () => {
   const weighted = { tokenIds: [1, 2, 3, 4], lossMask: [1, 1, 1, 0], lossWeights: [9, 1, 0.5, 7] };
   expect(totalWeight([weighted, row(4)])).toBe(3.5);

@@ -1,8 +1,9 @@
 /** The two initial models compared: where training from each ends (Table 2), and its course (Figure 5). */
-import { MAIN_MEASURES, RESPONSE_TOKENS } from '../../evaluation/metrics.js';
+import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows } from '../../report/curves.js';
 import { pointsText } from '../../report/text.js';
+import { UNTRAINED } from '../../methods/untrained.js';
 import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
@@ -40,6 +41,8 @@ export const baseVsInstruct: Experiment = {
 /** What Figure 5 shows, and what explains it. */
 const DYNAMICS = ['reward', 'rewards/outcome', 'turns', 'completions/mean_length', 'decomposition_ratio'];
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
+/** The two that are trained, and what there was before. */
+const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
 /**
  * Reads the main comparison's answers and compares its initial models, with intervals.
@@ -47,12 +50,13 @@ const SUBSETS = ['all', 'parallelizable', 'sequential'];
  */
 export async function loadBaseVsInstruct(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
-  const measures = [...MAIN_MEASURES, RESPONSE_TOKENS];
+  const shown = { ...read, answers: read.answers.filter(({ method }) => SHOWN.includes(method)) };
   const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
-  const tidy = summarise(read, { measures, selects, comparesModels: true }, options);
+  const own = { measures: MAIN_MEASURES, selects, pairs: [], comparesModels: true };
+  const tidy = summarise(shown, own, options);
   const training = trainingRows(read.curves, DYNAMICS);
   return reportOf({
-    summary: `${count(read.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,
+    summary: `${count(shown.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,
     ...{ tidy, training, contrasts: withPaper(tidy.contrasts) },
     // Training curves, a row for each metric, run and window of steps; and the same in ten windows.
     frames: { training, tenths: trainingRows(read.curves, DYNAMICS, 10) },

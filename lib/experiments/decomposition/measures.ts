@@ -2,6 +2,7 @@
  * Decomposition against the verified dependency graphs, whether or not the answer is right: which questions were
  * parallelized, and which sub-questions were asked.
  */
+import { range, sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../../data/question.js';
 import type { CurvePoint } from '../../report/curves.js';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
@@ -89,7 +90,7 @@ function mostPairs(queries: readonly string[], entities: readonly string[]): num
   return queries.filter((query) => assign(query, new Set())).length;
 }
 
-const PARALLEL = ['parallelizable', 'parallelizable_2_to_4', 'parallelizable_5'];
+const PARALLEL = ['parallelizable', ...range(2, 9).map((count) => `entities_${count}`)];
 const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
 const isRight = ({ em }: QuestionResult): boolean => em === 1;
 
@@ -150,12 +151,17 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
 
 /** Everything that is measured against the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
-  const metrics: Metric[] = ['decomposition_ratio', 'coverage', 'em', 'model_calls'];
+  const metrics: Metric[] = [
+    ...(['decomposition_ratio', 'coverage', 'retrievals', 'repeated_queries', 'em', 'model_calls'] as const),
+  ];
   const isClear: Measure['among'] = ({ subset }) => subset !== 'hybrid';
   return [
     // Hybrid questions have an independent and a dependent part: neither yes nor no would be right, so they stand apart.
-    ...PARALLELIZING.map((measure) => ({ ...measure, among: isClear, subsets: ['all'] })),
+    ...PARALLELIZING.map((measure) => ({
+      ...{ ...measure, among: isClear, subsets: ['all', 'wording_seen', 'wording_unseen'] },
+    })),
     ...matchMeasures(questions),
+    ...omissionMeasures(questions),
     ...metrics.map(mainMeasure),
     ...given('decomposition_ratio', isRight, ['right', 'wrong']),
     ...given('coverage', isRight, ['right', 'wrong']),
@@ -181,3 +187,14 @@ export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[]
       parallelizing_f1: quotient(2 * hits, decomposed + share),
     };
   });
+
+/** Why sub-questions of parallelizable questions were left out: shares of those that were. */
+function omissionMeasures(questions: readonly Question[]): Measure[] {
+  const omissionsOf = againstGraph(questions, countOmissions);
+  return (['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map((reason) => ({
+    metric: `omitted_${reason}`,
+    of: (answer) => omissionsOf(answer)[reason],
+    per: (answer) => sum(Object.values(omissionsOf(answer))),
+    subsets: PARALLEL,
+  }));
+}

@@ -1,16 +1,16 @@
-/** How likely a policy is to ask for everything at once: exactly, without sampling. */
+/** How likely a policy is to decide to ask for everything at once: exactly, without sampling. */
 import { independentSubQuestions, type Question } from '../../data/question.js';
 import { planOf } from '../../data/search-plan.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { buildPrompt } from '../../text/prompts.js';
-import { printBlock, printSearch } from '../../text/tags.js';
+import { printBlock } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
 import type { Trainer } from '../../training/trainer.js';
 
-/** How likely a question is to be begun in one way, in the words of the demonstrations; other words have the rest. */
+/** How likely a question is to be begun with one thought, in the words of the demonstrations; other words have the rest. */
 export interface FirstSearch {
   questionId: string;
-  /** Thinking "all at once" and searching for all independent sub-questions, or "one by one" and searching for the first. */
+  /** Thinking that all are asked "all at once", or "one by one". How the queries are then worded is left open. */
   beginning: 'all at once' | 'one by one' | 'in other words';
   metric: 'first_search';
   value: number;
@@ -18,17 +18,15 @@ export interface FirstSearch {
 
 const MODES = ['parallel', 'sequential'] as const;
 
-/** The prompt and a first turn, whose tokens alone are masked in. */
+/** The prompt and a first thought, whose tokens alone are masked in. */
 function beginning(
   { question, metadata }: Question,
   mode: (typeof MODES)[number],
   { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: string },
 ): Sequence {
   const graph = metadata.graph ?? [];
-  const queries = independentSubQuestions(graph).map(({ query }) => query);
-  const search = printSearch(mode === 'parallel' ? queries : queries.slice(0, 1));
   const asked = tokenizer.encode(buildPrompt(prompt, question, { form: 'short' }));
-  const written = tokenizer.encode(printBlock('think', planOf(graph, mode)) + search);
+  const written = tokenizer.encode(printBlock('think', planOf(graph, mode)));
   return {
     tokenIds: [...asked, ...written],
     lossMask: [...asked.map(() => 0), ...written.map(() => 1)],

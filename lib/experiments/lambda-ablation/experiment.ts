@@ -1,4 +1,4 @@
-/** The weights of the two rewards (Table 4): every setting is trained, answers the test questions, and is compared. */
+/** The weights of the two rewards (Table 4): every setting is trained, answers the questions, and is compared. */
 import { group, max, mean, min } from 'd3-array';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
@@ -7,6 +7,7 @@ import { trainingRows, type CurvePoint, type TrainingRow } from '../../report/cu
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
+import { ofWholeWarmUps } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { lambdaClaims } from './claims.js';
 import {
@@ -55,7 +56,7 @@ const MEASURES = [
 /** A row for each setting and measure: mean over the seeds, with the lowest and the highest. */
 export function learningRows(curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] {
   return [...group(curves, ({ method }) => method)].flatMap(([method, own]) => {
-    const seeds = [...group(own, ({ seed }) => seed).values()];
+    const seeds = [...group(own, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()];
     return MEASURES.map(({ metric, subset, of }) => {
       const values = seeds.map(of);
       return {
@@ -70,7 +71,7 @@ export function learningRows(curves: readonly CurvePoint[]): Omit<TrainingRow, '
 export const lambdaAblation: Experiment = {
   name: 'lambda-ablation',
   title: 'training with other weights of the decomposition and the search-count reward',
-  computation: answersOf(lambdaRuns, { prepare: trainingOf(lambdaRuns) }),
+  computation: answersOf(() => ofWholeWarmUps(lambdaRuns()), { prepare: trainingOf(lambdaRuns) }),
   claims: lambdaClaims,
 };
 

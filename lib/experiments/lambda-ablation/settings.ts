@@ -6,9 +6,8 @@
 import { rollup } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
 import { rewardOptions } from '../../rewards/presets.js';
-import { SEEDS } from '../answers.js';
 import { lambdaName, paperTables } from '../paper.js';
-import type { PolicyRun } from '../runs.js';
+import { SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
 
 const isSameSetting = (a: Lambdas, b: Lambdas): boolean => a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
 
@@ -38,11 +37,11 @@ export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...LOW
 /** The lambdas of a run: its own, or the paper's. */
 export const lambdasOf = ({ lambdas }: PolicyRun): Lambdas => lambdas ?? PAPER;
 
-/** ParallelSearch from the instruct model with every setting and seed; the paper's own setting is the main comparison's. */
+/** ParallelSearch from the instruct models with every setting and one seed; the paper's own setting is the main comparison's. */
 export const lambdaRuns = (): PolicyRun[] =>
-  SEEDS.flatMap((seed) =>
+  WARM_UPS.flatMap((warmUp) =>
     lambdaSettings().map((lambdas): PolicyRun => {
-      const run = { method: 'parallelsearch', model: 'instruct', seed } as const;
+      const run = { method: 'parallelsearch', model: 'instruct', warmUp, seed: SEEDS[0] } as const;
       return isSameSetting(lambdas, PAPER) ? run : { ...run, lambdas };
     }),
   );

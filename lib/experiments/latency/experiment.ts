@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { configHash } from '../../io/hash.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { count, dataHash } from '../answers.js';
+import { count, dataHash, drawOf } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { reportOf } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
@@ -92,7 +92,7 @@ export async function loadLatency(folder?: string) {
   const repeats = LATENCY_RETRIEVERS.map((retriever) => [retriever.name, retriever.repeats * seeds.length]);
   const loads = new Set(values.flatMap(({ load }) => load ?? []));
   const tidy = summariseLatency(measured, generation, {
-    ...provenanceOf(done, { seeds, repeats: Object.fromEntries(repeats), warmUps }),
+    ...provenanceOf(done, { seeds, repeats: Object.fromEntries(repeats), warmUps, ...(await drawOf()) }),
     ...{ backend: 'none: retrieval only' },
     ...(loads.size > 0 ? { load: [...loads].join('; ') } : {}),
   });

@@ -2,6 +2,7 @@
  * Measures how long sets of sub-queries take. The settings of a repeat ask the same sub-queries and are measured in a random
  * order, so that what else the machine does falls on all of them alike.
  */
+import { evaluatedQuestions } from '../world.js';
 import { questionShape, type Question } from '../../data/question.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
@@ -170,10 +171,10 @@ export async function measureService(retriever: Retriever, options: MeasureOptio
   return samplesMs;
 }
 
-/** What the test questions whose sub-questions are independent would be searched with. */
+/** What the questions whose sub-questions are independent would be searched with. */
 export function independentQueries(questions: readonly Question[]): string[] {
-  const graphs = questions
-    .filter(({ split, metadata }) => split === 'test' && metadata.graph)
+  const graphs = evaluatedQuestions(questions)
+    .filter(({ metadata }) => metadata.graph)
     .map(({ metadata }) => metadata.graph!)
     .filter((graph) => questionShape(graph) === 'parallelizable');
   return [...new Set(graphs.flatMap((graph) => graph.map(({ query }) => query.trim())))].sort();

@@ -6,16 +6,23 @@ import { sum } from 'd3-array';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import { configHash } from '../../io/hash.js';
-import { evaluationHash, SEEDS, stratifiedSample } from '../answers.js';
+import { drawOf, evaluationHash, seedsOf, stratifiedSample } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { paperFigure } from '../paper.js';
 import { provenanceOf, resultsOf, type Done } from '../results.js';
-import { INITIAL_MODELS, loadPolicy, type PolicyRun } from '../runs.js';
+import {
+  INITIAL_MODELS,
+  isTrained,
+  loadPolicy,
+  rolloutOf,
+  SEEDS,
+  WARM_UPS,
+  type PolicyRun,
+} from '../runs.js';
 import type { Question } from '../../data/question.js';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import type { Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
-import { rolloutConfigOf } from '../../methods/index.js';
 import type { Policy } from '../../policy/policy.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 
@@ -28,10 +35,10 @@ export const SECONDS: Measure = {
   byRatio: true,
 };
 
-/** The data sets of the paper's Tables 3 and 6 that the mini-wiki has, and the kinds of question they tell apart. */
+/** The data sets of the paper's Tables 3 and 6 that the small world has, and the kinds of question they tell apart. */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
 
-/** One of `oneOf` test questions of these data sets. */
+/** One of `oneOf` questions of these data sets. */
 export function timedQuestions(questions: readonly Question[], oneOf: number): Question[] {
   const ofBenchmarks = questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? ''));
   return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
@@ -61,12 +68,12 @@ export async function timeAnswers(
 ): Promise<TimedAnswer[]> {
   const answers: TimedAnswer[] = [];
   const answerWith = async ({ run, policy }: Contestant, question: Question): Promise<TimedAnswer> => {
-    const { method, model, seed } = run;
-    const options = { rollout: rolloutConfigOf(method), batchSize: 1 };
+    const { method, model, warmUp, seed } = run;
+    const options = { rollout: rolloutOf(run), batchSize: 1 };
     const begin = now();
     const [measurement] = await evaluatePolicy(policy, retriever, [question], options);
     const seconds = Number(((now() - begin) / 1000).toFixed(6));
-    return { method, model, seed, ...measurement, seconds };
+    return { method, model, warmUp, seed, ...measurement, seconds };
   };
   for (const contestant of contestants) await answerWith(contestant, questions[0]);
   for (const [i, question] of questions.entries()) {
@@ -96,8 +103,8 @@ export function generationTimeOf(answers: readonly TimedAnswer[], backend: strin
 }
 
 const METHODS = ['parallelsearch', 'search-r1'];
-/** Of the test questions. */
-const ONE_OF = 20;
+/** Of the questions. */
+const ONE_OF = 15;
 /** Seconds of a job, roughly: two methods answer 84 questions. */
 const ROUGH_SECONDS = 170;
 
@@ -109,13 +116,19 @@ interface Timed {
   answers: TimedAnswer[];
 }
 
+/** Both methods from each initial model, with the first seed. */
+const contestsOf = (): Contest[] =>
+  WARM_UPS.flatMap((warmUp) =>
+    INITIAL_MODELS.map((model) => METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] }))),
+  ).filter((runs) => runs.every((run) => isTrained(run)));
+
 function timingJobs(): Promise<Job<Contest>[]> {
-  const contests = SEEDS.flatMap((seed) => INITIAL_MODELS.map((model) => ({ model, seed })));
+  const contests = contestsOf();
   return Promise.all(
-    contests.map(async ({ model, seed }) => {
-      const runs = METHODS.map((method) => ({ method, model, seed }));
+    contests.map(async (runs) => {
+      const [{ model, warmUp }] = runs;
       const hash = configHash({ oneOf: ONE_OF, runs: await Promise.all(runs.map(evaluationHash)) });
-      return { key: `timing/${model}-seed${seed}`, hash, input: runs, seconds: ROUGH_SECONDS };
+      return { key: `timing/${model}-${warmUp}`, hash, input: runs, seconds: ROUGH_SECONDS };
     }),
   );
 }
@@ -150,10 +163,10 @@ export async function loadTiming(folder?: string): Promise<Timing | null> {
     Contest,
     Timed
   >[];
-  if (done.length < SEEDS.length * INITIAL_MODELS.length) return null;
+  if (done.length === 0 || done.length < contestsOf().length) return null;
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
-    provenance: provenanceOf(done, { seeds: SEEDS }),
+    provenance: provenanceOf(done, { ...seedsOf(done.flatMap(({ job }) => job.input)), ...(await drawOf()) }),
   };
 }
 

@@ -6,11 +6,12 @@ import type { MethodPair, SummaryOptions, TidyContrast } from '../../evaluation/
 import { configHash, contentHash } from '../../io/hash.js';
 import { ENCODER } from '../../io/paths.js';
 import { ENCODER_FILE } from '../../retrieval/encoder-file.js';
-import { count, dataHash, evaluationHash, SEEDS } from '../answers.js';
+import { count, dataHash, drawOf, evaluationHash, seedsOf } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
 import { reportOf, summarise } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
-import { runName, type PolicyRun } from '../runs.js';
+import { isTrained, runName, type PolicyRun } from '../runs.js';
+import { trainingOf } from '../train-runs.js';
 import { partsAhead, type PaperClaim } from '../verdicts.js';
 import {
   answersUnder,
@@ -18,6 +19,7 @@ import {
   TOP_K,
   topKRuns,
   topKSettings,
+  trainedKOf,
   type TopKAnswer,
   type TopKRecall,
   type TopKSetting,
@@ -35,17 +37,18 @@ async function jobs(): Promise<Job<TopKInput>[]> {
   const encoder = await contentHash([join(ENCODER, ENCODER_FILE)]);
   const jobsOf = async (run: PolicyRun): Promise<Job<TopKInput>[]> => {
     const policy = await evaluationHash(run);
-    return topKSettings().map(({ retriever, k }) => ({
+    return topKSettings(trainedKOf(run)).map(({ retriever, k, trainedK }) => ({
       key: `top-k/${runName(run)}-${retriever}-k${k}`,
       hash: configHash({ policy, encoder, retriever, k, oneOf, reservePerTurn }),
-      ...{ input: { run, retriever, k }, seconds: roughSeconds(k) },
+      ...{ input: { run, retriever, k, trainedK }, seconds: roughSeconds(k) },
     }));
   };
   const recall: Job<TopKInput> = {
     ...{ key: 'top-k/recall', hash: configHash({ data: await dataHash(), encoder, retrievers, ks }) },
     ...{ input: 'recall', seconds: 60 },
   };
-  return [recall, ...(await Promise.all(topKRuns().map(jobsOf))).flat()];
+  const runs = topKRuns().filter((run) => isTrained(run));
+  return [recall, ...(await Promise.all(runs.map(jobsOf))).flat()];
 }
 
 const tenOverOne: PaperClaim = {
@@ -57,7 +60,9 @@ const tenOverOne: PaperClaim = {
     cell: 'claims',
     rule: 'Difference in exact match on all questions with BM25 above 0',
     parts: (numbers) =>
-      partsAhead(numbers, 'BM25', { subset: 'all', retriever: 'bm25', k: 10, against_k: 1 }),
+      partsAhead(numbers, 'BM25', {
+        ...{ subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
+      }),
   },
 };
 
@@ -66,6 +71,7 @@ export const topK: Experiment = {
   title: 'passages per query, for BM25, exact and HNSW search',
   computation: computation<TopKInput, Value>({
     jobs,
+    prepare: trainingOf(topKRuns),
     work: async (input, context) =>
       input === 'recall'
         ? { recall: await measureRecall(context) }
@@ -80,8 +86,7 @@ const of =
     value(answer as TopKAnswer);
 
 const MEASURES: readonly Measure[] = [
-  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage'] as const).map(mainMeasure),
-  { metric: 'evidence_shown', of: of(({ evidenceShown }) => evidenceShown) },
+  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const).map(mainMeasure),
   {
     metric: 'passages_shown',
     of: of(({ passagesShown }) => passagesShown),
@@ -102,17 +107,23 @@ const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
 type Variant = TopKSetting & { method: string };
 
 // The bootstrap knows methods only, so a variant goes through it under one name.
-const variantName = ({ method, retriever, k }: Variant): string => `${method}/${retriever}/${k}`;
+const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
+  `${method}/${retriever}/${k}/${trainedK}`;
 
 function variantOf(name: string): Variant {
-  const [method, retriever, k] = name.split('/');
-  return { method, retriever, k: Number(k) };
+  const [method, retriever, k, trainedK] = name.split('/');
+  return { method, retriever, k: Number(k), trainedK: Number(trainedK) };
 }
+
+/** A variant as rows have it. */
+const fieldsOf = ({ trainedK, ...variant }: Variant) => ({ ...variant, trained_k: trainedK });
 
 /** Every k beside the smallest, every retriever beside the first, and ParallelSearch beside Search-R1. */
 function pairs(): MethodPair[] {
   const variants = TOP_K.methods.flatMap((method) =>
-    topKSettings().map((setting): Variant => ({ method, ...setting })),
+    TOP_K.trainedKs.flatMap((trainedK) =>
+      topKSettings(trainedK).map((setting): Variant => ({ method, ...setting })),
+    ),
   );
   const beside = (change: Partial<Variant>): MethodPair[] =>
     variants
@@ -122,18 +133,20 @@ function pairs(): MethodPair[] {
     ...beside({ k: Math.min(...TOP_K.ks) }),
     ...beside({ retriever: TOP_K.retrievers[0] }),
     ...beside({ method: TOP_K.methods[1] }),
+    ...beside({ trainedK: 1 }).filter(([, other]) => variantOf(other).retriever === TOP_K.retrievers[0]),
   ];
 }
 
 /** A contrast of variants: the method, retriever and k of both sides where they differ. */
-function contrastOf(contrast: TidyContrast): TidyContrast & TopKSetting {
+function contrastOf(contrast: TidyContrast) {
   const [ours, theirs] = [contrast.method, contrast.against].map(variantOf);
   return {
     ...contrast,
-    ...ours,
+    ...fieldsOf(ours),
     against: theirs.method,
     ...(ours.k === theirs.k ? {} : { against_k: theirs.k }),
     ...(ours.retriever === theirs.retriever ? {} : { against_retriever: theirs.retriever }),
+    ...(ours.trainedK === theirs.trainedK ? {} : { against_trained_k: theirs.trainedK }),
   };
 }
 
@@ -149,16 +162,25 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
   const answers = found.map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
-  const provenance = { ...provenanceOf(done, { seeds: SEEDS }), numQuestions, recall };
+  const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
+  const provenance = {
+    ...provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
+    numQuestions,
+    recall,
+  };
   const own: SummaryOptions = {
-    ...{ measures: MEASURES, pairs: pairs(), weightsOf: (name) => variantOf(name).method },
+    ...{
+      measures: MEASURES,
+      pairs: pairs(),
+      weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}`,
+    },
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
   const { rows, contrasts } = summarise({ answers, provenance }, own, options);
   return reportOf({
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy: {
-      ...{ rows: rows.map((row) => ({ ...row, ...variantOf(row.method) })), provenance },
+      ...{ rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })), provenance },
       contrasts: contrasts.map(contrastOf),
     },
     frames: {

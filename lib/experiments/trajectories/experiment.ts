@@ -1,5 +1,5 @@
 /**
- * Trajectories to read: a fixed sample of the test questions, answered greedily by both methods and by what stands between
+ * Trajectories to read: a fixed sample of the questions, answered greedily by both methods and by what stands between
  * them, Search-R1's weights under ParallelSearch's prompt. For the viewer, not for a table: its figures are of a sample.
  */
 import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
@@ -12,21 +12,22 @@ import { scoreRollout, type RewardComponents } from '../../rewards/reward.js';
 import { rolloutFromTrajectory } from '../../rewards/rollout.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches } from '../../text/response.js';
-import { answerSample, evaluationHash } from '../answers.js';
+import { answerSample, drawOf, evaluationHash } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
 import { stratifiedSample, type SampleOptions } from '../answers.js';
 import { provenanceOf, requireResults } from '../results.js';
-import { runName, type PolicyRun } from '../runs.js';
+import { isTrained, runName, type PolicyRun } from '../runs.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [
-  { method: 'parallelsearch', model: 'instruct', seed: SEED },
-  { method: 'search-r1', model: 'instruct', seed: SEED },
-  { method: 'search-r1-parallel-prompt', model: 'instruct', seed: SEED },
-  { method: 'parallelsearch', model: 'base', seed: SEED },
-  { method: 'search-r1', model: 'base', seed: SEED },
+  ...['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((method) => ({
+    ...{ method, model: 'instruct' as const, warmUp: SEED, seed: SEED },
+  })),
+  ...['parallelsearch', 'search-r1'].map((method) => ({
+    ...{ method, model: 'base' as const, warmUp: SEED, seed: SEED },
+  })),
 ];
-export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 6, seed: 'trajectories' };
+export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
 /** The rewards that every trajectory is given, whatever its policy was trained for: only so can they be compared. */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
@@ -67,7 +68,7 @@ export const scoredLine = (run: PolicyRun, question: Question, trajectory: Traje
 
 const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
   Promise.all(
-    TRAJECTORY_RUNS.map(async (run) => ({
+    TRAJECTORY_RUNS.filter((run) => isTrained(run)).map(async (run) => ({
       key: `trajectories/${runName(run)}`,
       hash: configHash({
         ...{ sample: TRAJECTORY_SAMPLE, preset: TRAJECTORY_REWARDS, retriever: 'bm25' },
@@ -80,7 +81,7 @@ const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
 /** The experiment behind `reports/trajectories.html`. */
 export const trajectories: Experiment = {
   name: 'trajectories',
-  title: 'trajectories of a sample of the test questions, to read',
+  title: 'trajectories of a sample of the questions, to read',
   computation: computation({
     jobs: trajectoryJobs,
     work: async (run: PolicyRun, context): Promise<Recorded> => {
@@ -108,6 +109,6 @@ export async function loadTrajectories(folder?: string): Promise<Trajectories> {
   const ofRuns = done.map(({ record }) => record.value.lines);
   return {
     lines: ofRuns[0].flatMap((_, question) => ofRuns.map((lines) => lines[question])),
-    provenance: provenanceOf(done, { seeds: [SEED] }),
+    provenance: provenanceOf(done, { seeds: [SEED], ...(await drawOf()) }),
   };
 }

@@ -43,7 +43,7 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
  * one request, so that they wait together.
  */
 export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
-  name: retriever.name,
+  ...retriever,
   retrieve: async (queries, options) => {
     await pause(delayMs, options.signal);
     return retriever.retrieve(queries, options);

@@ -31,13 +31,7 @@ const text = (status: number, body: string | null, headers = {}): Response =>
   new Response(body, { status, headers: { ...HEADERS, ...headers } });
 const page = (html: string): Response => text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 
-/** A page elsewhere whose name was made to lead here (DNS rebinding) sends its own name as the host. */
-function isForHere({ headers, socket }: IncomingMessage): boolean {
-  return ['127.0.0.1', 'localhost'].some((name) => headers.host === `${name}:${socket.localPort}`);
-}
-
 async function answer(options: WatchOptions, request: IncomingMessage): Promise<Response> {
-  if (!isForHere(request)) return text(403, 'Expected a request to this machine by its own name.');
   if (request.method !== 'GET')
     return text(405, `Expected the method GET, but got ${request.method}.`, { allow: 'GET' });
   const [pathname, query] = (request.url ?? '').split('?');

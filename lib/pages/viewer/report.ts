@@ -6,7 +6,7 @@ import {
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories/experiment.js';
 import { readQuestions } from '../../data/flashrag.js';
-import { MINI_WIKI } from '../../io/paths.js';
+import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
 import type { Provenance } from '../../io/provenance.js';
@@ -17,20 +17,20 @@ import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/provenance.js';
 import { listed } from '../../text/listed.js';
 
-const TITLE = 'Trajectories of test questions';
+const TITLE = 'Trajectories to read';
 
 function descriptionOf(data: ViewerData): string {
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
     items.length.toLocaleString('en'),
   );
-  return `${numTrajectories} trajectories in full: ${numQuestions} test questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
+  return `${numTrajectories} trajectories in full: ${numQuestions} questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
 }
 
 /** What is on the page, and where it comes from. */
 function aboutHtml(data: ViewerData, provenance: Provenance): string {
   const paragraphs = [
     descriptionOf(data),
-    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of real facts: this is to read, the figures with their intervals are in the other reports.`,
+    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of invented things: this is to read, the figures with their intervals are in the other reports.`,
     `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
   ];
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
@@ -41,7 +41,7 @@ export interface ExportTrajectoriesOptions {
   /** Of this machine's results; default that of the experiments. */
   folder?: string;
   outDir: string;
-  /** File of the questions with their graphs; default that of the mini-wiki. */
+  /** File of the questions with their graphs; default that of the small world. */
   questions?: string;
   /** Lines for people; default none. */
   log?: (line: string) => void;
@@ -52,7 +52,7 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { folder, outDir, questions: questionFile = join(MINI_WIKI, 'questions.jsonl'), log } = options;
+  const { folder, outDir, questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'), log } = options;
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
   const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });

@@ -1,18 +1,26 @@
 /** Llama 2 and 3, SmolLM, and the small models of this project. */
 import { z } from 'zod';
+import { MAX_VOCAB_SIZE } from '../../text/tokenizer.js';
 import type { ModelConfig } from '../model-config.js';
 import { embedding, matrix, vector, type ModelFamily, type Slot } from './family.js';
 
-/** The fields of a Hugging Face `config.json` that a Llama-type decoder is computed from. */
+const upTo = (most: number) => z.int().min(1).max(most);
+/** More values than a tensor's index counts. */
+const MAX_VALUES = 2 ** 31;
+
+/**
+ * The fields of a Hugging Face `config.json` that a Llama-type decoder is computed from. Each is at most about ten times that of
+ * the largest models, so that a damaged or hostile file is refused before anything is allocated.
+ */
 const configSchema = z.object({
-  vocab_size: z.int().positive(),
-  hidden_size: z.int().positive(),
-  intermediate_size: z.int().positive(),
-  num_hidden_layers: z.int().positive(),
-  num_attention_heads: z.int().positive(),
-  num_key_value_heads: z.int().positive().optional(),
-  head_dim: z.int().positive().optional(),
-  max_position_embeddings: z.int().positive(),
+  vocab_size: upTo(MAX_VOCAB_SIZE),
+  hidden_size: upTo(2 ** 17),
+  intermediate_size: upTo(2 ** 19),
+  num_hidden_layers: upTo(1000),
+  num_attention_heads: upTo(1000),
+  num_key_value_heads: upTo(1000).optional(),
+  head_dim: upTo(2 ** 12).optional(),
+  max_position_embeddings: upTo(2 ** 21),
   rms_norm_eps: z.number().positive(),
   rope_theta: z.number().positive().default(10000),
   tie_word_embeddings: z.boolean().default(false),
@@ -36,6 +44,13 @@ function parse(json: unknown): ModelConfig {
       `Expected num_attention_heads to be a multiple of num_key_value_heads, but got ${c.num_attention_heads} and ${numKeyValueHeads}.`,
     );
   }
+  const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads;
+  if (headDim % 2 !== 0) throw new Error(`Expected head_dim to be an even integer, but got ${headDim}.`);
+  const numRotary = c.max_position_embeddings * (c.num_attention_heads + numKeyValueHeads) * headDim;
+  if (numRotary > MAX_VALUES)
+    throw new Error(
+      `Expected positions x heads x head_dim to be at most ${MAX_VALUES}, but got ${numRotary}. Lower max_position_embeddings.`,
+    );
   return {
     modelType: 'llama',
     vocabSize: c.vocab_size,
@@ -44,7 +59,7 @@ function parse(json: unknown): ModelConfig {
     numLayers: c.num_hidden_layers,
     numHeads: c.num_attention_heads,
     numKeyValueHeads,
-    headDim: c.head_dim ?? c.hidden_size / c.num_attention_heads,
+    headDim,
     maxPositionEmbeddings: c.max_position_embeddings,
     rmsNormEps: c.rms_norm_eps,
     ropeTheta: c.rope_theta,

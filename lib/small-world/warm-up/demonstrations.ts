@@ -64,16 +64,16 @@ const recall = (turn: readonly SubQuestion[], known: Known): string =>
   `${turn[0].attribute}: ${turn.map((node) => fact(node, known)).join('; ')}.`;
 
 export interface Verdict {
-  /** What was read, such as `year: A = 1922 = A; B = 1904 = B.` */
+  /** What was read, such as `year: A = 1922 A; B = 1904 B.` */
   recap: string;
-  /** What follows from it, such as ` Least 1904 = B.`; empty when the last fact is the answer. */
+  /** What follows from it, such as ` Least 1904 B.`; empty when the last fact is the answer. */
   conclusion: string;
   answer: string;
 }
 
 /**
  * Recalls the final facts and draws the conclusion from those that are known. Where values are compared, each is followed by its entity once
- * more: from the extreme value to its entity is then a step forward in the text, which attention finds easily.
+ * more, with nothing between them: what follows the extreme value is then what followed it before, which attention finds most easily.
  */
 export function verdictOf(
   graph: readonly SubQuestion[],
@@ -90,21 +90,16 @@ export function verdictOf(
   const rootOf = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
   const valueOf = (node: SubQuestion): string => known.get(node) ?? UNKNOWN;
   const { attribute } = finals[0];
-  if (operation.kind === 'same') {
-    const recap = `${attribute}: ${finals.map((node) => fact(node, known, rootOf(node))).join('; ')}.`;
-    const isSame = new Set(finals.map(valueOf)).size === 1 && valueOf(finals[0]) !== UNKNOWN;
-    return { recap, conclusion: isSame ? ' Same.' : ' Different.', answer: isSame ? 'yes' : 'no' };
-  }
   const sign = operation.kind === 'argmin' ? 1 : -1;
   const read = finals.filter((node) => valueOf(node) !== UNKNOWN);
   const best = (read.length > 0 ? read : finals).reduce((a, b) =>
     sign * Number(valueOf(b)) < sign * Number(valueOf(a)) ? b : a,
   );
-  const facts = finals.map((node) => `${fact(node, known, rootOf(node))} = ${rootOf(node)}`);
+  const facts = finals.map((node) => `${fact(node, known, rootOf(node))} ${rootOf(node)}`);
   const word = operation.kind === 'argmin' ? 'Least' : 'Most';
   return {
     recap: `${attribute}: ${facts.join('; ')}.`,
-    conclusion: ` ${word} ${valueOf(best)} = ${rootOf(best)}.`,
+    conclusion: ` ${word} ${valueOf(best)} ${rootOf(best)}.`,
     answer: rootOf(best),
   };
 }

@@ -11,8 +11,9 @@ import { loadModel } from '../../policy/model-folder.js';
 import { disposeWeights } from '../../policy/weights.js';
 import { createBm25Retriever } from '../../retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
+import { UNTRAINED } from '../../methods/untrained.js';
 import { rolloutSchema } from '../../rollout/options.js';
-import { SMALL_ROLLOUT } from '../rollout.js';
+import { markdownTable } from '../markdown.js';
 import type { Recipe, WarmUpName } from './recipes.js';
 import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';
@@ -30,13 +31,10 @@ with real retrieval under the drill, Search-R1’s and the parallel prompt; *dir
 Queries are worded at random (the name alone in three of ten), and one miss in three is searched for again: which words find a fact, and that a miss is worth another search, is
 left to reinforcement.`;
 
-const PROMPTS = ['drill', 'search-r1', 'parallel'] as const;
+/** How it is asked under each prompt that it has seen. */
+const ROLLOUTS = UNTRAINED.map(({ rollout }) => rolloutSchema.parse(rollout));
 /** One dev question of so many is asked under each prompt. */
 const ONE_OF = 2;
-
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
-const table = (head: readonly string[], rows: readonly string[][]): string =>
-  [head, head.map(() => '---'), ...rows].map(row).join('');
 
 const kindOf = ({ subset, entitiesCompared }: Measurement): string =>
   entitiesCompared > 0 ? `compares ${entitiesCompared}` : subset.replace('_', ' ');
@@ -45,7 +43,7 @@ function resultTable(measured: readonly Measurement[]): string {
   const share = (some: readonly Measurement[], value: (m: Measurement) => number): string =>
     mean(some, value)!.toFixed(2);
   const kinds = sort([...group(measured, kindOf)], ([kind]) => kind);
-  return table(
+  return markdownTable(
     ['questions', 'n', 'EM', 'valid', 'decomposed', 'model calls'],
     kinds.map(([kind, some]) => [
       ...[
@@ -61,7 +59,7 @@ function resultTable(measured: readonly Measurement[]): string {
 
 function stageTable({ stages }: Recipe): string {
   const used = ROW_KINDS.filter((kind) => stages.some(({ options }) => options.mix[kind]));
-  return table(
+  return markdownTable(
     ['steps', 'learning rate', 'rows a step', ...used],
     stages.map(({ steps, learningRate, finalLearningRate, options: { rowsPerStep, mix } }) => [
       ...[String(steps), `${learningRate} to ${finalLearningRate}`, String(rowsPerStep)],
@@ -81,10 +79,9 @@ export async function writeModelCard(
   const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });
   const dev = questions.filter(({ split }) => split === 'dev').filter((_, i) => i % ONE_OF === 0);
   const sections: string[] = [];
-  for (const prompt of PROMPTS) {
-    const rollout = rolloutSchema.parse({ ...SMALL_ROLLOUT, prompt, splitQueries: prompt !== 'search-r1' });
+  for (const rollout of ROLLOUTS) {
     const measured = await evaluatePolicy(policy, retriever, dev, { rollout, batchSize: 48 });
-    sections.push(`### ${prompt} prompt\n\n${resultTable(measured)}`);
+    sections.push(`### ${rollout.prompt} prompt\n\n${resultTable(measured)}`);
   }
   policy.dispose();
   disposeWeights(model.weights);
@@ -110,7 +107,7 @@ ${ROWS}
 
 ## What it does
 
-Greedy, on ${dev.length} dev questions (one of ${ONE_OF}), at most ${SMALL_ROLLOUT.maxSearchTurns} search turns, ${SMALL_ROLLOUT.topK} passages a query.
+Greedy, on ${dev.length} dev questions (one of ${ONE_OF}), at most ${ROLLOUTS[0].maxSearchTurns} search turns, ${ROLLOUTS[0].topK} passages a query.
 
 ${sections.join('\n')}`;
   await writeFileSafely(join(folder, 'README.md'), card);

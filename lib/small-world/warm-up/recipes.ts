@@ -30,6 +30,9 @@ export type Recipe = Pick<WarmUpRun, 'supervised' | 'stages' | 'maxTokens'>;
 export const WARM_UP_NAMES = ['base', 'instruct'] as const;
 export type WarmUpName = (typeof WARM_UP_NAMES)[number];
 
+/** Name of an initial model's folder, such as `instruct-2`. */
+export const initialModelName = (name: WarmUpName, seed: number): string => `${name}-${seed}`;
+
 /** What a stage does where it says nothing else. */
 const COMMON: Omit<WarmUpOptions, 'mix'> = {
   rowsPerStep: 24,
@@ -57,21 +60,21 @@ function stage(
 // prettier-ignore
 const STAGES: Record<WarmUpName, WarmUpStage[]> = {
   base: [
-    // The words, and copying, which everything else needs and which comes soonest at a high learning rate.
-    stage(400, [2e-3, 2e-3], {
-      warmupSteps: 50, rowsPerStep: 48, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
-      mix: { passages: 0.08, repeat: 0.35, sort: 0.15, read: 0.12, copy: 0.3 },
+    // Copying comes all at once, at a high learning rate, and sooner where little else is practised; all that follows needs it.
+    stage(700, [2e-3, 2e-3], {
+      warmupSteps: 50, rowsPerStep: 64, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
+      mix: { passages: 0.04, repeat: 0.45, find: 0.25, copy: 0.26 },
     }),
     // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
-      mix: { repeat: 0.05, sort: 0.15, read: 0.25, copy: 0.15, verdict: 0.27, skill: 0.13 },
+      mix: { repeat: 0.05, sort: 0.1, find: 0.08, read: 0.32, copy: 0.1, verdict: 0.22, skill: 0.13 },
     }),
-    stage(2000, [2e-3, 3e-5], {
-      rowsPerStep: 28,
+    stage(2400, [2e-3, 3e-5], {
+      rowsPerStep: 30,
       mix: {
-        passages: 0.02, sort: 0.06, read: 0.15, copy: 0.07, verdict: 0.2, skill: 0.26,
-        drillHabit: 0.05, sequentialHabit: 0.07, parallelHabit: 0.07, direct: 0.02, continuation: 0.03,
+        passages: 0.02, repeat: 0.02, sort: 0.04, find: 0.05, read: 0.23, copy: 0.05, verdict: 0.12, skill: 0.27,
+        drillHabit: 0.05, sequentialHabit: 0.06, parallelHabit: 0.06, direct: 0.01, continuation: 0.02,
       },
     }),
   ],
@@ -79,7 +82,7 @@ const STAGES: Record<WarmUpName, WarmUpStage[]> = {
     stage(1000, [1.5e-3, 1e-5], {
       warmupSteps: 20,
       mix: {
-        sort: 0.03, read: 0.08, copy: 0.02, verdict: 0.14, skill: 0.24,
+        sort: 0.02, find: 0.05, read: 0.13, copy: 0.02, verdict: 0.1, skill: 0.24,
         drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
       },
     }),

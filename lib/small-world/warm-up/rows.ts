@@ -28,11 +28,11 @@ import { weightedChoice } from './weighted-choice.js';
 /** Kinds of row; {@link rowMakers} says what each is. */
 export const ROW_KINDS = [
   ...['passages', 'repeat', 'sort', 'read', 'copy', 'verdict', 'skill', 'drillHabit'],
-  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation'],
+  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation', 'find'],
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
-  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation');
+  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find');
 
 export interface WarmUpOptions {
   /** Share of each kind of row, none of those left out; they are normalised to sum to 1. */
@@ -60,9 +60,7 @@ const QUESTION_SORTS: readonly { weight: number; draw: (make: QuestionMaker, ran
     weight,
     draw: (make: QuestionMaker, random: Random) => make.ordered(i + 2, 1, 'train', random),
   })),
-  { weight: 1.2, draw: (make, random) => make.same(1, 'train', random) },
   { weight: 0.6, draw: (make, random) => make.ordered(2, 2, 'train', random) },
-  { weight: 0.4, draw: (make, random) => make.same(2, 'train', random) },
 ];
 const COMPARISONS = QUESTION_SORTS.slice(4);
 
@@ -152,6 +150,19 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
         { text: `${list(numbers.toSorted((a, b) => sign * (a - b)))}\n`, weight: 1 },
       ];
     },
+    /** A recap, then whose each value was: the step from the extreme value to its name, many times. */
+    find: (random) => {
+      const values = random.shuffle(random.choice([YEARS, NUMBERS]));
+      const facts = names(random).map((name, i) => ({ name, value: values[i] }));
+      const recap = facts.map(({ name, value }) => ` ${name} = ${value} ${name}`).join(';');
+      return [
+        { text: `Practice.${recap}.`, weight: 0 },
+        ...random.shuffle(facts).flatMap(({ name, value }) => [
+          { text: ` ${value}`, weight: 0 },
+          { text: ` ${name}.`, weight: 1 },
+        ]),
+      ];
+    },
     /** Passages about a few things, then what they say of them and what they do not. */
     read: (random) => {
       const about = range(1 + random.integer(4)).map(() => random.choice(things));
@@ -187,7 +198,8 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
         text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, { form: 'short' }),
         weight: contextWeight,
       },
-      { text: `${random.choice(passages).contents}<eos>`, weight: 1 },
+      { text: random.choice(passages).contents, weight: 1 },
+      { text: '<eos>', weight: 1, isToken: true },
     ],
   };
 }

@@ -1,7 +1,8 @@
 /** Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and checkpoints. */
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
+import { withFolderLock } from '../../io/folder-lock.js';
 import { configHash } from '../../io/hash.js';
 import type { Model } from '../../policy/model-folder.js';
 import { disposeWeights, type Weights } from '../../policy/weights.js';
@@ -59,14 +60,18 @@ function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
 /**
  * Trains `model` and returns the new weights; the model's own are disposed of. A run that was stopped goes on from its
  * checkpoint.
- * @throws the signal's reason, after a checkpoint
+ * @throws the signal's reason, after a checkpoint; Error when another process works in the folder
  */
-export async function runWarmUp(
-  model: Model,
-  run: WarmUpRun,
-  options: { worker?: GradientWorker; signal?: AbortSignal; onStep?: (report: SupervisedStep) => void },
-): Promise<Weights> {
-  await mkdir(run.folder, { recursive: true });
+export const runWarmUp = (model: Model, run: WarmUpRun, options: WarmUpRunOptions): Promise<Weights> =>
+  withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
+
+interface WarmUpRunOptions {
+  worker?: GradientWorker;
+  signal?: AbortSignal;
+  onStep?: (report: SupervisedStep) => void;
+}
+
+async function warmUpInFolder(model: Model, run: WarmUpRun, options: WarmUpRunOptions): Promise<Weights> {
   const checkpointFolder = join(run.folder, 'checkpoint');
   const optimizer = new AdamW({ weightDecay: 0.01 });
   const { seed, supervised, stages } = run;

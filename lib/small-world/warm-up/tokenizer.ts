@@ -10,7 +10,10 @@ import { createQuestionMaker } from '../questions.js';
 import { makeWorld, NUMBERS, YEARS } from '../world.js';
 
 /** Tags: whole tokens of the small policy's tokenizer. */
-const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
+  `<${tag}>`,
+  `</${tag}>`,
+]);
 
 const NUM_QUESTIONS = 2000;
 const WORLD_SIZE = 150;
@@ -30,17 +33,7 @@ const PHRASES = [
     ' Least',
     ' Most',
   ],
-  ...[
-    ' Same.',
-    ' Different.',
-    ' No search.',
-    ' yes',
-    ' no',
-    ' first:',
-    'Practice.',
-    'Answer directly.',
-    ' ##',
-  ],
+  ...[' No search.', ' first:', 'Practice.', 'Answer directly.', ' ##'],
   ...[
     'Answer with search.',
     'Answer with search, split parts with ##.',
@@ -59,7 +52,6 @@ function tokenizerLines(random: Random): string[] {
   const questions = range(NUM_QUESTIONS).flatMap(() => [
     make.chain(1 + random.integer(4), 'train', random).question,
     make.ordered(2, 1, 'train', random).question,
-    make.same(1, 'train', random).question,
   ]);
   return [
     ...passages.map(({ contents }) => contents),

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { LRUCache } from 'lru-cache';
+import { createBreather } from '../../io/progress.js';
 import type { Question } from '../../data/question.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { createRandom, type Random } from '../../random.js';
@@ -55,6 +56,7 @@ export class GrpoTrainer implements Trainer {
     this.rollout = {
       ...config.rollout,
       temperature,
+      onToken: createBreather(),
       cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
     };
     this.random = createRandom(config.seed).fork('grpo');

@@ -28,8 +28,8 @@ describe('firstSearches', () => {
       'Answer with search, split parts with ##. Question: Who was born first, Ada Stone, Bo Reed or Cy Hill?\n',
     );
     for (const [i, text] of [
-      '<think> Need born of each, all at once. </think><search> Ada Stone ## Bo Reed ## Cy Hill </search>',
-      '<think> Need born of each, one by one. </think><search> Ada Stone </search>',
+      '<think> Need born of each, all at once. </think>',
+      '<think> Need born of each, one by one. </think>',
     ].entries()) {
       const written = TOKENIZER.encode(text);
       const sequence = {

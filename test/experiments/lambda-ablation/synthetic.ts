@@ -13,8 +13,9 @@ export async function writeSyntheticLambdaAblation(folder: string): Promise<void
   });
   await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
     const { lambdaD, lambdaS } = lambdasOf(run);
-    const measurements = matching(ours, { seed: run.seed }).map(
-      ({ method: _m, model: _n, seed: _s, ...answer }) => {
+    const { warmUp, seed } = run;
+    const measurements = matching(ours, { warmUp, seed }).map(
+      ({ method: _m, model: _n, warmUp: _w, seed: _s, ...answer }) => {
         const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
         return {
           ...answer,

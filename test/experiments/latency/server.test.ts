@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPassages } from '../../../lib/data/flashrag.js';
 import type { ServerJob } from '../../../lib/experiments/latency/server.js';
-import { MINI_WIKI } from '../../../lib/io/paths.js';
+import { SMALL_WORLD } from '../../../lib/io/paths.js';
 import type { Worker } from '../../../lib/io/worker.js';
 import { createRemoteRetriever } from '../../../lib/retrieval/remote.js';
 
 const compiled = new URL('../../../dist/experiments/latency/server.js', import.meta.url);
 
 describe.skipIf(!existsSync(compiled))('startLatencyServer (skipped without dist/: npm run build)', () => {
-  it('serves the mini-wiki from a process of its own', async () => {
+  it('serves the small world from a process of its own', async () => {
     const { startLatencyServer } = (await import(compiled.href)) as {
       startLatencyServer: () => Worker<ServerJob, string>;
     };
-    const [passage] = await readPassages(join(MINI_WIKI, 'passages.jsonl'));
+    const [passage] = await readPassages(join(SMALL_WORLD, 'passages.jsonl'));
     const server = startLatencyServer();
     try {
       const urls = [

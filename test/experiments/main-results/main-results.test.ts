@@ -1,32 +1,37 @@
 import { expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
-import { loadMainResults, mainRuns } from '../../../lib/experiments/main-results/experiment.js';
-import { runName } from '../../../lib/experiments/runs.js';
+import { MANY } from '../../../lib/evaluation/selections.js';
+import { loadMainResults } from '../../../lib/experiments/main-results/experiment.js';
 import { rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticAnswers } from '../synthetic.js';
 
 const folder = temporaryFolder();
 
-it('the runs are every method from both initial models; an untrained one needs one seed', () => {
-  expect(mainRuns().slice(0, 4).map(runName)).toEqual([
-    ...['instruct-parallelsearch-seed1', 'instruct-search-r1-seed1'],
-    ...['base-parallelsearch-seed1', 'base-search-r1-seed1'],
-  ]);
-  expect(mainRuns()).toHaveLength(20);
-  expect(mainRuns().filter(({ method }) => method === 'r1')).toHaveLength(2);
-});
-
 it('the predictions are answered by the figures, and go into the tidy table', async () => {
   await writeSyntheticAnswers(folder, { perTemplate: 10 });
   const { predictions, tidy } = await loadMainResults(folder, { resamples: 50 });
   const rows = rowsOf(predictions);
-  expect(rows).toHaveLength(6);
   expect(tidy.provenance).toMatchObject({ predictions: rows, backend: 'a made-up backend' });
-  const [em, calls, , sequential] = rows;
-  expect(em.found).toMatch(/^[+−]\d/);
-  // Made-up ParallelSearch decomposes all parallelizable questions and no other.
-  expect([calls, sequential].map(({ holds }) => holds)).toEqual([true, true]);
+  const about = (words: string) => {
+    const found = rows.filter(({ prediction }) => String(prediction).includes(words));
+    return found.map(({ holds }) => holds);
+  };
+  expect(about('Reinforcement teaches')).toHaveLength(2 * 2 * 3);
+  // Two calls in place of three, two in place of six; made-up ParallelSearch decomposes all parallelizable questions and no other.
+  expect(about('comparisons of two')).toEqual([true]);
+  expect(about('comparisons of up to eight')).toEqual([true]);
+  expect(about('of sequential questions')).toEqual([true, true]);
+  expect(about('Repeats at most 5 %')).toEqual([true, true]);
+  const sequential = rows.find(({ prediction }) => String(prediction).includes('of sequential'))!;
   expect(sequential.found).toBe('0.000 [0.000, 0.000]');
-  expect(matching(tidy.rows, { subset: 'parallelizable_5' })).not.toEqual([]);
+});
+
+it('subsets are given of all questions and of comparisons of many; single benchmarks are whole', async () => {
+  await writeSyntheticAnswers(folder, { perTemplate: 10 });
+  const rows = rowsOf((await loadMainResults(folder, { resamples: 5 })).rows);
+  expect(matching(rows, { benchmark: MANY, subset: 'entities_8' })).not.toEqual([]);
+  expect(matching(rows, { benchmark: 'average', subset: 'wording_unseen' })).not.toEqual([]);
+  const subsets = matching(rows, { benchmark: 'hotpotqa' }).map(({ subset }) => subset);
+  expect(new Set(subsets)).toEqual(new Set(['all']));
 });

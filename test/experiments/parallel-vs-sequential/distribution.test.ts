@@ -18,7 +18,7 @@ describe('cumulative distributions', () => {
     expect(calls.map((row) => row.at_most)).toEqual([0, 1, 2, 3, 4, 5]);
     expect(calls.map((row) => row.value)).toEqual([0, 0, 0.5, 0.75, 0.75, 1]);
     const metrics = new Set(distributionPoints(rows).map(({ metric }) => metric));
-    expect([...metrics]).toEqual(['model_calls', 'response_tokens']);
+    expect([...metrics]).toEqual(['model_calls', 'tokens_written']);
   });
 
   it('reach the largest in round steps, and few of them', () => {

@@ -8,19 +8,18 @@ const folder = temporaryFolder();
 beforeAll(() => writeSyntheticTiming(folder));
 
 describe('timing', () => {
-  it('times both methods against each other, for each seed and initial model, one job at a time', async () => {
+  it('times both methods against each other, from each initial model, one job at a time', async () => {
     const jobs = await timing.computation!.jobs();
     expect(jobs.map(({ key }) => key)).toEqual(
-      [1, 2, 3].flatMap((seed) => [`timing/base-seed${seed}`, `timing/instruct-seed${seed}`]),
+      [1, 2, 3].flatMap((warmUp) => [`timing/base-${warmUp}`, `timing/instruct-${warmUp}`]),
     );
     expect(jobs[0].input).toMatchObject([{ method: 'parallelsearch' }, { method: 'search-r1' }]);
-    expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(6);
     expect(timing.computation!.processes).toBe(1);
   });
 
   it('gives seconds with intervals, and their ratio', async () => {
     const timed = (await loadTiming(folder))!;
-    expect(timed.provenance).toMatchObject({ backend: 'a made-up backend', seeds: [1, 2, 3] });
+    expect(timed.provenance).toMatchObject({ backend: 'a made-up backend', warmUps: [1, 2, 3] });
     const { rows, contrasts } = summariseTiming(timed, { resamples: 50 });
     expect(new Set(rows.map(({ metric }) => metric))).toEqual(new Set(['seconds']));
     const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };

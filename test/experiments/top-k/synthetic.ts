@@ -11,15 +11,16 @@ export async function writeSyntheticTopK(folder: string): Promise<void> {
   const recall = topKSettings().map(({ retriever, k }) => ({ retriever, k, hitRate: 1 - 0.4 / k, n: 20 }));
   await writeRecords(folder, topK, (input: TopKInput) => {
     if (input === 'recall') return { recall };
-    const { run, retriever, k } = input;
-    const answers = matching(results, { ...run }).map((result): TopKAnswer => {
+    const { run, retriever, k, trainedK } = input;
+    const { method, model, warmUp, seed } = run;
+    const answers = matching(results, { method, model, warmUp, seed }).map((result): TopKAnswer => {
       const subQueries = result.searches.flat().length;
       const isFound = k >= 3 && retriever === 'bm25';
       return {
         ...result,
-        ...{ retriever, k, subQueries, em: isFound ? 1 : result.em },
+        ...{ retriever, k, trainedK, subQueries, em: isFound ? 1 : result.em },
         ...{ passagesFound: k * subQueries, passagesShown: Math.min(k, 3) * subQueries },
-        ...{ evidenceShown: isFound ? 1 : 0.5, isContextFull: false },
+        ...{ evidenceSeen: isFound ? 1 : 0.5, isContextFull: false },
       };
     });
     return { answers };

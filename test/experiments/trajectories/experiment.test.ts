@@ -20,7 +20,7 @@ import { writeRecords } from '../synthetic.js';
 import { scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
-const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', seed: 1 };
+const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
 const retriever = createBm25Retriever(passagesOf({ Town0: 'Town0 is old.', River0: 'River0 is new.' }));
 const [comparison, chain] = [syntheticQuestion(0), syntheticQuestion(1)];
 const policy = () =>

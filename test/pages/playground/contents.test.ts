@@ -4,34 +4,41 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   adapterFolder,
+  configOf,
   INITIAL_MODELS,
-  modelFolder,
+  modelNameOf,
   runName,
   stepFolder,
+  type PolicyRun,
 } from '../../../lib/experiments/runs.js';
+import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { readPlayground } from '../../../lib/pages/playground/contents.js';
 import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 const ADAPTER = ['adapter_config.json', 'adapter_model.safetensors'];
+const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRun => {
+  return { method, model, warmUp: 1, seed: 1 };
+};
 
 const root = temporaryFolder();
 beforeAll(() => {
   for (const model of INITIAL_MODELS) {
-    symlinkSync(modelFolder(model), modelFolder(model, root));
-    for (const method of METHODS) {
-      const run = { method, model, seed: 1 };
-      mkdirSync(adapterFolder(run, root));
-      for (const file of [...ADAPTER, 'train_config.json'])
-        cpSync(join(adapterFolder(run), file), join(adapterFolder(run, root), file));
+    const name = modelNameOf(runOf('', model));
+    symlinkSync(join(CHECKPOINTS, name), join(root, name));
+    for (const run of METHODS.map((method) => runOf(method, model))) {
+      const [from, to] = [adapterFolder(run), adapterFolder(run, root)];
+      mkdirSync(to);
+      for (const file of ADAPTER) cpSync(join(from, file), join(to, file));
+      writeFileSync(join(to, 'train_config.json'), JSON.stringify(configOf(run)));
     }
   }
 });
 
 /** Puts an adapter of a step into a run's folder, its content the folder's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
-  const run = { method, model: 'instruct', seed: 1 } as const;
+  const run = runOf(method);
   const folder = join(adapterFolder(run, root), stepFolder(step));
   mkdirSync(folder);
   for (const file of ADAPTER) writeFileSync(join(folder, file), `${runName(run)} ${step}`);
@@ -46,34 +53,32 @@ const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({
 describe('readPlayground', () => {
   it('has both ends of the training, and begins with the trained policies', async () => {
     const { setup } = await read();
-    expect(idsOf(setup)).toEqual(['instruct', 'instruct-step-30', 'base', 'base-step-30']);
-    expect(setup.firstCheckpoint).toBe('instruct-step-30');
+    expect(idsOf(setup)).toEqual(['instruct-1', 'instruct-1-step-200', 'base-1', 'base-1-step-200']);
+    expect(setup.firstCheckpoint).toBe('instruct-1-step-200');
     expect(setup.checkpoints.map(({ title }) => title)).toEqual([
-      'instruct, before GRPO',
-      'instruct, after 30 steps of GRPO (seed 1)',
-      'base, before GRPO',
-      'base, after 30 steps of GRPO (seed 1)',
+      ...['instruct-1, before GRPO', 'instruct-1, after GRPO', 'base-1, before GRPO', 'base-1, after GRPO'],
     ]);
     expect(setup.checkpoints[0].adapters).toEqual({});
   });
 
   it('has the kept steps between them, where both methods have them', async () => {
-    for (const step of [3, 10]) for (const method of METHODS) keepStep(method, step);
-    keepStep('parallelsearch', 6);
+    for (const method of METHODS) keepStep(method, 25);
+    keepStep('parallelsearch', 75);
     const { files, setup } = await read();
-    expect(idsOf(setup).slice(0, 4)).toEqual([
-      ...['instruct', 'instruct-step-3', 'instruct-step-10', 'instruct-step-30'],
-    ]);
-    const folder = 'instruct-search-r1-seed1/step-3';
+    expect(idsOf(setup).slice(0, 3)).toEqual(['instruct-1', 'instruct-1-step-25', 'instruct-1-step-200']);
+    expect(setup.checkpoints[1].title).toBe('instruct-1, after 25 steps of GRPO');
+    const folder = 'instruct-1-search-r1-seed1/step-25';
     expect(setup.checkpoints[1].adapters['search-r1']).toBe(folder);
-    expect(String(files.get(`${folder}/adapter_model.safetensors`))).toBe('instruct-search-r1-seed1 3');
-    expect([...files.keys()].filter((name) => name.includes('step-6'))).toEqual([]);
+    expect(String(files.get(`${folder}/adapter_model.safetensors`))).toBe('instruct-1-search-r1-seed1 25');
+    expect([...files.keys()].filter((name) => name.includes('step-75'))).toEqual([]);
   });
 
-  it('names weights that are missing', async () => {
-    rmSync(join(root, 'base-search-r1-seed1'), { recursive: true });
+  it('goes without a model that is not trained, and names weights that are missing where none is', async () => {
+    rmSync(join(root, 'base-1-search-r1-seed1'), { recursive: true });
+    expect(idsOf((await read()).setup)).not.toContain('base-1');
+    rmSync(join(root, 'instruct-1-search-r1-seed1'), { recursive: true });
     await expect(readPlayground(root)).rejects.toThrow(
-      /Expected weights in .*base-search-r1-seed1, but there are none/,
+      /Expected weights in .*instruct-1-search-r1-seed1, but there are none/,
     );
   });
 });

@@ -80,6 +80,7 @@ describe('the comparison', () => {
     spans: [{ kind: 'search', fromMs: 500, toMs: 1500, count: 2 }],
     trajectory: {
       ...{ questionId: 'q', question: 'q?', goldenAnswers: [], modelCalls: 2, finish: 'answer' },
+      answer: 'The X',
       segments: [
         { kind: 'prompt', tokenIds: [1], text: 'q?' },
         { kind: 'policy', tokenIds: [2, 3], text: '<answer> The X </answer>' },

@@ -5,8 +5,9 @@ import { trainingPreset } from '../../../lib/methods/config.js';
 import type { RunDescription } from '../../../lib/pages/run/html.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
+const preset = trainingPreset('parallelsearch', 'instruct-1', 7);
 export const RUN: RunDescription = {
-  config: trainingPreset('parallelsearch', 'instruct', 7),
+  config: { ...preset, grpo: { ...preset.grpo, steps: 30 } },
   provenance: { seed: 7, commit: 'unknown', configHash: 'synthetic', backend: 'none' },
 };
 

@@ -38,11 +38,11 @@ describe('exportTrajectories', () => {
 
   it('counts questions, trajectories and methods, and tells where they come from', () => {
     const html = readFileSync(file, 'utf8');
-    expect(html).toContain('<title>Trajectories of test questions</title>');
+    expect(html).toContain('<title>Trajectories to read</title>');
     expect(html).toContain(
-      `<meta name="description" content="20 trajectories in full: 4 test questions, each answered by ${METHODS.slice(0, -1).join(', ')} and ${METHODS.at(-1)}.`,
+      `<meta name="description" content="24 trajectories in full: 4 questions, each answered by ${METHODS.slice(0, -1).join(', ')} and ${METHODS.at(-1)}.`,
     );
-    expect(html).toContain('one in 6 of every benchmark and kind');
+    expect(html).toContain('one in 12 of every benchmark and kind');
     expect(html).toContain('Eq. 3 to 7');
     expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
   });

@@ -34,6 +34,15 @@ describe('llama', () => {
   it.each([
     ['vocab_size', 0],
     ['hidden_size', undefined],
+    ['num_hidden_layers', 2 ** 31],
+    ['num_attention_heads', 1e9],
+    ['num_key_value_heads', 1e9],
+    ['head_dim', 1e9],
+    ['hidden_size', 1e9],
+    ['intermediate_size', 1e9],
+    ['vocab_size', 2 ** 31],
+    ['max_position_embeddings', 1e12],
+    ['rope_theta', Infinity],
     ['rope_scaling', { type: 'linear', factor: 2 }],
     ['attention_bias', true],
     ['mlp_bias', true],
@@ -48,6 +57,18 @@ describe('llama', () => {
       'Expected num_attention_heads to be a multiple of num_key_value_heads, but got 8 and 3.',
     );
   });
+});
+
+it.each([
+  ['odd', { head_dim: 7 }, 'head_dim to be an even integer, but got 7'],
+  ['a fraction', { hidden_size: 100 }, 'head_dim to be an even integer, but got 12.5'],
+  [
+    'too large for a table of all positions',
+    { max_position_embeddings: 2 ** 21, head_dim: 128 },
+    'but got 4294967296. Lower max_position_embeddings.',
+  ],
+])('refuses heads whose width is %s', (_, change, message) => {
+  expect(() => parseModelConfig({ ...MINIMAL, ...change })).toThrow(message);
 });
 
 describe('parseModelConfig', () => {

@@ -1,8 +1,7 @@
 /** What one method thinks, searches, reads and answers, as it happens. */
 import { h, type Content } from '../../../html/browser/dom.js';
-import { shownResults, type ShownResult } from '../../../html/passages.js';
+import { NOTHING_ALIKE, shownResults, type ShownResult } from '../../../html/passages.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
-import { finalAnswer } from '../../../text/response.js';
 import type { AnswerEvent } from '../answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 import { createTokenText } from './tokens.js';
@@ -17,13 +16,14 @@ const FINISHES = {
 const queryCard = (query: string, found: Content, selector: 'li.query' | 'li.query.waiting' = 'li.query') =>
   h(selector, h('p.query-text', query), found);
 
-function foundNodes({ failure, passages }: ShownResult): HTMLElement[] {
+function foundNodes({ failure, isUnlike, passages }: ShownResult): HTMLElement[] {
   if (failure !== null) return [h('p.found.failure', `Retrieval failed: ${failure}`)];
   if (passages.length === 0) return [h('p.found', 'Nothing found.')];
-  return passages.map(({ title, text, score }) => {
+  const found = passages.map(({ title, text, score }) => {
     const figures = score !== null && h('span.figures', ` BM25 ${score.toFixed(1)}`);
     return h('p.found', h('strong', title), figures, h('br'), text);
   });
+  return isUnlike ? [h('p.failure', NOTHING_ALIKE), ...found] : found;
 }
 
 /** Builds the column of a method. */
@@ -69,7 +69,7 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
         writing.add(event);
       } else if (event.kind === 'end') {
         giveUpWaiting('not searched: the turns are used up');
-        const given = finalAnswer(event.trajectory.segments);
+        const given = event.trajectory.answer;
         const label = given === null ? FINISHES[event.trajectory.finish] : 'Answer: ';
         answer.replaceChildren(label, h('strong', given));
       } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();

@@ -1,9 +1,8 @@
-/** Both methods in figures, once they have answered. */
+/** The methods in figures, once they have answered. */
 import { sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
-import { finalAnswer } from '../../../text/response.js';
 import { seconds, timeOf, type Span } from './time-line.js';
 
 /** A method's answer and what it took. */
@@ -24,8 +23,7 @@ export function comparisonRow(
   { trajectory, spans, elapsedMs }: Outcome,
   goldenAnswers: readonly string[],
 ): string[] {
-  const { modelCalls, searchTurns, segments } = trajectory;
-  const answer = finalAnswer(segments);
+  const { answer, modelCalls, searchTurns, segments } = trajectory;
   const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
   const numWritten = sum(segments, ({ kind, tokenIds }) => (kind === 'policy' ? tokenIds.length : 0));
   const numQueries = sum(searchTurns, ({ queries }) => queries.length);
@@ -45,13 +43,13 @@ export function speedSentence(outcomes: readonly Outcome[]): string {
   return `${first.title} answered in ${seconds(first.elapsedMs)}; ${last.title} took ${times.toFixed(1)} times as long.`;
 }
 
-/** The table of both. */
+/** The table of all. */
 export function comparisonNode(outcomes: readonly Outcome[], goldenAnswers: readonly string[]): HTMLElement {
   const known = goldenAnswers.length > 0 ? `; gold answer: ${goldenAnswers.join(' / ')}` : '';
   const rows = outcomes.map((outcome) => {
     const cells = comparisonRow(outcome, goldenAnswers).map((cell) => h('td', cell));
     return h('tr', h('th', { scope: 'row' }, outcome.title), cells);
   });
-  const scroll = { tabindex: 0, role: 'region', 'aria-label': 'Both answers in figures' };
-  return h('div.scroll', scroll, table(`Both answers${known}`, COLUMNS, rows));
+  const scroll = { tabindex: 0, role: 'region', 'aria-label': 'The answers in figures' };
+  return h('div.scroll', scroll, table(`Answers${known}`, COLUMNS, rows));
 }

@@ -7,7 +7,7 @@ import { seconds } from './time-line.js';
 
 export interface Wish {
   question: string;
-  /** Empty where the question is not one of the mini-wiki's. */
+  /** Empty where the question is not one of the small world's. */
   goldenAnswers: string[];
   delayMs: number;
   tokensPerSecond: number;
@@ -15,7 +15,7 @@ export interface Wish {
 
 export interface FormOptions {
   questions: readonly Question[];
-  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint'>;
+  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint' | 'methods'>;
   onAsk: (wish: Wish) => void;
   onStop: () => void;
   onCheckpoint: () => void;
@@ -32,9 +32,9 @@ const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
 /** The kind that shows first: where several searches at a time pay. */
 const FIRST_KIND = '3 things compared';
 
-/** What a question needs, in words; from its dependency graph. */
-export function kindOf({ metadata: { graph = [] } }: Question): string {
-  if (graph.length === 0) return 'unknown';
+/** What a question needs, in words from its dependency graph; without one, its type. */
+export function kindOf({ metadata: { graph = [], type } }: Question): string {
+  if (graph.length === 0) return type ?? 'all';
   return {
     single_hop: 'one fact',
     parallelizable: `${graph.length} things compared`,
@@ -49,6 +49,8 @@ export const groupByKind = (questions: readonly Question[]): Map<string, Questio
 
 /** A field to type a question into or to pick one from the list of its kind, a choice of the kind, a button for another. */
 function createQuestionField(questions: readonly Question[]) {
+  if (questions.length === 0)
+    return [labelled('Question', h('input', { name: 'question', required: true }), 'label.question')];
   const groups = groupByKind(questions);
   const kind = select(
     'kind',
@@ -91,7 +93,7 @@ function createDelayField(): HTMLElement {
 
 /** Builds the form. Motion is reduced by letting the text come at once. */
 export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions) {
-  const { checkpoints, firstCheckpoint } = setup;
+  const { checkpoints, firstCheckpoint, methods } = setup;
   const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
@@ -100,7 +102,7 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   );
   weights.value = firstCheckpoint;
   weights.addEventListener('change', onCheckpoint);
-  const ask = h('button.ask', { type: 'submit' }, 'Ask both');
+  const ask = h('button.ask', { type: 'submit' }, methods.length > 1 ? 'Ask both' : 'Ask');
   const stop = h('button', { type: 'button', name: 'stop', onclick: onStop }, 'Stop');
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -117,7 +119,7 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   };
   const node = h(
     'form.controls',
-    { 'aria-label': 'Ask both methods', onsubmit: submit },
+    { 'aria-label': 'Ask a question', onsubmit: submit },
     createQuestionField(questions),
     labelled('Weights', weights, 'label.weights'),
     createDelayField(),

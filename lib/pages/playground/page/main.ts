@@ -3,7 +3,6 @@ import './no-eval.js';
 import { parseQuestions } from '../../../data/flashrag-text.js';
 import { h } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
-import { finalAnswer } from '../../../text/response.js';
 import {
   PASSAGES_FILE,
   QUESTIONS_FILE,
@@ -25,7 +24,7 @@ const DRAW_MS = 100;
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;
   const setup = await readJson<PlaygroundSetup>(SETUP_FILE);
-  const questions = parseQuestions(await readText(QUESTIONS_FILE), QUESTIONS_FILE);
+  const questions = parseQuestions(await readText(QUESTIONS_FILE), QUESTIONS_FILE, () => undefined); // none is fine
   const script = URL.createObjectURL(new Blob([await readText(WORKER_FILE)], { type: 'text/javascript' }));
   const [wasm, passages] = await Promise.all([readBytes(WASM_FILE), readText(PASSAGES_FILE)]);
   const world = { wasm, passages, titleWeight: setup.titleWeight };
@@ -71,7 +70,7 @@ async function start(root: HTMLElement): Promise<void> {
   function ask(asked: Wish): void {
     wish = asked;
     results.replaceChildren();
-    status.textContent = 'Both methods are at work.';
+    status.textContent = 'At work.';
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
@@ -87,10 +86,13 @@ async function start(root: HTMLElement): Promise<void> {
   function showOutcomes(): void {
     const outcomes = players.map((player) => player.outcome()).filter((outcome) => outcome !== null);
     const said = outcomes.map(
-      ({ title, trajectory }) => `${title} answers ${finalAnswer(trajectory.segments) ?? 'nothing'}.`,
+      ({ title, trajectory }) => `${title} answers ${trajectory.answer ?? 'nothing'}.`,
     );
     const areAllThere = outcomes.length === players.length;
-    status.textContent = [...said, ...(areAllThere ? [speedSentence(outcomes)] : [])].join(' ');
+    status.textContent = [
+      ...said,
+      ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
+    ].join(' ');
     if (!areAllThere) return;
     results.replaceChildren(comparisonNode(outcomes, wish!.goldenAnswers));
     form.setState('ready');

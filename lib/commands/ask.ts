@@ -1,0 +1,83 @@
+/** `parallelsearch ask "QUESTION"`: one question through the rollout, written as it happens. */
+import { styleText } from 'node:util';
+import { Command } from 'commander';
+import { NOTHING_ALIKE } from '../html/passages.js';
+import { answerQuestion, type AnswerEvent } from '../pages/playground/answer.js';
+import type { SearchTurn } from '../rollout/trajectory.js';
+import { openTag, type Tag } from '../text/tags.js';
+import { interruptible, say } from './frame.js';
+import { announceBackend } from './options.js';
+import { loadSubject, openRetriever, searchOf, withSubjectOptions, type SubjectSettings } from './subject.js';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colours of blocks, as in the pages. */
+const STYLES: Readonly<Record<Tag, Style>> = {
+  think: 'magenta',
+  search: 'blue',
+  information: 'dim',
+  answer: ['green', 'bold'],
+};
+
+/** Writes coloured text to a terminal, plain text elsewhere and where colours are not wanted (NO_COLOR). */
+const write = (text: string, style?: Style): void => {
+  const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
+  process.stdout.write(isColoured ? styleText(style, text) : text);
+};
+
+/** Says of which sub-queries a turn found nothing that is like them. */
+function warnOfUnlike({ queries, results }: SearchTurn): void {
+  for (const [i, result] of results.entries())
+    if (result.status === 'ok' && result.isUnlike) write(`${queries[i]}: ${NOTHING_ALIKE}\n`, 'yellow');
+}
+
+/** Writes what happens, token by token. */
+function createWriter(): (event: AnswerEvent) => void {
+  /** What the policy has written of its segment; a policy elsewhere may tell no tokens. */
+  let written = '';
+  return (event) => {
+    if (event.kind === 'token') {
+      const before = openTag(written);
+      const tag = openTag((written += event.text)) ?? before;
+      write(event.text, tag && STYLES[tag]);
+    } else if (event.kind === 'segment') {
+      if (event.segment === 'policy') write(written === '' ? event.text : '');
+      else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
+      written = '';
+      write('\n');
+      if (event.turn) warnOfUnlike(event.turn);
+    } else {
+      const { answer, searchTurns, modelCalls } = event.trajectory;
+      write('\n');
+      write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
+      write('\n');
+      const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
+      say(
+        `${searchTurns.length} search turns with ${numQueries} sub-queries, ${modelCalls} model calls, ${(event.elapsedMs / 1000).toFixed(1)} s`,
+      );
+    }
+  };
+}
+
+/** Asks a question; the exit code is 130 after Ctrl-C. */
+async function runAsk(question: string, settings: SubjectSettings): Promise<number> {
+  await announceBackend(settings.backend);
+  const { policy, rollout, trained } = await loadSubject(settings);
+  const retriever = await openRetriever(settings.data, searchOf(settings, { trained }));
+  const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
+  return interruptible(
+    'Stopping.',
+    (signal) => answerQuestion(question, { policy, retriever }, { ...options, signal }, createWriter()),
+    'Stopped.',
+  );
+}
+
+/** The `ask` command. */
+export function askCommand(): Command {
+  const command = new Command('ask')
+    .description('ask a policy a question and watch it think, search and answer')
+    .argument('<question>', 'in quotes');
+  return withSubjectOptions(command).action(async (question: string, settings: SubjectSettings) => {
+    process.exitCode = await runAsk(question, settings);
+  });
+}

@@ -1,0 +1,61 @@
+/** Trains everything again: the encoder, the initial models, then every run of the main comparison and of the ablations, two at a time. */
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CHECKPOINTS } from '../io/paths.js';
+import { trainedBy } from '../methods/index.js';
+import { retrainEncoder } from '../small-world/encoder/retrain-encoder.js';
+import { trainModels } from '../small-world/train-models.js';
+import type { BackendName } from '../tensor/backend.js';
+import { lambdaRuns } from './lambda-ablation/settings.js';
+import { mainRuns } from './main-results/experiment.js';
+import { runName, WARM_UPS, type PolicyRun } from './runs.js';
+import { topKRuns } from './top-k/answers.js';
+import { estimateTraining, estimateWarmUps, trainRuns } from './train-runs.js';
+
+/** The runs that training makes: those of the main comparison first. */
+export function trainedRuns(): PolicyRun[] {
+  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns()];
+  const own = all.filter(({ method }) => trainedBy(method) === method);
+  return [...new Map(own.map((run) => [runName(run), run])).values()];
+}
+
+/** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
+export const estimateRetraining = async (): Promise<number> =>
+  (await estimateWarmUps(WARM_UPS)) + (await estimateTraining(trainedRuns()));
+
+interface RetrainOptions {
+  backend: BackendName;
+  /** What is done is marked here. */
+  folder: string;
+  /** Most steps of each stage of a model and of each run: to see whether all of it works, with weights that are of no use. */
+  maxSteps?: number;
+  signal: AbortSignal;
+  log: (line: string) => void;
+}
+
+/**
+ * Trains what is not finished and puts the weights into `data/checkpoints`. Goes on where it was stopped, until
+ * {@link finishRetraining}.
+ */
+export async function retrainEverything(options: RetrainOptions): Promise<void> {
+  const step = async (name: string, work: () => Promise<unknown>): Promise<void> => {
+    const done = join(options.folder, `${name}-finished`);
+    if (existsSync(done)) return options.log(`${name}: finished before`);
+    options.log(`${name}: training`);
+    await work();
+    await mkdir(done, { recursive: true });
+  };
+  await step('encoder', () => retrainEncoder());
+  await step('initial models', async () => {
+    await rm(CHECKPOINTS, { recursive: true, force: true });
+    await trainModels(WARM_UPS, options);
+  });
+  await trainRuns(trainedRuns(), options);
+}
+
+/** Moves the folder of a training aside once its weights have been evaluated too: the next one begins anew. */
+export async function finishRetraining(folder: string): Promise<void> {
+  await rm(`${folder}-finished`, { recursive: true, force: true });
+  await rename(folder, `${folder}-finished`);
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** Two run side by side: one thread each. The native backend multiplies in bfloat16 where the processor can. */
+const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
+/** How a training is stopped, and what it says, a line at a time. */
+interface Training {
+  signal?: AbortSignal;
+  log?: (line: string) => void;
+}
+
+/** What TensorFlow says of itself as it starts. */
+const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
+
+/**
+ * Trains in a process of its own: runs a module that calls {@link trainHere}, and passes on what it says on stderr.
+ * @param task what is to be trained; plain data
+ * @throws the signal's reason once the process has ended by itself; Error with its last words when it fails
+ */
+export async function trainInProcess(
+  moduleUrl: string,
+  task: object,
+  { signal, log }: Training = {},
+): Promise<void> {
+  signal?.throwIfAborted();
+  const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...ENVIRONMENT },
+  });
+  let last = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (NOISE.test(line)) return;
+    last = line;
+    log?.(line);
+  });
+  const stop = (): void => void child.kill('SIGTERM');
+  signal?.addEventListener('abort', stop, { once: true });
+  const [code] = (await once(child, 'close')) as [number | null];
+  signal?.removeEventListener('abort', stop);
+  if (code === 0) return;
+  signal?.throwIfAborted();
+  throw new Error(`Training ended with code ${code}: ${last}`);
+}
+
+/** The process's side: trains when this module was started by {@link trainInProcess}; does nothing elsewhere. Ends with a checkpoint when it is asked to. */
+export function trainHere<Task>(
+  moduleUrl: string,
+  train: (task: Task, training: Required<Training>) => Promise<void>,
+): void {
+  if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
+  const controller = new AbortController();
+  process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
+  const log = (line: string): void => console.error(line);
+  const { signal } = controller;
+  train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
+    // What it says last is what the other side repeats.
+    if (!signal.aborted) log((error as Error).stack ?? '');
+    log(String(error));
+    process.exitCode = 1;
+  });
+}

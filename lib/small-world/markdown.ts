@@ -1,0 +1,7 @@
+type Cells = readonly (string | number)[];
+
+const line = (cells: Cells): string => `| ${cells.join(' | ')} |\n`;
+
+/** A table of a card. */
+export const markdownTable = (head: readonly string[], rows: readonly Cells[]): string =>
+  [head, head.map(() => '---'), ...rows].map(line).join('');

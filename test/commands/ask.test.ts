@@ -1,0 +1,50 @@
+/** What a terminal shows of a question. */
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { afterEach, expect, it, vi } from 'vitest';
+import { askCommand } from '../../lib/commands/ask.js';
+import { NOTHING_ALIKE } from '../../lib/html/passages.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { scriptedPolicy } from '../rollout/scripted-policy.js';
+import { PASSAGES } from '../training/tiny.js';
+import { captured } from './tiny-world.js';
+
+const SEARCH =
+  '<think> a </think><search> Bo Reed ## is Hamlet Elsinore Denmark Polonius Ophelia Laertes </search>';
+const ANSWER = '<think> b </think><answer> 1904 </answer>';
+
+vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
+  ...(await original()),
+  createRetriever: async () => createBm25Retriever(PASSAGES),
+}));
+vi.mock(import('../../lib/policy/policies.js'), async (original) => ({
+  ...(await original()),
+  isPolicyAddress: () => true,
+  openPolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER] }),
+}));
+
+const terminal = { isTTY: process.stdout.isTTY, hasColors: process.stdout.hasColors?.bind(process.stdout) };
+afterEach(() => {
+  Object.assign(process.stdout, terminal);
+  vi.restoreAllMocks();
+});
+
+async function shown(hasTerminal: boolean): Promise<string> {
+  Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });
+  captured('stderr');
+  const told = captured('stdout');
+  await askCommand().parseAsync(['Who?', '--model', 'scripted:', '--backend', 'wasm'], { from: 'user' });
+  return told();
+}
+
+it('colours what is thought, searched and answered on a terminal, and nothing elsewhere', async () => {
+  const [coloured, plain] = [await shown(true), await shown(false)];
+  expect(coloured).toContain(styleText(['green', 'bold'], 'Answer: 1904', { validateStream: false }));
+  expect(stripVTControlCharacters(coloured)).toBe(plain);
+  expect(plain).toContain(SEARCH);
+  expect(plain).toContain('\nAnswer: 1904\n');
+});
+
+it('says of which sub-query nothing alike was found', async () => {
+  const told = (await shown(false)).split('\n').filter((line) => line.includes(NOTHING_ALIKE));
+  expect(told).toEqual([expect.stringMatching(/^is Hamlet Elsinore/)]);
+});

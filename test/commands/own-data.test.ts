@@ -1,0 +1,227 @@
+/** A stranger's data, from the command line: no graphs, a file for each split, a compressed corpus. */
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ScoredTrajectory } from '../../lib/training/advantages.js';
+import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand, startCommand } from './command-line.js';
+import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+const data = join(root, 'own');
+let model: string;
+beforeAll(async () => {
+  ({ model } = await writeTinyWorld(root));
+  writeOwnData(data);
+});
+
+describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () => {
+  const evaluate = ['evaluate', '--backend', 'wasm'];
+
+  it('measures what needs no graph, and says what needs one', async () => {
+    const out = join(root, 'results.jsonl');
+    const { code, stdout } = await runCommand([...evaluate, '--model', model, '--data', data, '--out', out]);
+    expect(code).toBe(0);
+    expect(linesOf(out)).toMatchObject(
+      [0, 1, 2, 3].map((i) => ({ questionId: `test_${i}`, subset: 'unknown', coverage: null })),
+    );
+    expect(stdout).toMatch(/^all +n +4 +em \d\.\d{3} +f1 \d\.\d{3} +turns \d\.\d{3} +model_calls \d\.\d{3} /);
+    expect(stdout).toContain('coverage needs graphs');
+    expect(stdout).toMatch(/\ntime +\d+\.\d s, \d+\.\d\d s a question\n/);
+  });
+
+  it('loses no answer that was there when it was killed, and goes on with the next one', async () => {
+    const many = join(root, 'many');
+    writeOwnData(many, { numTest: 8 });
+    const out = join(root, 'killed.jsonl');
+    const trajectories = join(root, 'killed-trajectories.jsonl');
+    const args = [
+      ...evaluate,
+      '--model',
+      model,
+      '--data',
+      many,
+      '--method',
+      'r1',
+      '--batch-size',
+      '1',
+      '--out',
+      out,
+    ];
+    const child = startCommand([...args, '--trajectories', trajectories]);
+    const partial = (): string =>
+      existsSync(`${out}.partial`) ? readFileSync(`${out}.partial`, 'utf8') : '';
+    while (!partial().includes('\n')) await sleep(10);
+    child.kill('SIGKILL');
+    const numKept = partial().split('\n').length - 1;
+    expect(numKept).toBeLessThan(8);
+    const { stderr } = await runCommand([...args, '--trajectories', trajectories]);
+    expect(Number(/Going on after (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
+    for (const file of [out, trajectories])
+      expect(linesOf<{ questionId: string }>(file).map(({ questionId }) => questionId)).toEqual(
+        Array.from({ length: 8 }, (_, i) => `test_${i}`),
+      );
+    expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('names the splits that there are', async () => {
+    const { code, stderr } = await runCommand([
+      ...evaluate,
+      '--model',
+      model,
+      '--data',
+      data,
+      '--split',
+      'dev',
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'Expected questions of split dev, but there are none. Name another by --split: there is train and test.',
+    );
+  });
+});
+
+describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => {
+  const typed = join(root, 'typed');
+  const train = (folder: string, out: string, ...more: string[]): ReturnType<typeof runCommand> =>
+    runCommand([
+      ...['train', '--backend', 'wasm', '--model', model, '--data', folder, '--out', join(root, out)],
+      ...more,
+    ]);
+  const trajectoriesOf = (out: string): Partial<ScoredTrajectory>[] =>
+    linesOf<Partial<ScoredTrajectory>>(join(root, out, 'trajectories.jsonl'));
+  beforeAll(() => writeOwnData(typed, { type: 'comparison' }));
+
+  it('names what the rewards of ParallelSearch need, before anything is computed', async () => {
+    const { code, stderr } = await train(data, 'refused');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^Expected questions with a type or a dependency graph, .* but none of 4 has either\. Add .* --method search-r1\.\n$/,
+    );
+    expect(existsSync(join(root, 'refused'))).toBe(false);
+  });
+
+  it('takes what is parallelizable from the type', async () => {
+    const { code } = await train(typed, 'typed-run', '--config', tinyConfig('parallelsearch', 'paper'));
+    expect(code).toBe(0);
+    const [first, ...others] = trajectoriesOf('typed-run');
+    for (const { shape, coverage } of [first, ...others])
+      expect([shape, coverage]).toEqual(['parallelizable', undefined]);
+    expect(Object.keys(first.rewards!)).toEqual([
+      'outcome',
+      'decomposition',
+      'search_count',
+      'format',
+      'total',
+    ]);
+  });
+
+  it('runs Search-R1’s reward on questions with neither type nor graph', async () => {
+    const { code } = await train(data, 'untyped-run', '--config', tinyConfig('search-r1', 'search-r1'));
+    expect(code).toBe(0);
+    for (const { shape, rewards } of trajectoriesOf('untyped-run')) {
+      expect(shape).toBeUndefined();
+      expect(rewards!.total).toBe(rewards!.outcome);
+    }
+  });
+
+  /** Writes the configuration of one small step. */
+  function tinyConfig(method: string, preset: string): string {
+    const file = join(root, `${method}.json`);
+    const rollout = {
+      prompt: method === 'search-r1' ? method : 'parallel',
+      splitQueries: true,
+      maxSearchTurns: 1,
+      maxNewTokens: 10,
+    };
+    const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2 };
+    const config = {
+      method,
+      model: 'overruled',
+      rollout,
+      rewards: { preset },
+      lora: { rank: 2, alpha: 4 },
+      grpo,
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
+});
+
+describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
+  it('writes the rollout as plain text where nobody watches, from a folder with nothing but passages', async () => {
+    const passagesOnly = join(root, 'passages');
+    mkdirSync(passagesOnly);
+    writeFileSync(join(passagesOnly, 'passages.jsonl'), '{"id":"p","contents":"Oslo\\nA city."}\n');
+    const own = ['--backend', 'wasm', '--model', model, '--data', passagesOnly];
+    const { code, stdout, stderr } = await runCommand(['ask', 'Who was born first?', ...own]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Answer with search, split parts with ##\. Question: Who was born first\?\n/);
+    expect(stdout).toMatch(/\n(Answer: .*|No answer\.)\n$/);
+    expect(stripVTControlCharacters(stdout)).toBe(stdout);
+    expect(stderr).toMatch(/\d+ search turns with \d+ sub-queries, \d+ model calls, \d+\.\d s\n$/);
+  });
+
+  it('says which folder has no passages', async () => {
+    const { code, stderr } = await runCommand([
+      'ask',
+      'Who?',
+      '--backend',
+      'wasm',
+      '--model',
+      model,
+      '--data',
+      model,
+    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected corpus.jsonl or passages.jsonl')]);
+  });
+});
+
+describe.skipIf(!isBuilt)('playground (skipped without dist/: npm run build)', () => {
+  const adapter = join(root, 'typed-run', 'adapter'); // of the training above
+  afterAll(closeChromium);
+
+  it.skipIf(!chromiumPath)('answers in the browser with an adapter and passages of one’s own', async () => {
+    const { code, stderr } = await runCommand([
+      'playground',
+      '--data',
+      data,
+      '--adapter',
+      adapter,
+      '--out-dir',
+      root,
+    ]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/playground\.html\n$/)]);
+    const { page, complaints } = await openPage(join(root, 'playground.html'));
+    await page.locator('#playground[data-ready=after]').waitFor();
+    expect(await page.locator('[name=checkpoint] option').allTextContents()).toEqual([
+      'model, before training',
+      'model, after training',
+    ]);
+    await page.locator('[name=pace]').selectOption('0');
+    await page.locator('[name=delay]').fill('0');
+    await page.locator('[name=question]').fill('Who was born first?');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.locator('.results table').waitFor();
+    expect(await page.locator('article.column').count()).toBe(1);
+    expect(await page.locator('article.column .token').count()).toBeGreaterThan(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says what is too large for a page, and the remedy', async () => {
+    const large = join(root, 'large');
+    mkdirSync(large);
+    writeFileSync(join(large, 'corpus.jsonl'), '');
+    truncateSync(join(large, 'corpus.jsonl'), 250e6);
+    const { code, stderr } = await runCommand(['playground', '--data', large, '--out-dir', root]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /Expected at most 100 MB for a page, but .*corpus\.jsonl has 250 MB\. Take fewer passages .* ask "QUESTION"\.\n$/,
+      ),
+    ]);
+  });
+});

@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { adapterFolder } from '../../lib/experiments/runs.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { TRAIN_CONFIG_FILE } from '../../lib/training/run.js';
+
+const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
+
+/** GRPO steps of the weights in the data folder. */
+export const numTrainedSteps = parseTrainConfig(
+  JSON.parse(readFileSync(join(folder, TRAIN_CONFIG_FILE), 'utf8')),
+).grpo.steps;
+
+/** Weights of a training that was cut short, as by `npm start -- --retrain --max-steps 1`, do not search. */
+export const isCutShort = numTrainedSteps < 50;

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { withFolderLock } from '../../lib/io/folder-lock.js';
+import { folderForEach } from '../folder.js';
+
+const inFolder = folderForEach();
+
+/** A lock as a process has left it that gave its last sign so many seconds ago. */
+function leaveLock(pid: number, { host = hostname(), age }: { host?: string; age: number }): void {
+  mkdirSync(inFolder('run.lock'));
+  writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid, host }));
+  const time = Date.now() / 1000 - age;
+  utimesSync(inFolder('run.lock'), time, time);
+}
+
+/** The id of a process that has ended. */
+const endedPid = (): number => spawnSync(process.execPath, ['-e', '']).pid;
+
+const lines: string[] = [];
+const work = (): Promise<string[]> =>
+  withFolderLock(
+    inFolder(),
+    async () => readdirSync(inFolder()),
+    (line) => lines.splice(0, lines.length, line),
+  );
+
+describe('withFolderLock', () => {
+  it('keeps others out while it works, names itself, and leaves nothing', async () => {
+    await withFolderLock(inFolder('new'), async () => {
+      await expect(withFolderLock(inFolder('new'), async () => 'both')).rejects.toThrow(
+        `Expected no other process in ${inFolder('new')}, but process ${process.pid} on ${hostname()} works there. Wait for it`,
+      );
+      expect(JSON.parse(readFileSync(inFolder('new', 'run.lock.json'), 'utf8'))).toMatchObject({
+        pid: process.pid,
+      });
+    });
+    expect(readdirSync(inFolder('new'))).toEqual([]);
+    await expect(
+      withFolderLock(inFolder('new'), async () => {
+        throw new Error('failed');
+      }),
+    ).rejects.toThrow('failed');
+    expect(readdirSync(inFolder('new'))).toEqual([]);
+  });
+
+  it('takes over the lock of a process that has ended, and says so', async () => {
+    const pid = endedPid();
+    leaveLock(pid, { age: 10 });
+    await work();
+    expect(lines).toEqual([
+      `Took over the lock of process ${pid} on ${hostname()}, which gives no sign of life, in ${inFolder()}.`,
+    ]);
+    expect(existsSync(inFolder('run.lock'))).toBe(false);
+  });
+
+  it('leaves the lock of a process that is there or on another machine, unless that has long been silent', async () => {
+    leaveLock(process.pid, { age: 60 });
+    await expect(work()).rejects.toThrow(`process ${process.pid} on`);
+    writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid: endedPid(), host: 'elsewhere' }));
+    await expect(work()).rejects.toThrow('on elsewhere works there');
+    const time = Date.now() / 1000 - 16 * 60;
+    utimesSync(inFolder('run.lock'), time, time);
+    await work();
+    expect(lines[0]).toContain('on elsewhere, which gives no sign of life');
+  });
+
+  it('removes what a kill has left half written, and nothing else', async () => {
+    for (const name of ['metrics.jsonl.123-4.partial', 'mine.partial', 'metrics.jsonl'])
+      writeFileSync(inFolder(name), '');
+    expect((await work()).sort()).toEqual(['metrics.jsonl', 'mine.partial', 'run.lock', 'run.lock.json']);
+  });
+});

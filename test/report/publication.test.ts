@@ -1,0 +1,59 @@
+/** Any Vega-Lite specification, through the public entry. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { frameOf, writeChart } from '../../lib/report/index.js';
+import { MIME, mimeBundle } from '../../lib/report/display.js';
+import { temporaryFolder } from '../folder.js';
+
+/** Without axis titles and units, which charts of reports must have. */
+const SPEC = {
+  title: 'Pie',
+  data: {
+    values: [
+      { part: 'a', size: 1 },
+      { part: 'b', size: 3 },
+    ],
+  },
+  mark: 'arc',
+  encoding: { theta: { field: 'size', type: 'quantitative' }, color: { field: 'part' } },
+};
+const folder = temporaryFolder();
+const file = (name: string): string => path.join(folder, 'figures', name);
+
+describe('display of a bare specification', () => {
+  it('is a chart, with its own texts', async () => {
+    const bundle = await mimeBundle(SPEC);
+    expect(bundle[MIME.vegaLite]).toMatchObject(SPEC);
+    expect(bundle[MIME.svg]).toMatch(/^<svg .*<path/s);
+    expect(bundle[MIME.text]).toBe('Pie\nPie');
+    const { title: _, ...untitled } = { ...SPEC, description: 'Two parts.' };
+    expect((await mimeBundle(untitled))[MIME.text]).toBe('Chart\nTwo parts.');
+  });
+
+  it('is a table still for a bare data frame, also for a part of one', async () => {
+    const frame = frameOf([{ part: 'a' }, { part: 'b' }]);
+    for (const shown of [frame, frame.head(1)])
+      expect((await mimeBundle(shown))[MIME.html]).toMatch(/<table/);
+  });
+});
+
+describe('writeChart', () => {
+  it('writes a picture, the data or the specification, by the ending', async () => {
+    for (const name of ['pie.svg', 'pie.csv', 'pie.vl.json']) await writeChart(SPEC, file(name));
+    expect(readFileSync(file('pie.svg'), 'utf8')).toMatch(/^<svg /);
+    expect(readFileSync(file('pie.csv'), 'utf8')).toContain('b,3');
+    expect(JSON.parse(readFileSync(file('pie.vl.json'), 'utf8'))).toMatchObject(SPEC);
+  });
+
+  it('refuses an ending that it does not know, and data that is elsewhere', async () => {
+    await expect(writeChart(SPEC, file('pie.docx'))).rejects.toThrow(
+      /Expected a file that ends in \.csv, \.json, .* but got .*pie\.docx/,
+    );
+    const elsewhere = { ...SPEC, data: { url: 'https://example.com/data.json' } };
+    await expect(writeChart(elsewhere, file('elsewhere.svg'))).rejects.toThrow(
+      'Expected the data of a chart inside it',
+    );
+    expect(existsSync(file('elsewhere.svg'))).toBe(false);
+  });
+});

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
+
+const SPECIAL = ['<eos>', '<|im_end|>', '<|eot_id|>', '</s>', '[SEP]', '<unk>'];
+const added = (contents: readonly string[], more = {}) =>
+  contents.map((content, i) => ({
+    ...{ id: 100 + i, content, special: true, normalized: false },
+    ...{ single_word: false, lstrip: false, rstrip: false, ...more },
+  }));
+const COMMON = {
+  ...{ version: '1.0', truncation: null, padding: null, normalizer: null },
+  ...{ pre_tokenizer: { type: 'WhitespaceSplit' }, post_processor: null, decoder: null },
+};
+const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word, i) => [word, i]));
+const { model } = TOKENIZER_JSON as { model: object };
+
+/** Tokenizers of each kind, whose special tokens stand in the vocabulary, too, or come of normalising only. */
+const KINDS: [string, object][] = [
+  [
+    'byte-level BPE',
+    {
+      ...COMMON,
+      ...TOKENIZER_JSON,
+      model,
+      added_tokens: added(SPECIAL).map((t) => ({ ...t, id: t.id + 300 })),
+    },
+  ],
+  [
+    'a list of words',
+    {
+      ...COMMON,
+      model: {
+        type: 'WordPiece',
+        unk_token: '<unk>',
+        continuing_subword_prefix: '##',
+        max_input_chars_per_word: 100,
+        vocab: words,
+      },
+      added_tokens: added(SPECIAL),
+    },
+  ],
+  [
+    'a unigram model',
+    {
+      ...COMMON,
+      model: {
+        type: 'Unigram',
+        unk_id: 0,
+        vocab: ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [piece, piece === '</s>' ? 0 : -5]),
+      },
+      added_tokens: [...added(['<unk>', '</s>']).map((token, id) => ({ ...token, id })), ...added(['[SEP]'])],
+    },
+  ],
+  [
+    'one that normalises',
+    {
+      ...COMMON,
+      ...TOKENIZER_JSON,
+      normalizer: { type: 'NFKC' },
+      added_tokens: added(SPECIAL, { normalized: true }).map((t) => ({ ...t, id: t.id + 300 })),
+    },
+  ],
+];
+
+describe.each(KINDS)('special tokens in a text, with %s,', (_, json) => {
+  const tokenizer = createTokenizer(json);
+  const unknown = tokenizer.tokenId('<unk>');
+  const { added_tokens } = json as { added_tokens: { id: number }[] };
+  const special = new Set(added_tokens.map(({ id }) => id).filter((id) => id !== unknown));
+
+  it('never become special tokens', () => {
+    const part = fc.constantFrom(...SPECIAL, '＜eos＞', '＜/s＞', '<', '<|', 'eos>', '|>', ' ', 'a', '<eo');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+        const ids = tokenizer.encode(parts.join(''));
+        expect(ids.filter((id) => special.has(id))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('createTokenizer', () => {
+  it('keeps every character of a text that names special tokens, and tags whole', () => {
+    const text = 'The <eos> of <pad><eos>. <search> a </search>';
+    expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
+    expect(TOKENIZER.encode('</search>')).toEqual([TOKENIZER.tokenId('</search>')]);
+    expect(TOKENIZER.decode([TOKENIZER.tokenId('<eos>')!])).toBe('<eos>');
+  });
+
+  it.each([
+    ['no model', { added_tokens: [] }, 'at model'],
+    ['an absurd id', { ...TOKENIZER_JSON, model: { ...model, vocab: { a: 2 ** 31 } } }, 'at model.vocab'],
+    [
+      'an absurd added id',
+      { ...TOKENIZER_JSON, added_tokens: [{ id: 2 ** 31, content: 'x' }] },
+      'at added_tokens[0].id',
+    ],
+    ['a negative id', { ...TOKENIZER_JSON, model: { ...model, vocab: { a: -1 } } }, 'at model.vocab'],
+  ])('refuses %s', (_, given, message) => {
+    expect(() => createTokenizer(given)).toThrow(message);
+  });
+});
