@@ -25,6 +25,9 @@ const write = (text: string, style?: Style): void => {
   process.stdout.write(isColoured ? styleText(style, text) : text);
 };
 
+const counted = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`;
+
 /** Says of which sub-queries a turn found nothing that is like them. */
 function warnOfUnlike({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
@@ -52,9 +55,12 @@ function createWriter(): (event: AnswerEvent) => void {
       write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
       write('\n');
       const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
-      say(
-        `${searchTurns.length} search turns with ${numQueries} sub-queries, ${modelCalls} model calls, ${(event.elapsedMs / 1000).toFixed(1)} s`,
-      );
+      const counts = [
+        counted(searchTurns.length, 'search turn'),
+        counted(numQueries, 'sub-query', 'sub-queries'),
+        counted(modelCalls, 'model call'),
+      ];
+      say(`${counts.join(', ')}, ${(event.elapsedMs / 1000).toFixed(1)} s`);
     }
   };
 }
