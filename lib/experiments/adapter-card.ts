@@ -52,7 +52,7 @@ ${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`
 Every ${curve[0].step} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:
 ${curve.map(({ step, outcome }) => `${step}: ${outcome.toFixed(3)}`).join(', ')}.
 
-Results on the test questions are in the reports. Made for experiments in a small world; it knows nothing else.
+Results are in the reports. Made for experiments in a small world; it knows nothing else.
 `;
   await writeFileSafely(join(folder, 'README.md'), card);
 }

@@ -218,7 +218,9 @@ export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
 export async function drawOf(): Promise<Provenance> {
   const draw = await readDraw();
   return draw === null
-    ? { questions: 'dev: no test has been drawn for these weights' }
+    ? {
+        questions: 'dev, by some of which the adapters were chosen: no test has been drawn for these weights',
+      }
     : { questions: 'test', testDrawnFrom: draw.commit };
 }
 

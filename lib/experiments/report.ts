@@ -19,6 +19,8 @@ export interface Predicted {
   /** Fields of the row that decides it, or of the contrast: one that names its `kind`. */
   figure: Readonly<Record<string, unknown>>;
   holds: (found: Interval) => boolean;
+  /** A second figure, by which the first is understood. */
+  because?: { where: string; figure: Readonly<Record<string, unknown>> };
 }
 
 export interface Prediction {
@@ -34,12 +36,18 @@ type Figures = TidyTable<Interval, Interval>;
 export const predictionsFrom = (
   { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
   predicted: readonly Predicted[],
-): Prediction[] =>
-  predicted.flatMap(({ prediction, figure, holds }) =>
-    matching('kind' in figure ? contrasts : rows, figure)
-      .slice(0, 1)
-      .map((found) => ({ prediction, found: interval({ ...found }), holds: holds(found) })),
+): Prediction[] => {
+  const first = (figure: Predicted['figure']) =>
+    matching('kind' in figure ? contrasts : rows, figure).slice(0, 1);
+  return predicted.flatMap(({ prediction, figure, holds, because }) =>
+    first(figure).map((found) => {
+      const reasons = because
+        ? first(because.figure).map((row) => `${because.where} ${interval({ ...row })}`)
+        : [];
+      return { prediction, found: [interval({ ...found }), ...reasons].join('; '), holds: holds(found) };
+    }),
   );
+};
 
 /** The figures of answers with intervals, beside the paper's. @param given in place of what the experiment says itself */
 export const summarise = (

@@ -1,6 +1,6 @@
 /**
  * Figure 6: how many passages a query should bring, for three retrievers. The same trained policies answer a fixed sample of the
- * test questions under every setting.
+ * evaluated questions under every setting.
  *
  * Policies are trained with three passages per query, as in the paper, and others with one. What a turn brings is limited in tokens, as in the
  * paper, and the small policy's context has 1,024 positions: passages of the lowest ranks that would take more, or leave no room for the turns to come, are

@@ -8,7 +8,7 @@ import { ENCODER } from '../../io/paths.js';
 import { ENCODER_FILE } from '../../retrieval/encoder-file.js';
 import { count, dataHash, drawOf, evaluationHash, seedsOf } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
-import { reportOf, summarise } from '../report.js';
+import { reportOf, summarise, type Predicted } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { isTrained, runName, type PolicyRun } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
@@ -150,6 +150,20 @@ function contrastOf(contrast: TidyContrast) {
   };
 }
 
+/** ParallelSearch with so many passages per query beside one, by BM25. */
+const besideOne = (k: number): Predicted['figure'] => ({
+  ...{ method: 'parallelsearch', against: 'parallelsearch', retriever: 'bm25', k, against_k: 1 },
+  ...{ trained_k: 3, benchmark: 'all', subset: 'all', metric: 'em', kind: 'difference' },
+});
+
+/** Figure 6, in one figure. */
+const MORE_IS_BETTER: Predicted = {
+  prediction: 'Ten passages per query answer more questions than one, with BM25',
+  figure: besideOne(10),
+  holds: ({ low }) => low > 0,
+  because: { where: 'five in place of one', figure: besideOne(5) },
+};
+
 /**
  * Reads the answers under every setting and computes their figures with intervals; the same weights under every setting are
  * resampled alike. Contrasts are of two values of k, two retrievers or two methods, everything else the same.
@@ -183,6 +197,7 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
       ...{ rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })), provenance },
       contrasts: contrasts.map(contrastOf),
     },
+    predicted: [MORE_IS_BETTER],
     frames: {
       // Recall@k of the retrievers by themselves, a row for each retriever and k.
       recall: recall.map(({ hitRate, ...row }) => ({ ...row, metric: 'recall_at_k', value: hitRate })),
