@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs-core';
+import { installCommand } from '../io/optional.js';
 import { BACKEND_NAMES, tryBackend, type BackendName } from '../tensor/backend.js';
 import type { Finding } from './check.js';
 
@@ -17,11 +18,11 @@ const PROGRAM = fileURLToPath(new URL('./backends.js', import.meta.url));
 const LONG_ENOUGH_MS = 40;
 const MAX_SIZE = 4096;
 
-export const REINSTALL = 'The installation is incomplete: run `npm ci`.';
+const INSTALL_NATIVE = `\`${installCommand('@tensorflow/tfjs-node-gpu')}\``;
+const REINSTALL = 'The installation is incomplete: remove node_modules and install again.';
 export const BACKEND_REMEDIES: Record<BackendName, string> = {
-  gpu: 'It needs Linux, an NVIDIA GPU with CUDA and cuDNN, and the package @tensorflow/tfjs-node-gpu. Not needed: the others compute the same.',
-  native:
-    'Run `npm ci` where the install script of @tensorflow/tfjs-node-gpu can download libtensorflow (Linux or Windows, x64). Not needed, but training is several times faster with it.',
+  gpu: `It needs Linux, an NVIDIA GPU with CUDA and cuDNN, and ${INSTALL_NATIVE}. Not needed: the others compute the same.`,
+  native: `Run ${INSTALL_NATIVE} where the install script of @tensorflow/tfjs-node-gpu can download libtensorflow (Linux or Windows, x64). Not needed, but training is several times faster with it.`,
   wasm: REINSTALL,
   cpu: REINSTALL,
 };

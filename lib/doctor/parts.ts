@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
+import { installCommand, loadOptional, optionalFolder, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { findChromium } from '../report/browser.js';
 import {
@@ -16,7 +18,7 @@ import {
   type LabSearch,
 } from '../notebook/jupyter.js';
 import { BACKEND_NAMES } from '../tensor/backend.js';
-import { BACKEND_REMEDIES, lookAtBackend, REINSTALL } from './backends.js';
+import { BACKEND_REMEDIES, lookAtBackend } from './backends.js';
 import type { Finding, Part } from './check.js';
 
 /** Resident memory of training at the embedded scale, with its helper process. */
@@ -32,7 +34,19 @@ export function allParts(): Part[] {
       ...{ id: 'node', title: 'Node', required: true, look: () => lookAtNode(process.versions.node) },
       remedy: 'Install a current release from https://nodejs.org.',
     },
-    { id: 'tslab', title: 'tslab', required: true, look: lookAtTslab, remedy: REINSTALL },
+    {
+      ...{ id: 'tslab', title: 'tslab', required: false, look: lookAtTslab },
+      remedy: `Install it: \`${installCommand('tslab')}\`. Only notebooks and reports of one's own need it.`,
+    },
+    {
+      ...{
+        id: 'danfojs-node',
+        title: 'danfojs-node',
+        required: false,
+        look: () => optionalVersion('danfojs-node'),
+      },
+      remedy: `Install it: \`${installCommand('danfojs-node')}\`. Only data frames need it, which notebooks have.`,
+    },
     {
       ...{ id: 'jupyterlab', title: 'JupyterLab', required: false, remedy: INSTALL_JUPYTERLAB },
       look: async () => lookAtLab(await searchOnce()),
@@ -54,8 +68,7 @@ export function allParts(): Part[] {
     },
     {
       ...{ id: 'hnswlib-node', title: 'hnswlib-node', required: false, look: lookAtHnsw },
-      remedy:
-        'Install a C++ compiler, make and Python, then run `npm ci`. Without it there is no HNSW index; BM25 and exact search work.',
+      remedy: `Install a C++ compiler, make and Python, then run \`${installCommand('hnswlib-node')}\`. Without it there is no HNSW index; BM25 and exact search work.`,
     },
     {
       ...{ id: 'chromium', title: 'Chromium', required: false },
@@ -67,8 +80,6 @@ export function allParts(): Part[] {
 }
 
 const missing = (detail: string): Finding => ({ status: 'missing', detail });
-const versionOf = (name: string): string =>
-  (createRequire(import.meta.url)(`${name}/package.json`) as { version: string }).version;
 
 export function lookAtNode(version: string): Finding {
   const { engines } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
@@ -80,9 +91,12 @@ export function lookAtNode(version: string): Finding {
 }
 
 /** tslab and the sockets through which it is spoken to. */
-async function lookAtTslab(): Promise<Finding> {
-  const version = versionOf('tslab');
-  return `${version}, ZeroMQ ${(await import('zeromq')).version}`;
+function lookAtTslab(): Finding {
+  const version = optionalVersion('tslab');
+  const zeromq = createRequire(path.join(optionalFolder('tslab'), 'package.json'))('zeromq') as {
+    version: string;
+  };
+  return `${version}, ZeroMQ ${zeromq.version}`;
 }
 
 export function lookAtLab({ found, tried }: LabSearch): Finding {
@@ -110,10 +124,9 @@ export function lookAtMemory(available: number, total: number): Finding {
   return available >= GOOD_BYTES ? detail : { status: 'warning', detail };
 }
 
-async function lookAtHnsw(): Promise<Finding> {
-  const version = versionOf('hnswlib-node');
-  await import('hnswlib-node');
-  return `${version} (HNSW index)`;
+function lookAtHnsw(): Finding {
+  loadOptional('hnswlib-node');
+  return `${optionalVersion('hnswlib-node')} (HNSW index)`;
 }
 
 /** The browser in which reports are tested and pictures of them made. */

@@ -1,6 +1,6 @@
 /** HTTP servers, by default for this machine only. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -16,8 +16,17 @@ export interface LocalServer {
   close(graceMs?: number): Promise<void>;
 }
 
+/** What is asked, as Node's server gives it: in words of our own, for who uses this library need not have Node's types. */
+export interface ServedRequest extends AsyncIterable<Uint8Array> {
+  readonly method?: string;
+  readonly url?: string;
+  readonly headers: { host?: string; authorization?: string; 'content-type'?: string };
+  readonly socket: { localPort?: number };
+  iterator(options: { destroyOnReturn: boolean }): object;
+}
+
 /** A page elsewhere whose name was made to lead here (DNS rebinding) sends its own name as the host. */
-const isForHere = ({ headers, socket }: IncomingMessage): boolean =>
+const isForHere = ({ headers, socket }: ServedRequest): boolean =>
   LOCAL_HOSTS.some((name) => headers.host === `${name}:${socket.localPort}`);
 
 /**
@@ -27,7 +36,7 @@ const isForHere = ({ headers, socket }: IncomingMessage): boolean =>
  */
 export async function serveLocally(
   port: number,
-  answer: (request: IncomingMessage, gone: AbortSignal) => Promise<Response>,
+  answer: (request: ServedRequest, gone: AbortSignal) => Promise<Response>,
   host = '127.0.0.1',
 ): Promise<LocalServer> {
   const server = createServer((request, response) => {

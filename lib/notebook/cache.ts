@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
 import { configHash } from '../io/hash.js';
+import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { provenanceHere } from '../io/provenance.js';
 import { recordStore } from '../io/records.js';
@@ -72,12 +72,11 @@ export async function contentHash(
   notebook: Notebook,
   { cwd, inputs }: { cwd: string; inputs: readonly string[] },
 ): Promise<string> {
-  const { version } = createRequire(import.meta.url)('tslab/package.json') as { version: string };
   return configHash({
     code: codeCells(notebook).map(({ source }) => textOf(source)),
     cwd: path.resolve(cwd),
     build: await hashPath(packagePath('dist')),
-    tslab: version,
+    tslab: optionalVersion('tslab'),
     node: process.version,
     inputs: await Promise.all(inputs.map(async (input) => [input, await hashPath(path.resolve(cwd, input))])),
   });

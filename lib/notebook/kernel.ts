@@ -4,9 +4,9 @@
  * {@link KernelError}, and it never outlives this process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { optionalFolder } from '../io/optional.js';
 
 /** Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and takes the next one. */
 export class KernelError extends Error {
@@ -81,8 +81,7 @@ load('main').startKernel({ enableFindLocal: false });
 
 /** The script of the tslab that belongs to this package, wherever npm has put it. */
 export function tslabScript(): string {
-  const manifest = createRequire(import.meta.url).resolve('tslab/package.json');
-  return path.join(path.dirname(manifest), 'bin', 'tslab');
+  return path.join(optionalFolder('tslab'), 'bin', 'tslab');
 }
 
 /** Starts a kernel in a working folder, to which imports and paths of cells are relative, and waits until it answers. */

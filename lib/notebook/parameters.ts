@@ -1,6 +1,8 @@
 /** Parameters of a notebook: typed by the cell tagged `parameters`, injected as a cell after it. */
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import type ts from 'typescript';
+import { optionalFolder } from '../io/optional.js';
 import { textOf, linesOf, type Cell, type CodeCell, type Notebook } from './nbformat.js';
 
 export type ParameterValue =
@@ -22,8 +24,9 @@ type TypeScript = typeof ts;
 
 /** The TypeScript that compiles the notebook's cells: tslab's own. It takes half a second to load. */
 function loadTypeScript(): TypeScript {
-  const tslab = createRequire(import.meta.url).resolve('tslab/package.json');
-  return createRequire(tslab)('@tslab/typescript-for-tslab') as TypeScript;
+  return createRequire(path.join(optionalFolder('tslab'), 'package.json'))(
+    '@tslab/typescript-for-tslab',
+  ) as TypeScript;
 }
 
 /** The variables that the cell tagged `parameters` declares. */

@@ -1,8 +1,7 @@
 /** Charts, declared by what stands on their axes and what is told apart: as Vega-Lite specifications over a data frame. */
 import { flatGroup, flatRollup } from 'd3-array';
-import type { DataFrame } from 'danfojs-node';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
-import { rowsOf, type Row } from './frame.js';
+import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
 import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { bandLayers, intervalLayers, lineLayers, seriesOf, type Series } from './series.js';
 import { figureText } from './text.js';
@@ -26,7 +25,7 @@ export interface ChartSpec {
   /** Of the vertical axis, in place of the metric's title and unit. */
   yTitle?: string;
   /** Rows that are told in words; default the whole frame, of which the ends are told where it is long. */
-  spoken?: DataFrame;
+  spoken?: Rows;
   width?: number;
   height?: number;
 }
@@ -120,7 +119,7 @@ interface Drawing {
   height: number;
 }
 
-function drawn(frame: DataFrame, spec: ChartSpec, { draw, x, scale, ...size }: Drawing): Chart {
+function drawn(frame: Rows, spec: ChartSpec, { draw, x, scale, ...size }: Drawing): Chart {
   const rows = rowsOf(frame);
   const { title: name, unit } = metricInfo(metricOf(rows, spec.title));
   const series = seriesOf(spec.color, valuesOf(spec.color, rows).map(str));
@@ -158,7 +157,7 @@ const predictedLayer = ({ color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): Ve
  * Points with intervals by the values of a field, side by side for each of a series; where the frame has the paper's figures
  * (`paper`), they are hollow points, and where it has what a model predicts (`predicted`), that is a dashed line.
  */
-export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
+export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
   const longestLabel = Math.max(0, ...rows.map((row) => String(titleOf(spec.x, row[spec.x])).length));
@@ -187,12 +186,12 @@ interface BandOptions {
 
 /** Lines over a quantity, such as steps of training, in bands from `low` to `high` where the frame has these. */
 export function bandChart(
-  frame: DataFrame,
+  frame: Rows,
   { interpolate, log = false, mark, ...spec }: ChartSpec & BandOptions,
 ): Chart {
   const title = spec.xTitle ?? titled('Training', 'GRPO steps');
   const x = { field: spec.x, type: 'quantitative', title, ...(log ? { scale: { type: 'log' } } : {}) };
-  const hasBand = frame.columns.includes('low');
+  const hasBand = columnsOf(frame).includes('low');
   const rule = (xAxis: VegaLiteSpec): VegaLiteSpec => ({
     mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
     encoding: { x: { ...xAxis, field: undefined, datum: mark } },
@@ -207,7 +206,7 @@ export function bandChart(
 }
 
 /** Lines with points over the values of a field. */
-export function lineChart(frame: DataFrame, spec: ChartSpec): Chart {
+export function lineChart(frame: Rows, spec: ChartSpec): Chart {
   return drawn(frame, spec, {
     ...{ draw: lineLayers, x: { ...xAxis(rowsOf(frame), spec), type: 'ordinal' } },
     ...{ scale: { zero: false }, width: 320, height: 200 },

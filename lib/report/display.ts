@@ -1,12 +1,11 @@
 /** One function that shows charts, tables, results and findings wherever a notebook is read. */
 import { createRequire } from 'node:module';
-import type { DataFrame } from 'danfojs-node';
 import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/cells.js';
 import { escapeHtml } from '../html/markup.js';
 import type { Transcript } from '../html/transcript.js';
 import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
-import { frameOf, type Frame } from './frame.js';
+import { frameOf, type Frame, type Rows } from './frame.js';
 import { renderSvg } from './render.js';
 import type { Finding } from './sentences.js';
 import { openingOf } from './opening.js';
@@ -33,7 +32,7 @@ export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
 });
 
 export type Displayable =
-  Chart | Table | DataFrame | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });
+  Chart | Table | Rows | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });
 
 export const MIME = {
   /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
@@ -48,14 +47,14 @@ export const MIME = {
 } as const;
 
 /** Not by its class: what a data frame's own methods, such as `head`, give is of another one. */
-const isDataFrame = (item: object): item is DataFrame => '$data' in item;
+const isRows = (item: object): item is Rows => Array.isArray(item) || ('columns' in item && 'values' in item);
 
 /**
  * All representations of `item`. A chart: interactive in JupyterLab, a picture in nbviewer and VS Code, its text
  * alternative in a terminal. A table: HTML, or aligned text. Results: a sentence, and the tidy table for the export.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
-  if (isDataFrame(item)) return mimeBundle(plainTable(item));
+  if (isRows(item)) return mimeBundle(plainTable(item));
   if (item.kind === undefined) return mimeBundle(chartOfSpec(item));
   switch (item.kind) {
     case 'results':
@@ -81,7 +80,7 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 }
 
 /**
- * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame), results or a finding as the output of the running cell; outside of a
+ * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or rows), results or a finding as the output of the running cell; outside of a
  * notebook it prints their text. Wait for it: `await display(chart)`.
  */
 export async function display(item: Displayable): Promise<void> {

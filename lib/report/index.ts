@@ -2,7 +2,7 @@
 export { chartOf, type Chart, type VegaLiteSpec } from './chart.js';
 export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts.js';
 export { display, resultsOf, type Displayable, type ReportResults } from './display.js';
-export { Frame, frameOf, rowsOf, type Row } from './frame.js';
+export { frameOf, rowsOf, type Frame, type Row, type Rows } from './frame.js';
 export { metricInfo, type MetricInfo } from './metrics.js';
 export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';

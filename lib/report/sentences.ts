@@ -1,6 +1,5 @@
 /** Sentences that say what was found, made from the numbers. */
-import type { DataFrame } from 'danfojs-node';
-import { rowsOf, type Row } from './frame.js';
+import { rowsOf, type Row, type Rows } from './frame.js';
 import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { listed } from '../text/listed.js';
 import { intervalText, pointsIntervalText } from './text.js';
@@ -81,10 +80,10 @@ function comparedRow(row: Row): string {
 }
 
 /** Each comparison of a frame of contrasts in words, in its order. */
-export const compared = (contrasts: DataFrame): string => rowsOf(contrasts).map(comparedRow).join(' ');
+export const compared = (contrasts: Rows): string => rowsOf(contrasts).map(comparedRow).join(' ');
 
 /** The rows of a frame in words: `Exact match: ParallelSearch 0.651 [0.630, 0.672] (parallelizable questions, base)`. */
-export function stated(rows: DataFrame): string {
+export function stated(rows: Rows): string {
   const all = rowsOf(rows);
   const metrics = [...new Set(all.map(({ metric }) => String(metric)))];
   const sentences = metrics.map((metric) => {

@@ -1,8 +1,7 @@
 /** Tables, declared by what heads their rows and columns and what stands in their cells. */
-import { DataFrame } from 'danfojs-node';
 import type { TableCells } from '../html/cells.js';
 import type { Interval } from '../evaluation/bootstrap.js';
-import { rowsOf, type Row } from './frame.js';
+import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
 import { decimalsOf, isShare } from './metrics.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { fieldTitle, titleOf, valuesOf } from './titles.js';
@@ -82,7 +81,7 @@ function combinations(rows: readonly Row[], fields: readonly string[]): Row[] {
  * format. Columns in which nothing stands are left out.
  * @throws Error when the frame is empty, lacks a field, or two of its rows fall into one cell
  */
-export function table(frame: DataFrame, spec: TableSpec): Table {
+export function table(frame: Rows, spec: TableSpec): Table {
   const {
     caption,
     rows: rowFields,
@@ -138,8 +137,8 @@ export function table(frame: DataFrame, spec: TableSpec): Table {
 const pick = (row: Row, fields: readonly string[]): Row => Object.fromEntries(fields.map((f) => [f, row[f]]));
 
 /** A data frame as it is: its columns, numbers with at most four decimals, dashes for what is missing. */
-export function plainTable(frame: DataFrame, caption?: string): Table {
+export function plainTable(frame: Rows, caption?: string): Table {
   const rows = rowsOf(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `A data frame of ${rows.length} rows.`;
-  return { kind: 'table', cells: { caption, columns: [...frame.columns], rows } };
+  return { kind: 'table', cells: { caption, columns: columnsOf(frame), rows } };
 }

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import type { HierarchicalNSW } from 'hnswlib-node';
 import { z } from 'zod';
+import { loadOptional } from '../io/optional.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './top-k.js';
 
@@ -21,7 +21,21 @@ export interface HnswIndex extends VectorIndex {
   save(path: string): Promise<void>;
 }
 
-type Hnswlib = typeof import('hnswlib-node');
+/** The part of hnswlib-node that is used here. */
+interface HierarchicalNSW {
+  initIndex(options: { maxElements: number; m?: number; efConstruction?: number; randomSeed?: number }): void;
+  addPoint(point: number[], label: number): void;
+  searchKnn(point: number[], topK: number): { neighbors: number[]; distances: number[] };
+  setEf(ef: number): void;
+  getCurrentCount(): number;
+  readIndex(path: string): Promise<boolean>;
+  writeIndex(path: string): Promise<boolean>;
+}
+
+const newGraph = (dimensions: number): HierarchicalNSW => {
+  type Hnswlib = { HierarchicalNSW: new (space: 'ip', dimensions: number) => HierarchicalNSW };
+  return new (loadOptional<Hnswlib>('hnswlib-node').HierarchicalNSW)('ip', dimensions);
+};
 
 const description = z.strictObject({
   space: z.literal('ip'),
@@ -40,7 +54,7 @@ export async function buildHnswIndex(
   requireInteger('efConstruction', efConstruction);
   requireInteger('efSearch', efSearch);
   const dimensions = commonDimensions(vectors);
-  const graph = new (await loadHnswlib()).HierarchicalNSW('ip', dimensions);
+  const graph = newGraph(dimensions);
   graph.initIndex({ maxElements: vectors.length, m, efConstruction, randomSeed: seed });
   // The binding takes plain arrays only.
   vectors.forEach((vector, i) => graph.addPoint(Array.from(normalise(vector)), i));
@@ -53,7 +67,7 @@ export async function loadHnswIndex(
   options: Pick<HnswOptions, 'efSearch'> = {},
 ): Promise<HnswIndex> {
   const stored = description.parse(JSON.parse(await readFile(`${path}.json`, 'utf8')));
-  const graph = new (await loadHnswlib()).HierarchicalNSW('ip', stored.dimensions);
+  const graph = newGraph(stored.dimensions);
   await graph.readIndex(path);
   if (graph.getCurrentCount() !== stored.size) {
     throw new Error(`Expected ${stored.size} vectors in ${path}, but got ${graph.getCurrentCount()}.`);
@@ -61,20 +75,6 @@ export async function loadHnswIndex(
   const efSearch = options.efSearch ?? stored.efSearch;
   requireInteger('efSearch', efSearch);
   return wrapGraph(graph, { ...stored, efSearch });
-}
-
-/** Imports hnswlib-node; throws with the remedy when it isn't installed. */
-export async function loadHnswlib(importModule = () => import('hnswlib-node')): Promise<Hnswlib> {
-  try {
-    const module = (await importModule()) as Hnswlib & { default?: Hnswlib };
-    return module.default ?? module;
-  } catch (cause) {
-    throw new Error(
-      'Expected the optional package hnswlib-node, but it cannot be loaded. Install it with ' +
-        '"npm install hnswlib-node" (it needs a C++ compiler), or use the exact index.',
-      { cause },
-    );
-  }
 }
 
 function wrapGraph(

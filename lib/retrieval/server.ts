@@ -1,9 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { isLocalHost, serveLocally, type LocalServer } from '../io/local-server.js';
+import { isLocalHost, serveLocally, type LocalServer, type ServedRequest } from '../io/local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -108,7 +107,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 async function answer(
   retriever: Retriever,
   limits: typeof LIMITS,
-  { request, signal }: { request: IncomingMessage; signal: AbortSignal },
+  { request, signal }: { request: ServedRequest; signal: AbortSignal },
 ): Promise<Response> {
   try {
     checkRoute(request);
@@ -122,7 +121,7 @@ async function answer(
   }
 }
 
-function checkRoute(request: IncomingMessage): void {
+function checkRoute(request: ServedRequest): void {
   const path = (request.url ?? '').split('?')[0];
   if (path !== '/retrieve') throw new RequestError(404, `Expected the path /retrieve, but got ${path}.`);
   if (request.method !== 'POST') {
@@ -134,7 +133,7 @@ function checkRoute(request: IncomingMessage): void {
     throw new RequestError(415, `Expected the content type application/json, but got ${type ?? 'none'}.`);
 }
 
-async function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<string> {
+async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   // Leaving the loop early must not destroy the socket: the answer is still to be sent.

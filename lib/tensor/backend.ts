@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-// The union package registers every operation's gradient with tfjs-core.
-import '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs-core';
+// Every operation's gradient: tfjs-core has them only in files that Node cannot import, of which the build makes one.
+import '#tfjs-gradients';
+import { installCommand } from '../io/optional.js';
 import { installWasmKernels } from './wasm-kernels.js';
 
 /** `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript. */
@@ -113,7 +114,11 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
   }
   const reasons = skipped.map((s) => `${s.name}: ${s.reason}`).join('; ');
   throw new Error(
-    `Expected backend ${requested} to load, but it did not (${reasons}). Try --backend wasm, which needs nothing else.`,
+    `Expected backend ${requested} to load, but it did not (${reasons}). Try --backend wasm, which needs nothing else${
+      requested === 'gpu' || requested === 'native'
+        ? `, or install @tensorflow/tfjs-node-gpu with "${installCommand('@tensorflow/tfjs-node-gpu')}"`
+        : ''
+    }.`,
   );
 }
 

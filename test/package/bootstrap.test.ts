@@ -28,6 +28,13 @@ require('node:fs').appendFileSync('calls.txt', 'full=' + process.env.PARALLELSEA
 require('node:fs').writeFileSync(path, JSON.stringify({ numPassedTests: 5, numFailedTests: 1, numPendingTests: 2,
   numTodoTests: 1, testResults: [{ status: 'failed', assertionResults: [] }] })); process.exit(1);`;
 
+const BUILDING = [
+  'tsc -p tsconfig.build.json',
+  expect.stringMatching(
+    /^rolldown .*register_all_gradients.* --file dist.tensor.tfjs-gradients.mjs/,
+  ) as string,
+];
+
 const inProject = folderForEach();
 
 function write(path: string, text: string): void {
@@ -65,12 +72,13 @@ const bootstrap = (...args: string[]) => finish(spawnBootstrap(args));
 beforeEach(() => {
   mkdirSync(inProject('scripts'));
   copyFileSync(BOOTSTRAP, inProject('scripts/bootstrap.mjs'));
-  write('package.json', '{"engines": {"node": ">=20.19"}, "optionalDependencies": {"hnswlib-node": "3"}}');
+  write('package.json', '{"engines": {"node": ">=20.19"}}');
   for (const file of ['tsconfig.json', 'tsconfig.build.json']) write(file, '{}');
   write('package-lock.json', lock('1.0.0'));
   write('node_modules/.package-lock.json', lock('1.0.0'));
   write('npm-cli.js', tool('npm'));
   write('node_modules/typescript/bin/tsc', tool('tsc', BUILD));
+  write('node_modules/rolldown/bin/cli.mjs', esm(tool('rolldown')));
   write('node_modules/eslint/bin/eslint.js', tool('eslint'));
   write('node_modules/dependency-cruiser/bin/dependency-cruise.mjs', esm(tool('depcruise')));
   write('node_modules/prettier/bin/prettier.cjs', tool('prettier'));
@@ -81,7 +89,7 @@ beforeEach(() => {
 describe('start', () => {
   it('builds, then passes its arguments and the exit code of the command through', async () => {
     expect((await bootstrap('start', '--backend', 'wasm')).code).toBe(0);
-    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'cli reproduce --backend wasm']);
+    expect(takeCalls()).toEqual([...BUILDING, 'cli reproduce --backend wasm']);
     expect((await bootstrap('start', '--fail')).code).toBe(3);
   });
   it('builds again only after a change, and deletes the outputs of deleted sources', async () => {
@@ -93,7 +101,7 @@ describe('start', () => {
     expect(takeCalls()).toEqual(['cli reproduce']);
     rmSync(inProject('lib/gone.ts'));
     await bootstrap('start');
-    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'cli reproduce']);
+    expect(takeCalls()).toEqual([...BUILDING, 'cli reproduce']);
     expect(existsSync(inProject('dist/gone.js'))).toBe(false);
     expect(existsSync(inProject('dist/cli.js'))).toBe(true);
   });
@@ -123,14 +131,15 @@ describe('install', () => {
   });
   it('is silent about an optional part that is there', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
-    write('node_modules/hnswlib-node/build/Release/addon.node', '');
+    for (const name of ['hnswlib-node', '@tensorflow/tfjs-node-gpu'])
+      write(`node_modules/${name}/build/addon.node`, '');
     expect((await bootstrap('build')).output).not.toContain('optional part');
   });
   it('accepts packages that the user installed, also without the optional ones', async () => {
     const installed = { packages: { 'node_modules/a': { version: '1.0.0' } } };
     write('node_modules/.package-lock.json', JSON.stringify(installed));
     await bootstrap('build');
-    expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json']);
+    expect(takeCalls()).toEqual(BUILDING);
   });
   it('runs npm ci where a package has another version than the lock file', async () => {
     write('package-lock.json', lock('1.0.1'));
@@ -157,7 +166,7 @@ describe('test', () => {
     write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
     const { code, output, stdout } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
-    expect(names).toEqual(['tsc', 'eslint', 'depcruise', 'prettier', 'tsc', 'vitest', 'full=']);
+    expect(names).toEqual(['tsc', 'rolldown', 'eslint', 'depcruise', 'prettier', 'tsc', 'vitest', 'full=']);
     expect(code).toBe(4);
     expect(output).toContain('failed: lint, tests\n');
     // one failed test and one file that could not be loaded; two skipped and one todo
@@ -165,7 +174,7 @@ describe('test', () => {
   });
   it('passes filters to vitest, without the checks, and --full as an environment variable', async () => {
     expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
-    const [, vitest, full, ...others] = takeCalls();
+    const [, , vitest, full, ...others] = takeCalls();
     expect(vitest).toMatch(/^vitest run --reporter=default .* rewards$/);
     expect(full).toBe('full=1');
     expect(others).toEqual([]);

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { buildExactIndex, normalise } from '../../lib/retrieval/exact.js';
-import { buildHnswIndex, loadHnswIndex, loadHnswlib } from '../../lib/retrieval/hnsw.js';
+import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
+import { loadOptional } from '../../lib/io/optional.js';
 import { temporaryFolder } from '../folder.js';
 
 function randomVectors(count: number, dimensions: number, seed: number): Float32Array[] {
@@ -13,10 +14,12 @@ function randomVectors(count: number, dimensions: number, seed: number): Float32
   );
 }
 
-const hnswlibInstalled = await loadHnswlib().then(
-  () => true,
-  () => false,
-);
+const hnswlibInstalled = await Promise.resolve()
+  .then(() => loadOptional('hnswlib-node'))
+  .then(
+    () => true,
+    () => false,
+  );
 
 describe('buildExactIndex', () => {
   it('ranks by cosine, not by length, equal ones in their order; the zero vector is like none', () => {
@@ -91,12 +94,5 @@ describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
     const index = await buildHnswIndex(vectors.slice(0, 5));
     expect(index.search(queries[0], 50)).toHaveLength(5);
     expect(() => index.search(queries[0], 1.5)).toThrow('Expected topK to be an integer >= 1, but got 1.5.');
-  });
-});
-
-describe('loadHnswlib', () => {
-  it('names the remedy when the package is absent', async () => {
-    const absent = () => Promise.reject(new Error('Cannot find package'));
-    await expect(loadHnswlib(absent)).rejects.toThrow('npm install hnswlib-node');
   });
 });

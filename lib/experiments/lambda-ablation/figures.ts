@@ -1,7 +1,6 @@
 /** The one chart of this report that has two quantities: what right answers cost. */
-import type { DataFrame } from 'danfojs-node';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from '../../report/chart.js';
-import { rowsOf } from '../../report/frame.js';
+import { rowsOf, type Rows } from '../../report/frame.js';
 import { metricInfo } from '../../report/metrics.js';
 import { seriesOf } from '../../report/series.js';
 import { figureText } from '../../report/text.js';
@@ -13,7 +12,7 @@ function axis(metric: string): VegaLiteSpec {
 }
 
 /** Exact match against model calls, a point for each setting. @param rows of both metrics, one each for a setting */
-export function tradeOffChart(rows: DataFrame): Chart {
+export function tradeOffChart(rows: Rows): Chart {
   const all = rowsOf(rows);
   const values = all
     .filter(({ metric }) => metric === 'em')

@@ -1,7 +1,6 @@
 /** The chart of the latency report that is made of stacked parts. */
-import type { DataFrame } from 'danfojs-node';
 import { chartOf, titled, type Chart } from '../../report/chart.js';
-import { rowsOf } from '../../report/frame.js';
+import { rowsOf, type Rows } from '../../report/frame.js';
 import { decimalsOf } from '../../report/metrics.js';
 import { figureText } from '../../report/text.js';
 import { titleOf, valuesOf } from '../../report/titles.js';
@@ -9,7 +8,7 @@ import { titleOf, valuesOf } from '../../report/titles.js';
 const COLORS = { waiting: '#5b8fc7', requests: '#d95f02', searching: '#1b7a5a' };
 
 /** Where the time of a set goes by the model, in a panel for each retriever, with the measured median as a mark. */
-export function timePartsChart(parts: DataFrame, { title, unit }: { title: string; unit: string }): Chart {
+export function timePartsChart(parts: Rows, { title, unit }: { title: string; unit: string }): Chart {
   const rows = rowsOf(parts);
   const values = rows.map((row) => ({ ...row, retriever: titleOf('retriever', row.retriever) }));
   const spoken = rows

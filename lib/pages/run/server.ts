@@ -1,6 +1,5 @@
 /** Serves the page of a run while it goes on: to this machine only, and nothing but that page. */
-import type { IncomingMessage } from 'node:http';
-import { serveLocally, type LocalServer } from '../../io/local-server.js';
+import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/worker.js';
 import { runContentHtml, runPageHtml, type RunDescription } from './html.js';
 import { readRun, runVersion } from './run-folder.js';
@@ -31,7 +30,7 @@ const text = (status: number, body: string | null, headers = {}): Response =>
   new Response(body, { status, headers: { ...HEADERS, ...headers } });
 const page = (html: string): Response => text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 
-async function answer(options: WatchOptions, request: IncomingMessage): Promise<Response> {
+async function answer(options: WatchOptions, request: ServedRequest): Promise<Response> {
   if (request.method !== 'GET')
     return text(405, `Expected the method GET, but got ${request.method}.`, { allow: 'GET' });
   const [pathname, query] = (request.url ?? '').split('?');

@@ -1,0 +1,60 @@
+/** Packages that not everybody needs: found and loaded when something asks for them, and asked for by name where they are missing. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { packagePath } from './paths.js';
+
+const require = createRequire(import.meta.url);
+
+export type OptionalPackage = 'tslab' | 'danfojs-node' | 'hnswlib-node' | '@tensorflow/tfjs-node-gpu';
+
+/** What each is needed for, and what has to be done before it can be installed. */
+const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string }> = {
+  tslab: { use: 'executing notebooks' },
+  'danfojs-node': {
+    use: 'data frames',
+    // Its own dependencies are a native build and an address outside of the registry.
+    before:
+      'npm pkg set overrides.danfojs-node.@tensorflow/tfjs-node=npm:@tensorflow/tfjs@4.22.0 overrides.danfojs-node.xlsx=npm:xlsx@0.18.5 && ',
+  },
+  'hnswlib-node': { use: 'an HNSW index, and a C++ compiler to build it; exact search needs neither' },
+  '@tensorflow/tfjs-node-gpu': { use: 'the native backends' },
+};
+
+const isInClone = (): boolean => existsSync(packagePath('package-lock.json'));
+
+/** The command that installs an optional package in a version that fits; in a clone, whose lock file has them all, `npm ci`. */
+export function installCommand(name: OptionalPackage, isClone = isInClone()): string {
+  if (isClone) return 'npm ci';
+  const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
+    peerDependencies: Record<string, string>;
+  };
+  const { before = '' } = OPTIONAL_PACKAGES[name];
+  return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}`;
+}
+
+/** What an attempt to find or load an optional package gives. @throws Error that asks for the package by name */
+function attempt<T>(name: OptionalPackage, load: () => T): T {
+  try {
+    return load();
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+    throw new Error(
+      `Expected the optional package ${name} (for ${OPTIONAL_PACKAGES[name].use}), but it ${isMissing ? 'is not installed' : 'cannot be loaded'}. ` +
+        `Install it with "${installCommand(name)}".`,
+      { cause },
+    );
+  }
+}
+
+/** Loads an optional package, or one file of it. @throws Error that asks for it by name */
+export const loadOptional = <T>(name: OptionalPackage, file: string = name): T =>
+  attempt(name, () => require(file) as T);
+
+/** The folder of an optional package, wherever npm has put it. @throws Error that asks for it by name */
+export const optionalFolder = (name: OptionalPackage): string =>
+  path.dirname(attempt(name, () => require.resolve(`${name}/package.json`)));
+
+/** The installed version of an optional package. @throws Error that asks for it by name */
+export const optionalVersion = (name: OptionalPackage): string =>
+  loadOptional<{ version: string }>(name, `${name}/package.json`).version;

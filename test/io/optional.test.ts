@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { installCommand, loadOptional, optionalFolder, type OptionalPackage } from '../../lib/io/optional.js';
+import { packagePath } from '../../lib/io/paths.js';
+
+interface Manifest {
+  peerDependencies: Record<OptionalPackage, string>;
+  peerDependenciesMeta: Record<string, { optional: boolean }>;
+  overrides: Record<string, Record<string, string>>;
+}
+const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as Manifest;
+const NAMES = Object.keys(manifest.peerDependencies) as OptionalPackage[];
+
+describe('installCommand', () => {
+  it('installs each optional peer of package.json, and there is no other', () => {
+    expect(Object.keys(manifest.peerDependenciesMeta)).toEqual(NAMES);
+    for (const name of NAMES) {
+      expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
+      const version = manifest.peerDependencies[name].replace('^', '');
+      expect(installCommand(name, false).endsWith(`npm install ${name}@${version}`)).toBe(true);
+    }
+  });
+  it('overrides what package.json overrides, which npm reads in one’s own project only', () => {
+    const command = installCommand('danfojs-node', false);
+    for (const [name, version] of Object.entries(manifest.overrides['danfojs-node']))
+      expect(command).toContain(` overrides.danfojs-node.${name}=${version} `);
+  });
+  it('is npm ci in a clone', () => {
+    expect(installCommand('tslab')).toBe('npm ci');
+  });
+});
+
+describe('loadOptional', () => {
+  it('loads what is there', () => {
+    expect(loadOptional('tslab', 'tslab/package.json')).toMatchObject({ name: 'tslab' });
+    expect(optionalFolder('tslab')).toMatch(/tslab$/);
+  });
+  it('asks by name for what is not', () => {
+    expect(() => loadOptional('tslab', 'tslab/absent')).toThrow(
+      'Expected the optional package tslab (for executing notebooks), but it is not installed. Install it with "npm ci".',
+    );
+  });
+});
