@@ -13,6 +13,7 @@ import {
   type Question,
 } from '../data/flashrag.js';
 import { questionsOfSplit } from '../data/question.js';
+import { packagePath, shortPath } from '../io/paths.js';
 import { evaluatedSplit } from '../experiments/world.js';
 import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
@@ -113,7 +114,7 @@ export async function runDataCheck(folder: string): Promise<number> {
   print('\nWhat that is good for');
   if (passages.length > 0) row('ask, playground', `search in ${count(passages.length)} passages`);
   if (questions.length > 0) enabledBy(questions).forEach((line) => row(...line));
-  print('How to add type or a graph, with an example: docs/data.md');
+  print(`How to add type or a graph, with an example: ${shortPath(packagePath('docs', 'data.md'))}`);
 
   print(complaints.length > 0 ? `\n${count(complaints.length)} things are wrong` : '\nNothing is wrong.');
   complaints.slice(0, MOST_COMPLAINTS).forEach((complaint) => print(`  ${complaint}`));

@@ -5,6 +5,7 @@ import type { Experiment } from '../experiments/experiment.js';
 import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
+import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { interruptible, say } from './frame.js';
@@ -108,6 +109,7 @@ export function experimentCommand(): Command {
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)
     .action(async (name: string, { backend: requested, ...settings }: ExperimentSettings) => {
+      requireClone('experiment');
       const backend = await useBackend(requested);
       const wanted = COMPUTED.filter((experiment) => name === 'all' || experiment.name === name);
       process.exitCode = await interruptible(

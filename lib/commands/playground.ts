@@ -1,7 +1,7 @@
 /** `parallelsearch playground`: policies and passages as one HTML file to try them in. */
 import { Command } from 'commander';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/html.js';
-import { packagePath } from '../io/paths.js';
+import { outputPath } from '../io/paths.js';
 import { say } from './frame.js';
 
 /** The `playground` command. */
@@ -10,7 +10,7 @@ export function playgroundCommand(): Command {
     .description(
       'write policies and passages, by default the committed ones and the small world, into one HTML file that answers questions',
     )
-    .option('--out-dir <folder>', 'gets playground.html', packagePath('reports'))
+    .option('--out-dir <folder>', 'gets playground.html', outputPath('reports'))
     .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
     .option('--data <folder>', 'passages of your own (see `data check`), and questions where there are any')
     .option(

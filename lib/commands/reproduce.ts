@@ -8,7 +8,7 @@ import { mainResults } from '../experiments/main-results/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
 import { writeSummary } from '../experiments/summary.js';
-import { packagePath } from '../io/paths.js';
+import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
@@ -158,6 +158,7 @@ export function reproduceCommand(): Command {
     .option('--record', 'keep the results beside the weights (implies --full)')
     .addOption(backendOption())
     .action(async (settings: ReproduceSettings, command: Command) => {
+      requireClone('reproduce');
       if (settings.maxSteps !== undefined && !settings.retrain)
         command.error('error: --max-steps shortens a training: give --retrain too');
       process.exitCode = await runReproduce(settings);

@@ -6,6 +6,7 @@ import { questionsOfSplit } from '../data/question.js';
 import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
+import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { provenanceHere } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
@@ -99,7 +100,7 @@ async function trainingQuestions(data: string | undefined, { rewards }: TrainCon
   if (numUnknown === questions.length)
     throw new Error(
       `Expected questions with a type or a dependency graph, which tell the rewards ${preset} what is parallelizable, but none ` +
-        `of ${numUnknown} has either. Add "metadata": {"type": "comparison"} and so on (docs/data.md), or train with --method search-r1.`,
+        `of ${numUnknown} has either. Add "metadata": {"type": "comparison"} and so on (${shortPath(packagePath('docs', 'data.md'))}), or train with --method search-r1.`,
     );
   say(`${numUnknown} of ${questions.length} questions have no known type and no graph: not parallelizable.`);
   return questions;

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { SMALL_WORLD } from '../io/paths.js';
+import { shortPath, SMALL_WORLD } from '../io/paths.js';
 import { parsePassages, parseQuestions } from './flashrag-text.js';
 import type { Passage, Question } from './question.js';
 
@@ -59,7 +59,7 @@ export function dataSetFiles(folder = SMALL_WORLD): DataSetFiles {
 }
 
 const missing = (folder: string, expected: string): Error =>
-  new Error(`Expected ${expected} (also with .gz) in ${folder}, but there is none. Check the path.`);
+  new Error(`Expected ${expected} (also with .gz) in ${shortPath(folder)}, but there is none. Check the path.`);
 
 /** The passages of a folder, by default the small world's. @throws Error naming the file that is missing or wrong */
 export async function loadPassages(folder = SMALL_WORLD): Promise<Passage[]> {
@@ -94,6 +94,6 @@ export async function readText(path: string): Promise<string> {
     const remedy = TOO_LARGE.includes(reason)
       ? 'Half a gigabyte is the most: put a larger corpus behind a server (--retriever http://...).'
       : 'Check the path, or build the file first.';
-    throw new Error(`Could not read ${path} (${reason}). ${remedy}`, { cause: error });
+    throw new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
   }
 }

@@ -5,7 +5,7 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { rolloutConfigOf, trainedBy } from '../methods/index.js';
-import { readPeftConfig, requireFolders } from '../policy/model-folder.js';
+import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -124,7 +124,7 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
   if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
   if (existsSync(join(name, 'config.json'))) return name;
   throw new Error(
-    `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.`,
+    `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
   );
 }
 

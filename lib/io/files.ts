@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { shortPath } from './paths.js';
 
 let numWritten = 0;
 
@@ -34,11 +35,11 @@ export async function removePartial(folder: string): Promise<void> {
 /** Reads and parses a JSON file. @throws Error naming the file that is missing or is no JSON */
 export async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`Could not read ${path} (${cause.code}). Check the path.`, { cause });
+    throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, { cause });
   });
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`Expected ${path} to be JSON, but ${(error as Error).message}`, { cause: error });
+    throw new Error(`Expected ${shortPath(path)} to be JSON, but ${(error as Error).message}`, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
 import { readJson, removePartial } from './files.js';
+import { shortPath } from './paths.js';
 
 const holderSchema = z.object({ pid: z.int().min(1), host: z.string() });
 type Holder = z.infer<typeof holderSchema>;
@@ -60,7 +61,7 @@ export async function withFolderLock<T>(
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ELOCKED') throw error;
     throw new Error(
-      `Expected no other process in ${folder}, but ${name} works there. Wait for it, stop it, or choose another folder.`,
+      `Expected no other process in ${shortPath(folder)}, but ${name} works there. Wait for it, stop it, or choose another folder.`,
       { cause: error },
     );
   });

@@ -1,8 +1,8 @@
 /** Packages that not everybody needs: found and loaded when something asks for them, and asked for by name where they are missing. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { packagePath } from './paths.js';
+import { isClone, packagePath } from './paths.js';
 
 const require = createRequire(import.meta.url);
 
@@ -21,11 +21,9 @@ const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string 
   '@tensorflow/tfjs-node-gpu': { use: 'the native backends' },
 };
 
-const isInClone = (): boolean => existsSync(packagePath('package-lock.json'));
-
 /** The command that installs an optional package in a version that fits; in a clone, whose lock file has them all, `npm ci`. */
-export function installCommand(name: OptionalPackage, isClone = isInClone()): string {
-  if (isClone) return 'npm ci';
+export function installCommand(name: OptionalPackage, inClone = isClone()): string {
+  if (inClone) return 'npm ci';
   const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
     peerDependencies: Record<string, string>;
   };

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { writeFileSafely } from './files.js';
+import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
 
 export interface ResultRecord<T> {
@@ -42,7 +43,7 @@ export function recordFile(folder: string, key: string): string {
 async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
   const parsed = recordSchema.safeParse(JSON.parse(gunzipSync(await readFile(file)).toString()));
   if (!parsed.success)
-    throw new Error(`Expected ${file} to be a record of results. Remove it and run again.`);
+    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`);
   return parsed.data as ResultRecord<T>;
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, writeFileSafely } from '../io/files.js';
+import { isClone, shortPath } from '../io/paths.js';
 import { printModelConfig } from './families/index.js';
 import { parsePeftConfig, type PeftConfig } from './lora.js';
 import { createModel, type Model } from './model.js';
@@ -17,9 +18,15 @@ export async function readSafetensors(path: string): Promise<Map<string, NamedAr
   try {
     return parseSafetensors(bytes);
   } catch (error) {
-    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${shortPath(path)}: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** How to get weights of this project that are not there. */
+export const moreWeights = (): string =>
+  isClone()
+    ? 'Train them: npm start -- --retrain (it says how long that takes).'
+    : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
 
 /**
  * Checks that weights are there.
@@ -28,9 +35,7 @@ export async function readSafetensors(path: string): Promise<Map<string, NamedAr
 export function requireFolders(folders: readonly string[]): void {
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing) {
-    throw new Error(
-      `Expected weights in ${missing}, but there are none. Train them: npm start -- --retrain (it says how long that takes).`,
-    );
+    throw new Error(`Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`);
   }
 }
 

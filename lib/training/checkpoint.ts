@@ -6,6 +6,7 @@ import { descending } from 'd3-array';
 import { z } from 'zod';
 import { flushFolder, readJson, removePartial, writeFileSafely } from '../io/files.js';
 import { sha256 } from '../io/hash.js';
+import { shortPath } from '../io/paths.js';
 import { parseSafetensors, printSafetensors, type NamedArray } from '../policy/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
@@ -114,12 +115,12 @@ export async function resumeCheckpoint(
     const { trained, optimizer, state } = found;
     if (state.hash !== hash)
       throw new Error(
-        `Expected ${folder} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
+        `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
       );
     return { trainable: fromNamedArrays(trained), optimizer, state };
   }
   if (steps.length === 0) return null;
-  throw new Error(`Expected a whole checkpoint in ${folder}, but all are damaged. Remove it to begin again.`);
+  throw new Error(`Expected a whole checkpoint in ${shortPath(folder)}, but all are damaged. Remove it to begin again.`);
 }
 
 /** Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint are run again. */

@@ -6,6 +6,7 @@ import { withFolderLock } from '../io/folder-lock.js';
 import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
 import { removePartial, writeFileSafely } from '../io/files.js';
+import { shortPath } from '../io/paths.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from './checkpoint.js';
@@ -82,7 +83,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const lost = keepSteps.find(isLost);
   if (lost !== undefined)
     throw new Error(
-      `Expected ${folder} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
+      `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
     );
   await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
   while (trainer.step < numSteps) {
