@@ -59,7 +59,9 @@ export function dataSetFiles(folder = SMALL_WORLD): DataSetFiles {
 }
 
 const missing = (folder: string, expected: string): Error =>
-  new Error(`Expected ${expected} (also with .gz) in ${shortPath(folder)}, but there is none. Check the path.`);
+  new Error(
+    `Expected ${expected} (also with .gz) in ${shortPath(folder)}, but there is none. Check the path.`,
+  );
 
 /** The passages of a folder, by default the small world's. @throws Error naming the file that is missing or wrong */
 export async function loadPassages(folder = SMALL_WORLD): Promise<Passage[]> {

@@ -24,13 +24,16 @@ export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0];
 
+/** Why a look failed: for an optional part its remedy is told beside. */
+const reasonOf = (error: unknown): string => firstLine((error as Error)?.cause ?? error);
+
 /** Looks at one thing after the other, so that what is measured is not disturbed. */
 export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
   const checks: Check[] = [];
   for (const { look, remedy, ...part } of parts) {
     const found = await Promise.resolve()
       .then(look)
-      .catch((error: unknown) => ({ status: 'missing' as const, detail: firstLine(error) }));
+      .catch((error: unknown) => ({ status: 'missing' as const, detail: reasonOf(error) }));
     checks.push(
       typeof found === 'string' ? { ...part, status: 'ok', detail: found } : { ...part, remedy, ...found },
     );

@@ -40,6 +40,8 @@ export async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`Expected ${shortPath(path)} to be JSON, but ${(error as Error).message}`, { cause: error });
+    throw new Error(`Expected ${shortPath(path)} to be JSON, but ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -8,9 +8,10 @@ const require = createRequire(import.meta.url);
 
 export type OptionalPackage = 'tslab' | 'danfojs-node' | 'hnswlib-node' | '@tensorflow/tfjs-node-gpu';
 
-/** What each is needed for, and what has to be done before it can be installed. */
-const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string }> = {
-  tslab: { use: 'executing notebooks' },
+/** What each is needed for, and what its installation takes besides. */
+const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string; options?: string }> = {
+  // Beside one's own, its TypeScript would take the name `tsc`.
+  tslab: { use: 'executing notebooks', options: ' --install-strategy=nested' },
   'danfojs-node': {
     use: 'data frames',
     // Its own dependencies are a native build and an address outside of the registry.
@@ -27,8 +28,8 @@ export function installCommand(name: OptionalPackage, inClone = isClone()): stri
   const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
     peerDependencies: Record<string, string>;
   };
-  const { before = '' } = OPTIONAL_PACKAGES[name];
-  return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}`;
+  const { before = '', options = '' } = OPTIONAL_PACKAGES[name];
+  return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}${options}`;
 }
 
 /** What an attempt to find or load an optional package gives. @throws Error that asks for the package by name */

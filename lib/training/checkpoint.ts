@@ -120,7 +120,9 @@ export async function resumeCheckpoint(
     return { trainable: fromNamedArrays(trained), optimizer, state };
   }
   if (steps.length === 0) return null;
-  throw new Error(`Expected a whole checkpoint in ${shortPath(folder)}, but all are damaged. Remove it to begin again.`);
+  throw new Error(
+    `Expected a whole checkpoint in ${shortPath(folder)}, but all are damaged. Remove it to begin again.`,
+  );
 }
 
 /** Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint are run again. */

@@ -17,7 +17,7 @@ describe('installCommand', () => {
     for (const name of NAMES) {
       expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
       const version = manifest.peerDependencies[name].replace('^', '');
-      expect(installCommand(name, false).endsWith(`npm install ${name}@${version}`)).toBe(true);
+      expect(installCommand(name, false)).toContain(`npm install ${name}@${version}`);
     }
   });
   it('overrides what package.json overrides, which npm reads in one’s own project only', () => {

@@ -50,6 +50,17 @@ describe.skipIf(!isBuilt)('the entries (skipped without dist/: npm run build)', 
     expect(execFileSync(process.execPath, args, { cwd: packagePath() }).toString()).toBe('true\n');
   });
 
+  it('are found by tslab under their names in the repository’s own notebooks', async () => {
+    const source = ENTRIES.map(([name], i) => `import * as own${i} from '${name}';`).join('\n');
+    const cell = code(
+      `${source}\nconsole.log(typeof own0.rollOut, typeof own1.table, typeof own2.EXPERIMENTS);`,
+    );
+    const file = writeCells(path.join(folder, 'own.ipynb'), cell);
+    const { notebook } = await runNotebook(file, { cwd: packagePath('notebooks'), log: () => undefined });
+    const [output] = codeCells(notebook)[0].outputs;
+    expect(output).toMatchObject({ text: 'function function object\n' });
+  });
+
   it('are found by tslab under their names and their paths, each as one and the same module', async () => {
     for (const name of ['node_modules', 'notebooks']) mkdirSync(path.join(folder, name));
     symlinkSync(packagePath(), path.join(folder, 'node_modules', 'parallelsearch'), 'junction');

@@ -17,6 +17,7 @@ interface Manifest {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
   allowScripts: Record<string, boolean>;
 }
 
@@ -59,22 +60,22 @@ describe('package.json', () => {
     accessSync(root(manifest.bin.parallelsearch), constants.X_OK);
   });
   it('keeps what needs a download or a GPU out of the required dependencies', () => {
+    // In package.json they would be installed with the package; a workspace has them for a clone only.
+    const native = JSON.parse(read('notebooks/package.json')) as Manifest;
     for (const name of ['@tensorflow/tfjs-node-gpu', 'hnswlib-node']) {
-      expect(Object.keys(manifest.optionalDependencies)).toContain(name);
+      expect(Object.keys(native.optionalDependencies)).toContain(name);
       expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(name);
     }
     expect(Object.keys(manifest.dependencies)).not.toContain('@tensorflow/tfjs-node');
+    expect(manifest.optionalDependencies).toBeUndefined();
   });
-  it('compiles without the optional dependencies: none gives its types, unless they are declared here', () => {
+  it('compiles without the native parts, which may be missing in a clone, too: none gives its types', () => {
     const files = readdirSync(root('lib'), { recursive: true, encoding: 'utf8' }).filter((f) =>
       f.endsWith('.ts'),
     );
     const sources = files.map((file) => read(`lib/${file}`)).join('\n');
-    const typed = Object.keys(manifest.optionalDependencies).filter(
-      (name) =>
-        new RegExp(`(from |import\\()'${name}'`).test(sources) &&
-        !sources.includes(`declare module '${name}'`),
-    );
+    const native = ['@tensorflow/tfjs-node-gpu', 'hnswlib-node'];
+    const typed = native.filter((name) => new RegExp(`(from |import\\()'${name}'`).test(sources));
     expect(typed).toEqual([]);
   });
   it('builds with its own TypeScript, not with the one that tslab brings', () => {
@@ -87,17 +88,19 @@ describe('package.json', () => {
 
 describe('package-lock.json', () => {
   it('locks the dependencies of package.json', () => {
-    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies', 'engines'] as const) {
+    for (const kind of ['dependencies', 'devDependencies', 'peerDependencies', 'engines'] as const) {
       expect(lock[''][kind]).toEqual(manifest[kind]);
     }
     expect(lock[''].version).toBe(manifest.version);
   });
   it('takes every package from the npm registry, with its checksum', () => {
     const elsewhere = locked.filter(
-      ([, p]) => p.resolved && !p.resolved.startsWith('https://registry.npmjs.org/'),
+      ([, p]) => p.resolved && !p.link && !p.resolved.startsWith('https://registry.npmjs.org/'),
     );
     expect(elsewhere.map(([path]) => path)).toEqual([]);
-    expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual([]);
+    // The repository itself, and its workspace, are linked.
+    const own = ['node_modules/parallelsearch', 'node_modules/parallelsearch-notebooks', 'notebooks'];
+    expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual(own);
   });
   it('has a decision in allowScripts for every install script, and for no other', () => {
     // npm never runs the scripts of packages for another system; fsevents (macOS) is one.

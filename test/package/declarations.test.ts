@@ -1,0 +1,34 @@
+/** What whoever compiles against the entries has to have installed: this package's dependencies, and nothing else. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { expect, it } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+
+const ENTRIES = ['index.d.ts', 'report/index.d.ts', 'experiments/index.d.ts'];
+const isBuilt = existsSync(packagePath('dist', 'index.d.ts'));
+const { dependencies } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+};
+
+/** Modules that declarations import, theirs included: those of other packages by name, less what a `@ts-ignore` lets be missing. */
+function importedPackages(entries: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const text = readFileSync(file, 'utf8').replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, '');
+    for (const { fileName } of ts.preProcessFile(text).importedFiles)
+      if (fileName.startsWith('.')) visit(path.join(path.dirname(file), fileName.replace(/\.js$/, '.d.ts')));
+      else packages.add(fileName);
+  };
+  entries.forEach(visit);
+  return [...packages];
+}
+
+it.skipIf(!isBuilt)('types of dependencies only, neither of Node nor of optional packages', () => {
+  const packages = importedPackages(ENTRIES.map((entry) => packagePath('dist', entry)));
+  expect(packages).toContain('zod');
+  expect(packages.filter((name) => !(name in dependencies))).toEqual([]);
+});
