@@ -189,9 +189,9 @@ async function build() {
     runNode([TOOLS.tsc, '-p', 'tsconfig.build.json']),
   );
   removeStaleOutputs();
-  // tfjs-core has its gradients only in files that Node cannot import; the package in which it can, @tensorflow/tfjs, has 141 MB.
+  // tfjs-core has its gradients only in files that Node cannot load; the package in which it can, @tensorflow/tfjs, has 141 MB.
   const gradients = 'node_modules/@tensorflow/tfjs-core/dist/register_all_gradients.js';
-  const output = ['--file', 'dist/tensor/tfjs-gradients.mjs', '--platform', 'node', '--logLevel', 'silent'];
+  const output = ['--file', 'dist/tensor/tfjs-gradients.cjs', '--format', 'cjs', '--platform', 'node'];
   await required('build', 'rolldown, gradients', () => runNode([TOOLS.rolldown, gradients, ...output]));
   if (existsSync(inRoot('dist/cli.js'))) chmodSync(inRoot('dist/cli.js'), 0o755);
   writeFileSync(inRoot(BUILD_STAMP), hash);

@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-// Every operation's gradient: tfjs-core has them only in files that Node cannot import, of which the build makes one.
-import '#tfjs-gradients';
 import { installCommand } from '../io/optional.js';
+import { packagePath } from '../io/paths.js';
 import { installWasmKernels } from './wasm-kernels.js';
+
+// Registers every operation's gradient: tfjs-core has them only in files that Node cannot load, of which the build makes one.
+createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
 /** `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript. */
 export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu';

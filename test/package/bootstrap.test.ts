@@ -31,7 +31,7 @@ require('node:fs').writeFileSync(path, JSON.stringify({ numPassedTests: 5, numFa
 const BUILDING = [
   'tsc -p tsconfig.build.json',
   expect.stringMatching(
-    /^rolldown .*register_all_gradients.* --file dist.tensor.tfjs-gradients.mjs/,
+    /^rolldown .*register_all_gradients.* --file dist.tensor.tfjs-gradients.cjs/,
   ) as string,
 ];
 
