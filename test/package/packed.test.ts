@@ -94,10 +94,12 @@ const skipped = isFull ? registryFailure() : 'npm run test:full';
 describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, () => {
   const project = path.join(temporaryFolder(), 'empty');
   const inProject = (...parts: string[]): string => path.join(project, ...parts);
+  // The package's own weights, not those that stand in for them in tests.
+  const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
   /** Exit code and all output of a program in the project. */
   const run = (program: string, ...args: string[]): { code: number | null; output: string } => {
     const { status, stdout, stderr } = spawnSync(program, args, {
-      ...{ cwd: project, encoding: 'utf8', timeout: 300_000, shell: process.platform === 'win32' },
+      ...{ cwd: project, env, encoding: 'utf8', timeout: 300_000, shell: process.platform === 'win32' },
     });
     return { code: status, output: `${stdout}${stderr}` };
   };
@@ -152,11 +154,15 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(cli('playground').output).toContain(inProject('reports', 'playground.html'));
     expect(readdirSync(project)).toEqual(expect.arrayContaining(['some.html', 'reports']));
     expect(cli('doctor', '--json').output).toContain('"ok": true');
+    mkdirSync(inProject('own'));
     writeFileSync(
-      inProject('corpus.jsonl'),
-      '{"id": "1", "contents": "Red River\\nDirected by Howard Hawks."}\n',
+      inProject('own', 'corpus.jsonl'),
+      '{"id": "1", "contents": "Red River\\nBy Howard Hawks."}\n',
     );
-    expect(cli('data', 'check', '.')).toMatchObject({ code: 0 });
+    const question = '{"id": "q", "question": "Who made Red River?", "golden_answers": ["Howard Hawks"]}\n';
+    writeFileSync(inProject('own', 'questions.jsonl'), question);
+    const checked = cli('data', 'check', 'own');
+    expect(checked.code, checked.output).toBe(0);
     const trained = cli('train', '--steps', '1', '--out', 'run', '--backend', 'wasm');
     expect(trained.code, trained.output).toBe(0);
     expect(readdirSync(inProject('run'))).toContain('adapter');
@@ -195,7 +201,8 @@ try { frameOf(rows); } catch (error) { console.log((error as Error).message); }
       ['nodenext', 'nodenext', []],
     ] as const) {
       const modules = ['--module', kind, '--moduleResolution', resolution];
-      expect(run('npx', 'tsc', ...strict, ...modules, ...out)).toEqual({ code: 0, output: '' });
+      const { code, output } = run('npx', 'tsc', ...strict, ...modules, ...out);
+      expect(code, output).toBe(0);
     }
     const { code, output } = run(process.execPath, 'program.js');
     expect(code, output).toBe(0);
