@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { installCommand, loadOptional, optionalFolder, optionalVersion } from '../io/optional.js';
-import { packagePath } from '../io/paths.js';
+import { isClone, packagePath } from '../io/paths.js';
 import { findChromium } from '../report/browser.js';
 import {
   findJupyterLab,
@@ -35,14 +35,14 @@ export function allParts(): Part[] {
       remedy: 'Install a current release from https://nodejs.org.',
     },
     {
-      ...{ id: 'tslab', title: 'tslab', required: false, look: lookAtTslab },
+      ...{ id: 'tslab', title: 'tslab', required: isClone(), look: lookAtTslab },
       remedy: `Install it: \`${installCommand('tslab')}\`. Only notebooks and reports of one's own need it.`,
     },
     {
       ...{
         id: 'danfojs-node',
         title: 'danfojs-node',
-        required: false,
+        required: isClone(),
         look: () => optionalVersion('danfojs-node'),
       },
       remedy: `Install it: \`${installCommand('danfojs-node')}\`. Only data frames need it, which notebooks have.`,

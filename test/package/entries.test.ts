@@ -58,7 +58,7 @@ describe.skipIf(!isBuilt)('the entries (skipped without dist/: npm run build)', 
     const file = writeCells(path.join(folder, 'own.ipynb'), cell);
     const { notebook } = await runNotebook(file, { cwd: packagePath('notebooks'), log: () => undefined });
     const [output] = codeCells(notebook)[0].outputs;
-    expect(output).toMatchObject({ text: 'function function object\n' });
+    expect(output).toMatchObject({ text: ['function function object\n'] });
   });
 
   it('are found by tslab under their names and their paths, each as one and the same module', async () => {
