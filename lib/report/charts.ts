@@ -29,6 +29,8 @@ export interface ChartSpec {
   spoken?: DataFrame;
   width?: number;
   height?: number;
+  /** Whether the vertical axis shows no more than the figures need, so that small differences are seen; default all of a share. */
+  zoomed?: boolean;
 }
 
 /** Rows that are told in words at the most. */
@@ -172,7 +174,7 @@ export function intervalChart(frame: DataFrame, spec: ChartSpec): Chart {
       ...intervalLayers(series, x, y),
       ...(has('paper') ? [paperLayer(series, x, y)] : []),
     ],
-    ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
+    ...{ x: xAxis(rows, spec), scale: isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed } },
     ...{ width: { step }, height: 200 },
   });
 }

@@ -11,11 +11,18 @@ import {
   WORKER_FILE,
   type PlaygroundSetup,
 } from '../setup.js';
+import type { Trajectory } from '../../../rollout/trajectory.js';
 import { comparisonNode, speedSentence } from './comparison.js';
 import { readBytes, readJson, readPolicy, readText } from './files.js';
 import { createForm, type Wish } from './form.js';
 import { createPlayer } from './player.js';
 import { createTimeLine } from './time-line.js';
+
+/** Said of a question whose search found nothing alike. */
+const OUTSIDE =
+  'That is outside this world: a search found no passage about its words, so that the answer is a guess.';
+const isOutside = ({ searchTurns }: Trajectory): boolean =>
+  searchTurns.some(({ results }) => results.some((found) => found.status === 'ok' && found.isUnlike));
 
 /** Milliseconds between two drawings of the time line while it grows. */
 const DRAW_MS = 100;
@@ -92,6 +99,7 @@ async function start(root: HTMLElement): Promise<void> {
     status.textContent = [
       ...said,
       ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
+      ...(outcomes.some(({ trajectory }) => isOutside(trajectory)) ? [OUTSIDE] : []),
     ].join(' ');
     if (!areAllThere) return;
     results.replaceChildren(comparisonNode(outcomes, wish!.goldenAnswers));
