@@ -5,7 +5,7 @@ import { sort } from 'd3-array';
 import type { TidyTable } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
-import { escapeHtml, markup, markupHtml, unescapeHtml, type Markup } from '../html/markup.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { reportHtml } from '../report/html.js';
 import { askedText, findingOf } from '../report/opening.js';
 import { readArtefacts } from '../report/publication.js';
@@ -13,7 +13,7 @@ import { thumbnailSvg } from '../report/thumbnail.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
 import type { Prediction } from './report.js';
-import { VERDICT_RULE, judgeClaims, type JudgedClaim, type Verdict } from './verdicts.js';
+import { decidedFirst, VERDICT_RULE, judgeClaims, type JudgedClaim, type Verdict } from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
@@ -53,7 +53,7 @@ export function tidyJson(tidy: TidyTable): string {
   return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
 }
 
-/** A report in the folder, as the index and the summary speak of it. */
+/** A page in the folder of the reports; title and description are HTML. */
 export interface ReportEntry {
   name: string;
   title: string;
@@ -61,7 +61,6 @@ export interface ReportEntry {
   /** What was found, in a sentence; empty for a page that is to be tried or read. */
   finding: string;
   predictions: Prediction[];
-  hasNumbers: boolean;
 }
 
 /** The reports of a folder: those with a finding first, both in the order of the experiments. */
@@ -70,25 +69,25 @@ export function readReports(outDir: string): ReportEntry[] {
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
     .map((name) => name.slice(0, -'.html'.length));
   const rank = (name: string): number => EXPERIMENTS.findIndex((experiment) => experiment.name === name);
-  const entries = names.map((name): ReportEntry => {
+  const entries = sort(names).map((name): ReportEntry => {
     const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8').slice(0, HEAD_LENGTH);
-    const meta = (pattern: RegExp): string => unescapeHtml(pattern.exec(html)?.[1] ?? '');
-    const file = path.join(outDir, `${name}.json`);
-    const provenance = existsSync(file) ? provenanceIn(file) : {};
-    return {
-      ...{ name, title: meta(/<title>([^<]*)<\/title>/) || name, finding: findingOf(provenance) },
-      description: meta(/<meta name="description" content="([^"]*)">/),
-      predictions: (provenance.predictions ?? []) as Prediction[],
-      hasNumbers: existsSync(file),
-    };
+    const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
+    const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
+    const provenance = provenanceIn(outDir, name);
+    const predictions = (provenance.predictions ?? []) as Prediction[];
+    return { name, title, description, finding: findingOf(provenance), predictions };
   });
-  return sort(entries, ({ finding }) => Number(finding === ''), ({ name }) => rank(name), ({ name }) => name);
+  return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : names.length));
 }
 
 /** Within so many characters a page says its title and what it is about. */
 const HEAD_LENGTH = 2000;
 
-const provenanceIn = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {};
+/** What a report's numbers say of themselves; nothing where there are none. */
+function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
+  const file = path.join(outDir, `${name}.json`);
+  return existsSync(file) ? ((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}) : {};
+}
 
 const TITLE = 'ParallelSearch: what was found';
 
@@ -117,22 +116,22 @@ export async function writeIndex(outDir: string): Promise<string> {
 
 /** Which questions were asked, by the first report that says so. */
 export function askedIn(outDir: string): string {
-  const files = EXPERIMENTS.map(({ name }) => path.join(outDir, `${name}.json`));
-  const texts = files.filter((file) => existsSync(file)).map((file) => askedText(provenanceIn(file)));
-  return texts.find(Boolean) ?? '';
+  return EXPERIMENTS.map(({ name }) => askedText(provenanceIn(outDir, name))).find(Boolean) ?? '';
 }
 
 async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
-  const { name, title, finding, description, predictions, hasNumbers } = report;
+  const { name, title, finding, description, predictions } = report;
   const address = encodeURIComponent(name);
   const chart = finding
-    ? readArtefacts(readFileSync(path.join(outDir, `${name}.html`), 'utf8')).find(({ kind }) => kind === 'chart')
+    ? readArtefacts(readFileSync(path.join(outDir, `${name}.html`), 'utf8')).find(
+        ({ kind }) => kind === 'chart',
+      )
     : undefined;
   const picture = chart?.kind === 'chart' ? await thumbnailSvg(chart.spec, name) : '';
-  const numbers = hasNumbers ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>` : '';
+  const numbers = finding ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>` : '';
   return [
     `<li>${picture && `<div class="picture" aria-hidden="true">${picture}</div>`}`,
-    `<h2><a href="${address}.html">${escapeHtml(title)}</a></h2><p>${escapeHtml(finding || description)}</p>`,
+    `<h2><a href="${address}.html">${title}</a></h2><p>${finding ? escapeHtml(finding) : description}</p>`,
     `${predictionsHtml(predictions)}${numbers}</li>`,
   ].join('');
 }
@@ -166,8 +165,8 @@ ul.cards h2 a:hover { text-decoration: underline; }
 ul.cards p { margin: .4rem 0; font-size: .93rem; line-height: 1.5; }
 ul.cards ul { padding-left: 1.1rem; font-size: .86rem; }
 ul.cards .files { font-size: .82rem; }
-.picture { height: 13rem; display: grid; place-items: center; }
-.picture svg { max-width: 100%; max-height: 13rem; height: auto; }
+.picture { height: 15rem; display: grid; place-items: center; }
+.picture svg { max-width: 100%; max-height: 15rem; }
 ul.claims { list-style: none; padding: 0; max-width: none; }
 ul.claims > li { border-bottom: 1px solid var(--line); }
 ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; width: auto; padding: .5rem 0; color: var(--fg); font-size: .93rem; }
@@ -185,7 +184,7 @@ ul.claims dd { margin: 0; }
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
   return [
     `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
-    markupHtml(markup('ul.claims', claims.map(claimMarkup))),
+    markupHtml(markup('ul.claims', decidedFirst(claims).map(claimMarkup))),
     `<details><summary>How verdicts are reached</summary><p>${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p></details></section>`,
   ].join('\n');
 }
@@ -204,7 +203,15 @@ function claimMarkup({ id, claim, paper, tables, rule, found, figure, verdict, l
     markup('span.found', figure),
   ];
   const linked = link && markup('dd', markup('a', { href: link }, 'where it is computed'));
-  return markup('li', { id: `claim-${id}` }, markup('details', markup('summary', line), markup('dl', details, linked && markup('dt', 'Evidence'), linked)));
+  return markup(
+    'li',
+    { id: `claim-${id}` },
+    markup(
+      'details',
+      markup('summary', line),
+      markup('dl', details, linked && markup('dt', 'Evidence'), linked),
+    ),
+  );
 }
 
 /** `16 claims: 9 shown, 2 not shown, ...` */

@@ -1,13 +1,12 @@
 /** The reports in one page of Markdown with pictures, for those who browse the repository and run nothing. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sort } from 'd3-array';
 import { writeFileSafely } from '../io/files.js';
 import { readArtefacts, writeArtefact, type Artefact } from '../report/publication.js';
 import { tableMarkdown } from '../report/table-formats.js';
 import { EXPERIMENTS } from './list.js';
 import { askedIn, INTRO, readReports } from './reports.js';
-import { judgeClaims, type JudgedClaim } from './verdicts.js';
+import { decidedFirst, judgeClaims, type JudgedClaim } from './verdicts.js';
 
 /** What is shown of which report, by the names of its exported files. */
 const SHOWN: readonly (readonly [report: string, artefact: string])[] = [
@@ -35,10 +34,17 @@ function shownIn(folder: string): Artefact[] {
 
 /** What was found of each claim, those that were decided first, in the index's words. */
 function claimsMarkdown(claims: readonly JudgedClaim[], caption: string): string {
-  const rows = sort(claims, ({ parts }) => Number(parts.length === 0)).map(
-    ({ claim, paper, figure, verdict }) => [claim, verdict, figure, paper],
-  );
-  return tableMarkdown({ caption, columns: ['Claim of the paper', 'Verdict', 'Found here [95 %]', 'The paper’s figure'], rows });
+  const rows = decidedFirst(claims).map(({ claim, paper, figure, verdict }) => [
+    claim,
+    verdict,
+    figure,
+    paper,
+  ]);
+  return tableMarkdown({
+    caption,
+    columns: ['Claim of the paper', 'Verdict', 'Found here [95 %]', 'The paper’s figure'],
+    rows,
+  });
 }
 
 /** The claims of the small table in the project's README. */
@@ -49,7 +55,9 @@ const MARKS = ['<!-- npm start writes these lines -->', '<!-- as far as here -->
 /** A text with other lines between the marks; as it is where it has none. */
 export function withMarked(text: string, lines: string): string {
   const [from, to] = MARKS.map((mark) => text.indexOf(mark));
-  return from < 0 || to < from ? text : `${text.slice(0, from + MARKS[0].length)}\n\n${lines}\n${text.slice(to)}`;
+  return from < 0 || to < from
+    ? text
+    : `${text.slice(0, from + MARKS[0].length)}\n\n${lines}\n${text.slice(to)}`;
 }
 
 /**
@@ -66,7 +74,9 @@ export async function writeSummary(folder: string): Promise<void> {
     }
   }
   const asked = askedIn(folder);
-  const found = readReports(folder).flatMap(({ title, finding }) => (finding ? [`- **${title}.** ${finding}`] : []));
+  const found = readReports(folder).flatMap(({ title, finding }) =>
+    finding ? [`- **${title}.** ${finding}`] : [],
+  );
   const claims = judgeClaims(EXPERIMENTS, folder);
   const all = claimsMarkdown(claims, 'The paper’s claims, and what was found here.');
   const text = [HOW, `${INTRO} ${asked}\n`, ...found, '', ...parts, all].join('\n');

@@ -124,6 +124,10 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
+/** Claims in the order in which readers get them: those that figures decide, then the others. */
+export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
+  sort(claims, ({ parts }) => Number(parts.length === 0));
+
 /** Judges the claims of each report by its JSON file in `folder`. */
 export function judgeClaims(
   reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
@@ -154,14 +158,25 @@ function judge(
   const said = { id, claim, paper, tables: tables() };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
-    return { ...said, rule, found: '–', figure: '–', parts: [], p: null, verdict: 'not testable', link: null };
+    return {
+      ...said,
+      rule,
+      found: '–',
+      figure: '–',
+      parts: [],
+      p: null,
+      verdict: 'not testable',
+      link: null,
+    };
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
   const verdict = verdictOn(parts);
   const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
   const figure =
-    parts.length > 2 ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}` : found;
+    parts.length > 2
+      ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
+      : found;
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
   return { ...said, rule: evidence.rule, found, figure, parts, p: null, verdict, link };
 }

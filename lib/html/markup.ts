@@ -55,11 +55,6 @@ const ESCAPES: Record<string, string> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const PLAIN = new Map(Object.entries(ESCAPES).map(([plain, escape]) => [escape, plain]));
-
-/** The text that {@link escapeHtml} was given. */
-export const unescapeHtml = (html: string): string =>
-  html.replace(/&(?:amp|lt|gt|quot|#39);/g, (escape) => PLAIN.get(escape)!);
 
 /** Text made safe inside HTML elements and quoted attributes. */
 export function escapeHtml(text: string): string {

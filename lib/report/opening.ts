@@ -55,7 +55,13 @@ function outcomeText(numMissed: number, numPredictions: number): string {
 }
 
 /** As HTML and as text, by MIME type. @param summary what was read, for results without a finding */
-export function openingOf({ summary, tidy: { provenance } }: { summary: string; tidy: { provenance: Provenance } }) {
+export function openingOf({
+  summary,
+  tidy: { provenance },
+}: {
+  summary: string;
+  tidy: { provenance: Provenance };
+}) {
   const { predictions, questions = '' } = provenanceSchema.parse(provenance);
   const missed = predictions.filter(({ holds }) => !holds);
   const texts = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
@@ -67,7 +73,11 @@ export function openingOf({ summary, tidy: { provenance } }: { summary: string; 
     'header.opening',
     markup('p.headline', first),
     outcome !== '' && markup('p', outcome),
-    texts.length > 0 && markup('ul', texts.map((text) => markup('li', text))),
+    texts.length > 0 &&
+      markup(
+        'ul',
+        texts.map((text) => markup('li', text)),
+      ),
     asked !== '' && markup('p.asked', asked),
   );
   const plain = [first, outcome, ...texts.map((text) => `- ${text}`), asked].filter(Boolean);

@@ -43,7 +43,11 @@ function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
   const isWhole = subset === 'all' || subset === undefined;
   const places = [
     isWhole ? '' : questionsOf(subset),
-    benchmark === 'all' ? (isWhole ? 'all questions' : '') : (BENCHMARKS[String(benchmark)] ?? titleOf('benchmark', benchmark)),
+    benchmark === 'all'
+      ? isWhole
+        ? 'all questions'
+        : ''
+      : (BENCHMARKS[String(benchmark)] ?? titleOf('benchmark', benchmark)),
     model === undefined ? '' : model === 'all' ? 'both models pooled' : titleOf('model', model),
     retriever === undefined ? '' : titleOf('retriever', retriever),
     k === undefined ? '' : `k = ${k}`,

@@ -7,6 +7,9 @@ import { renderSvg } from './render.js';
 /** Pixels. */
 const [WIDTH, HEIGHT] = [330, 110];
 
+/** In one line with its title. */
+const LEGEND = { labelFontSize: 10, titleFontSize: 10, titleOrient: 'left', symbolSize: 40, labelLimit: 150 };
+
 interface Facet {
   field: string;
   sort?: unknown[];
@@ -27,7 +30,8 @@ async function draw({ data, facet = {}, spec, config, title: _, ...chart }: Vega
   const isLast = (row: VegaLiteSpec): boolean =>
     facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
   const view = { ...((spec ?? chart) as object), data: { values: values.filter(isLast) }, height: HEIGHT };
-  const small = narrowed({ ...view, config: config as object } as ChartSpec, WIDTH);
+  const texts = { axis: { labelFontSize: 10, titleFontSize: 10, titleLimit: 1.4 * HEIGHT }, legend: LEGEND };
+  const small = narrowed({ ...view, config: { ...(config as object), ...texts } } as ChartSpec, WIDTH);
   const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } as unknown as VegaLiteSpec });
   return withUniqueIds(svg, id);
 }

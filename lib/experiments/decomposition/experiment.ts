@@ -106,7 +106,7 @@ export async function loadDecomposition(folder?: string, options: SummaryOptions
   const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
   const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
   return reportOf({
-    finding: findingOf(tidy.rows),
+    finding: findingOf(tidy.rows.map((row) => ({ ...row }))),
     summary: `${count(answers)} answers, each held against the dependency graph of its question.`,
     ...{ tidy, training, predicted: PREDICTED },
     // Training curves: a row for each metric, run and window of steps.

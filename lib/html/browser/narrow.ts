@@ -50,7 +50,15 @@ export function narrowed({ title, config, facet, spec, ...chart }: ChartSpec, wi
   const texts = { text: wrapped(title?.text, width), subtitle: wrapped(title?.subtitle, width) };
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
   return {
-    ...(spec ? { ...chart, ...(isGrid ? { facet } : below), spec: drawnIn(inner, spec) } : drawnIn(inner, chart)),
-    ...{ title: { ...title, ...texts }, config: { ...config, legend: { ...config?.legend, orient: 'bottom', columns: 1 } } },
+    ...(spec
+      ? { ...chart, ...(isGrid ? { facet } : below), spec: drawnIn(inner, spec) }
+      : drawnIn(inner, chart)),
+    ...{
+      title: { ...title, ...texts },
+      config: {
+        ...config,
+        legend: { ...config?.legend, orient: 'bottom', columns: Math.max(1, Math.floor(width / 280)) },
+      },
+    },
   };
 }
