@@ -77,7 +77,7 @@ export function readReports(outDir: string): ReportEntry[] {
     const predictions = (provenance.predictions ?? []) as Prediction[];
     return { name, title, description, finding: findingOf(provenance), predictions };
   });
-  return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : names.length));
+  return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : EXPERIMENTS.length));
 }
 
 /** Within so many characters a page says its title and what it is about. */

@@ -75,7 +75,7 @@ export async function writeSummary(folder: string): Promise<void> {
   }
   const asked = askedIn(folder);
   const found = readReports(folder).flatMap(({ title, finding }) =>
-    finding ? [`- **${title}.** ${finding}`] : [],
+    finding ? [`- **${title}**: ${finding}`] : [],
   );
   const claims = judgeClaims(EXPERIMENTS, folder);
   const all = claimsMarkdown(claims, 'The paper’s claims, and what was found here.');

@@ -79,7 +79,7 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
 function findingOf(rows: Numbers['rows']): string {
   const f1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1' };
   const found = INITIAL_MODELS.map((model) => `${told(rows, { ...f1, model }).text} from ${model}`);
-  return `ParallelSearch decomposes the questions that its graphs call parallelizable with an F1 of ${listed(found)}; decomposing every question would give ${figureText(alwaysF1(rows))}.`;
+  return `ParallelSearch tells parallelizable questions from others with an F1 of ${listed(found)}; decomposing every question would give ${figureText(alwaysF1(rows))}.`;
 }
 
 /** ParallelSearch beside what is sequential, what the prompt alone does, and what there was before. */
