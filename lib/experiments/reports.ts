@@ -169,7 +169,9 @@ ul.cards .files { font-size: .82rem; }
 .picture svg { max-width: 100%; max-height: 15rem; }
 ul.claims { list-style: none; padding: 0; max-width: none; }
 ul.claims > li { border-bottom: 1px solid var(--line); }
-ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; width: auto; padding: .5rem 0; color: var(--fg); font-size: .93rem; }
+ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; position: relative; width: auto; padding: .5rem 1.5rem .5rem 0; color: var(--fg); font-size: .93rem; }
+ul.claims summary::after { content: '+'; position: absolute; right: .2rem; top: .5rem; color: var(--soft); }
+ul.claims [open] > summary::after { content: '−'; }
 ul.claims .verdict { font-weight: 600; }
 ul.claims .found { color: var(--soft); font-variant-numeric: tabular-nums; }
 ul.claims dl { font-size: .88rem; margin: .2rem 0 1rem; display: grid; grid-template-columns: max-content minmax(0, 46rem); gap: .2rem 1.2rem; }

@@ -62,7 +62,7 @@ button { font: inherit; color: var(--accent); background: var(--bg); border: 1px
 .downloads button { border: 0; padding: 0; background: none; text-decoration: underline; }
 td.figure, th.figure { text-align: right; }
 tbody tr:hover { background: var(--panel); }
-figure.chart { flex: 0 1 auto; margin: 1rem 0; max-width: 100%; }
+figure.chart { flex: 0 1 auto; margin: 1rem 0 .1rem; max-width: 100%; }
 figure.chart .drawing { overflow-x: auto; }
 figure.chart .drawing > svg { max-width: 100%; height: auto; }
 figure.chart .vega-embed { max-width: none; }

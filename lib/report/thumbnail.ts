@@ -7,8 +7,19 @@ import { renderSvg } from './render.js';
 /** Pixels. */
 const [WIDTH, HEIGHT] = [330, 110];
 
-/** In one line with its title. */
-const LEGEND = { labelFontSize: 10, titleFontSize: 10, titleOrient: 'left', symbolSize: 40, labelLimit: 150 };
+/** Small letters; the title of the vertical axis stands above it, and the legend in two columns. */
+const CONFIG = {
+  axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
+  axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },
+  legend: {
+    columns: 2,
+    titleFontSize: 10,
+    labelFontSize: 10,
+    titleOrient: 'left',
+    symbolSize: 40,
+    labelLimit: 120,
+  },
+};
 
 interface Facet {
   field: string;
@@ -30,8 +41,7 @@ async function draw({ data, facet = {}, spec, config, title: _, ...chart }: Vega
   const isLast = (row: VegaLiteSpec): boolean =>
     facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
   const view = { ...((spec ?? chart) as object), data: { values: values.filter(isLast) }, height: HEIGHT };
-  const texts = { axis: { labelFontSize: 10, titleFontSize: 10, titleLimit: 1.4 * HEIGHT }, legend: LEGEND };
-  const small = narrowed({ ...view, config: { ...(config as object), ...texts } } as ChartSpec, WIDTH);
+  const small = narrowed({ ...view, config: { ...(config as object), ...CONFIG } } as ChartSpec, WIDTH);
   const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } as unknown as VegaLiteSpec });
   return withUniqueIds(svg, id);
 }

@@ -57,7 +57,7 @@ export function narrowed({ title, config, facet, spec, ...chart }: ChartSpec, wi
       title: { ...title, ...texts },
       config: {
         ...config,
-        legend: { ...config?.legend, orient: 'bottom', columns: Math.max(1, Math.floor(width / 280)) },
+        legend: { columns: Math.max(1, Math.floor(width / 280)), ...config?.legend, orient: 'bottom' },
       },
     },
   };
