@@ -3,7 +3,7 @@ import { askedText, openingOf, setupText } from '../../lib/report/opening.js';
 
 const prediction = (name: string, holds: boolean) => ({ prediction: name, found: '0.5 [0.4, 0.6]', holds });
 const textOf = (provenance: object): string =>
-  openingOf({ summary: 'Some answers.', tidy: { rows: [], contrasts: [], provenance: { ...provenance } } })[
+  openingOf({ summary: 'Some answers.', tidy: { provenance: { ...provenance } } })[
     'text/plain'
   ];
 
@@ -42,7 +42,7 @@ describe('the opening of a report', () => {
     );
     const opening = openingOf({
       summary: 'Some answers.',
-      tidy: { rows: [], contrasts: [], provenance: { predictions } },
+      tidy: { provenance: { predictions } },
     });
     expect(opening['text/html']).toContain('<li>A &lt;: 0.5 [0.4, 0.6]</li>');
     expect(textOf({ predictions: [prediction('B', true)] })).toBe('Some answers.\nIts prediction holds.');

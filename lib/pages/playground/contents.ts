@@ -26,8 +26,7 @@ import {
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { evaluatedQuestions } from '../../experiments/world.js';
-import { resultsOf } from '../../experiments/results.js';
-import { trajectories, type TrajectoryLine } from '../../experiments/trajectories/experiment.js';
+import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories/experiment.js';
 import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-folder.js';
@@ -82,8 +81,8 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
 const FIRST_SIZE = 3;
 
 /**
- * A question to begin with, of those that ParallelSearch is on record with: it asked for each part once and all in one turn, read
- * them rightly and answered rightly. As near as can be to {@link FIRST_SIZE} parts; undefined where there is none.
+ * A question to begin with, of those that ParallelSearch is on record with: it asked for each part once, all in one turn, read them
+ * rightly and answered rightly. As near as can be to {@link FIRST_SIZE} parts; undefined where there is none.
  */
 export function clearQuestion(
   lines: readonly Pick<TrajectoryLine, 'questionId' | 'question' | 'segments' | 'searchTurns' | 'rewards'>[],
@@ -92,24 +91,22 @@ export function clearQuestion(
   const graphs = new Map(questions.map(({ id, metadata }) => [id, metadata.graph ?? []]));
   const clear = lines.filter(({ questionId, segments, searchTurns, rewards }) => {
     const graph = graphs.get(questionId) ?? [];
-    const queries = searchTurns[0]?.queries ?? [];
-    const written = segments.filter(({ kind }) => kind === 'policy').map(({ text }) => text);
-    const isAskedOnce = ({ entity }: SubQuestion): boolean =>
-      queries.filter((query) => query.includes(entity)).length === 1;
-    const isRead = ({ entity, answers }: SubQuestion): boolean =>
-      answers.some((answer) => written.at(-1)!.includes(`${entity} = ${answer}`));
+    const [{ queries }] = [...searchTurns, { queries: [] }];
+    const read = segments.findLast(({ kind }) => kind === 'policy')?.text ?? '';
+    const isClear = ({ entity, answers }: SubQuestion): boolean =>
+      queries.filter((query) => query.includes(entity)).length === 1 &&
+      answers.some((answer) => read.includes(`${entity} = ${answer}`));
     const isWhole = graph.length > 1 && searchTurns.length === 1 && queries.length === graph.length;
-    return isWhole && rewards.outcome === 1 && graph.every((part) => isAskedOnce(part) && isRead(part));
+    return isWhole && rewards.outcome === 1 && graph.every(isClear);
   });
   return least(clear, ({ questionId }) => Math.abs(graphs.get(questionId)!.length - FIRST_SIZE))?.question;
 }
 
 /** What the trained policy that the page begins with is on record with; nothing where it is on none. */
 async function recordedLines(): Promise<readonly TrajectoryLine[]> {
-  const [run] = runsFrom(MODELS[0]);
-  const results = await resultsOf(trajectories);
-  const found = results.find(({ job }) => runName(job.input as PolicyRun) === runName(run));
-  return (found?.done?.record.value as { lines: TrajectoryLine[] } | undefined)?.lines ?? [];
+  const { lines } = await loadTrajectories().catch(() => ({ lines: [] }));
+  const name = runName(runsFrom(MODELS[0])[0]);
+  return lines.filter(({ run }) => runName(run) === name);
 }
 
 /** What stands in the place of the committed policies and the small world. */
@@ -188,7 +185,8 @@ export async function readPlayground(
   const all = questions.length > 0 ? await loadQuestions(data) : [];
   const asked = evaluatedQuestions(all);
   files.set(QUESTIONS_FILE, formatQuestions(asked.length > 0 ? asked : all));
-  if (data === undefined && adapter === undefined) setup.firstQuestion = clearQuestion(await recordedLines(), asked);
+  if (data === undefined && adapter === undefined)
+    setup.firstQuestion = clearQuestion(await recordedLines(), asked);
   files.set(PASSAGES_FILE, formatPassages(await loadPassages(data)));
   const wasm = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   files.set(WASM_FILE, await readFile(join(dirname(wasm), WASM_FILE)));
