@@ -9,6 +9,8 @@ import {
 } from '../evaluation/table.js';
 import { resultsOf, type ReportResults } from '../report/display.js';
 import { frameOf, type Frame } from '../report/frame.js';
+import { isShare } from '../report/metrics.js';
+import { sideOf } from '../report/sentences.js';
 import { interval } from '../report/table.js';
 import type { AnsweredRuns } from './answers.js';
 import { paperFigure } from './paper.js';
@@ -32,6 +34,35 @@ export interface Prediction {
 
 type Figures = TidyTable<Interval, Interval>;
 
+type Figure = Interval & { kind?: string; metric?: string; model?: string };
+
+/** A figure with its interval and unit. */
+const withUnit = (found: Figure): string =>
+  `${interval({ ...found })}${found.kind === 'difference' && isShare(String(found.metric)) ? ' points' : ''}`;
+
+/** The same, and whether it is of both initial models together. */
+const figureOf = (found: Figure): string =>
+  `${withUnit(found)}${found.model === 'all' ? ', both models pooled' : ''}`;
+
+/** The first figure with the given fields as a sentence tells it, and on which side of 0 it lies; a dash where there is none. */
+export function told(items: readonly Interval[], fields: Predicted['figure']) {
+  const [found] = matching(items, fields);
+  return found ? { text: withUnit(found), side: sideOf(found) } : { text: '–', side: 'undecided' as const };
+}
+
+/** Model calls and right answers of ParallelSearch beside Search-R1, in a sentence: each where its words and fields say. */
+export function callsAndAnswers(
+  contrasts: readonly Interval[],
+  [onCalls, ofCalls]: [words: string, fields: object],
+  [onAnswers, ofAnswers]: [words: string, fields: object],
+): string {
+  const sides = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
+  const calls = told(contrasts, { ...sides, ...ofCalls, metric: 'model_calls', kind: 'ratio' });
+  const em = told(contrasts, { ...sides, ...ofAnswers, metric: 'em', kind: 'difference' });
+  const outcome = { above: 'it is ahead', below: 'it is behind', undecided: 'neither is ahead' }[em.side];
+  return `ParallelSearch needs ${calls.text} of Search-R1’s model calls ${onCalls}; in right answers ${outcome} ${onAnswers}: ${em.text} (both models pooled).`;
+}
+
 /** Predictions beside the figures that decide them; those whose figure was not computed are left out. */
 export const predictionsFrom = (
   { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
@@ -41,10 +72,8 @@ export const predictionsFrom = (
     matching('kind' in figure ? contrasts : rows, figure).slice(0, 1);
   return predicted.flatMap(({ prediction, figure, holds, because }) =>
     first(figure).map((found) => {
-      const reasons = because
-        ? first(because.figure).map((row) => `${because.where} ${interval({ ...row })}`)
-        : [];
-      return { prediction, found: [interval({ ...found }), ...reasons].join('; '), holds: holds(found) };
+      const reasons = because ? first(because.figure).map((row) => `${because.where} ${figureOf(row)}`) : [];
+      return { prediction, found: [figureOf(found), ...reasons].join('; '), holds: holds(found) };
     }),
   );
 };
@@ -64,6 +93,7 @@ type FrameName<Frames> = keyof Frames | 'predictions';
  */
 export function reportOf<Frames extends Record<string, readonly object[]>>({
   summary,
+  finding,
   tidy,
   predicted = [],
   training = [],
@@ -72,6 +102,8 @@ export function reportOf<Frames extends Record<string, readonly object[]>>({
 }: {
   /** A sentence on what was read. */
   summary: string;
+  /** What was found, in a sentence with its figure and interval: the first that a reader sees. */
+  finding: string;
   tidy: Figures;
   predicted?: readonly Predicted[];
   /** Rows of training that go into the tidy table, but not into the frame of its rows. */
@@ -82,7 +114,7 @@ export function reportOf<Frames extends Record<string, readonly object[]>>({
   contrasts?: readonly object[];
 }): ReportResults & Record<FrameName<Frames>, Frame> {
   const predictions = predictionsFrom(tidy, predicted);
-  const provenance = { ...tidy.provenance, ...(predicted.length > 0 && { predictions }) };
+  const provenance = { ...tidy.provenance, finding, summary, ...(predicted.length > 0 && { predictions }) };
   const more = Object.entries({ ...frames, predictions }).map(([name, rows]) => [name, frameOf(rows)]);
   const { rows = tidy.rows, contrasts = tidy.contrasts } = shown;
   return {

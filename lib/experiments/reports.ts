@@ -5,13 +5,15 @@ import { sort } from 'd3-array';
 import type { TidyTable } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
-import { escapeHtml } from '../html/markup.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { reportHtml } from '../report/html.js';
-import { askedText } from '../report/opening.js';
+import { askedText, findingOf } from '../report/opening.js';
+import { readArtefacts } from '../report/publication.js';
+import { thumbnailSvg } from '../report/thumbnail.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
 import type { Prediction } from './report.js';
-import { VERDICT_RULE, judgeClaims, type JudgedClaim, type Verdict } from './verdicts.js';
+import { decidedFirst, VERDICT_RULE, judgeClaims, type JudgedClaim, type Verdict } from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
@@ -51,60 +53,98 @@ export function tidyJson(tidy: TidyTable): string {
   return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
 }
 
-/**
- * Writes `index.html`: the paper's claims, judged by the numbers beside the reports, and every report of the folder with
- * its predictions; and `index.json`, the judged claims. Returns the page's name.
- */
-export async function writeIndex(outDir: string): Promise<string> {
+/** A page in the folder of the reports; title and description are HTML. */
+export interface ReportEntry {
+  name: string;
+  title: string;
+  description: string;
+  /** What was found, in a sentence; empty for a page that is to be tried or read. */
+  finding: string;
+  predictions: Prediction[];
+}
+
+/** The reports of a folder: those with a finding first, both in the order of the experiments. */
+export function readReports(outDir: string): ReportEntry[] {
   const names = readdirSync(outDir)
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
-    .map((name) => name.slice(0, -'.html'.length))
-    .sort();
-  const items = names.map((name) => reportItem(outDir, name)).join('\n');
-  const title = 'ParallelSearch: reports';
-  const intro = [INTRO, askedIn(outDir)].filter(Boolean).join(' ');
+    .map((name) => name.slice(0, -'.html'.length));
+  const rank = (name: string): number => EXPERIMENTS.findIndex((experiment) => experiment.name === name);
+  const entries = sort(names).map((name): ReportEntry => {
+    const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8').slice(0, HEAD_LENGTH);
+    const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
+    const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
+    const provenance = provenanceIn(outDir, name);
+    const predictions = (provenance.predictions ?? []) as Prediction[];
+    return { name, title, description, finding: findingOf(provenance), predictions };
+  });
+  return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : EXPERIMENTS.length));
+}
+
+/** Within so many characters a page says its title and what it is about. */
+const HEAD_LENGTH = 2000;
+
+/** What a report's numbers say of themselves; nothing where there are none. */
+function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
+  const file = path.join(outDir, `${name}.json`);
+  return existsSync(file) ? ((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}) : {};
+}
+
+const TITLE = 'ParallelSearch: what was found';
+
+/** What all figures are, for index and summary. */
+export const INTRO =
+  'Figures are of a small world and small transformers: who is ahead and on which questions, never the paper’s levels. Figures in brackets are 95 % intervals; “pooled” is both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
+
+/**
+ * Writes `index.html`: every report of the folder as a card with its chief chart, its finding and its predictions, then the paper's
+ * claims, judged by the numbers beside the reports; and `index.json`, the judged claims. Returns the page's name.
+ */
+export async function writeIndex(outDir: string): Promise<string> {
   const claims = judgeClaims(EXPERIMENTS, outDir);
-  const reports = `<h2 id="reports">Reports</h2><ul class="reports">${items}</ul>`;
-  const body = `<div class="layout"><main id="content"><h1>${title}</h1><p>${intro}</p>${claimsHtml(claims)}${reports}</main></div>`;
+  const cards = await Promise.all(readReports(outDir).map((report) => cardHtml(outDir, report)));
+  const intro = [INTRO, askedIn(outDir)].filter(Boolean).join(' ');
+  const body = [
+    `<div class="layout"><main id="content"><h1>${TITLE}</h1><p class="intro">${escapeHtml(intro)}</p>`,
+    `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
+    `${claimsHtml(claims)}</main></div>`,
+  ].join('\n');
   const file = path.join(outDir, 'index.html');
   await writeFileSafely(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
-  await writeFileSafely(file, pageHtml({ title, description: intro, body, styles: CLAIMS_STYLES }));
+  await writeFileSafely(file, pageHtml({ title: TITLE, description: INTRO, body, styles: INDEX_STYLES }));
   return file;
 }
 
-const INTRO =
-  'Each report is one file that works offline; its numbers are in the JSON file of the same name. All figures are of this project’s embedded scale, small transformers in a small world of invented things, and not comparable in level with the paper’s. First the weights are frozen in a commit, then the hash of that commit draws the test questions, then the policies answer them: nobody can have seen them before. Until then reports show dev questions, by which training was chosen.';
-
 /** Which questions were asked, by the first report that says so. */
 export function askedIn(outDir: string): string {
-  const texts = EXPERIMENTS.map(({ name }) => path.join(outDir, `${name}.json`))
-    .filter((file) => existsSync(file))
-    .map((file) => askedText((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}));
-  return texts.find(Boolean) ?? '';
+  return EXPERIMENTS.map(({ name }) => askedText(provenanceIn(outDir, name))).find(Boolean) ?? '';
 }
 
-function reportItem(outDir: string, name: string): string {
-  const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8');
-  const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? escapeHtml(name);
-  const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
+async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
+  const { name, title, finding, description, predictions } = report;
   const address = encodeURIComponent(name);
-  const link = `<h3><a href="${address}.html">${title}</a></h3><p>${description}</p>`;
-  const json = path.join(outDir, `${name}.json`);
-  if (!existsSync(json)) return `<li>${link}</li>`;
-  const numbers = `<p><a href="${address}.json">Numbers as JSON</a></p>`;
-  return `<li>${link}${predictionsHtml(readFileSync(json, 'utf8'))}${numbers}</li>`;
+  const chart = finding
+    ? readArtefacts(readFileSync(path.join(outDir, `${name}.html`), 'utf8')).find(
+        ({ kind }) => kind === 'chart',
+      )
+    : undefined;
+  const picture = chart?.kind === 'chart' ? await thumbnailSvg(chart.spec, name) : '';
+  const numbers = finding ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>` : '';
+  return [
+    `<li>${picture && `<div class="picture" aria-hidden="true">${picture}</div>`}`,
+    `<h2><a href="${address}.html">${title}</a></h2><p>${finding ? escapeHtml(finding) : description}</p>`,
+    `${predictionsHtml(predictions)}${numbers}</li>`,
+  ].join('');
 }
 
-/** What was predicted, out of the JSON file of a report. */
-function predictionsHtml(json: string): string {
-  const { provenance } = JSON.parse(json) as { provenance?: { predictions?: Prediction[] } };
-  // Those that do not hold come first.
-  const predictions = sort(provenance?.predictions ?? [], ({ holds }) => Number(holds));
-  const lines = predictions.map(
-    ({ prediction, found, holds }) =>
-      `<li>${escapeHtml(prediction)}: <strong>${holds ? 'yes' : 'no'}</strong>, ${escapeHtml(found)}</li>`,
+/** What was predicted, folded behind how much of it holds; what does not hold comes first. */
+function predictionsHtml(predictions: readonly Prediction[]): string {
+  if (predictions.length === 0) return '';
+  const held = predictions.filter(({ holds }) => holds).length;
+  const lines = sort(predictions, ({ holds }) => Number(holds)).map(({ prediction, found, holds }) =>
+    markup('li', `${prediction}: `, markup('strong', holds ? 'yes' : 'no'), `, ${found}`),
   );
-  return lines.length > 0 ? `<ul>${lines.join('')}</ul>` : '';
+  const summary = markup('summary', `${held} of ${predictions.length} predictions hold`);
+  return markupHtml(markup('details', summary, markup('ul', lines)));
 }
 
 const SIGNS: Readonly<Record<Verdict, string>> = {
@@ -115,42 +155,65 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   'not computed yet': '…',
 };
 
-/** Styles of the table of claims. */
-export const CLAIMS_STYLES = `
-table.claims { font-size: .86rem; }
-table.claims td, table.claims th { white-space: normal; min-width: 8rem; }
-table.claims .verdict { font-weight: 600; }
-table.claims small { display: block; color: var(--soft); font-size: .8rem; }
+const INDEX_STYLES = `
+.intro { color: var(--soft); font-size: .93rem; }
+ul.cards { list-style: none; padding: 0; margin: 1.5rem 0; max-width: none; display: grid; gap: 1.2rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
+ul.cards > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.2rem; min-width: 0; }
+ul.cards h2 { border: 0; margin: .3rem 0; padding: 0; font-size: 1.08rem; }
+ul.cards h2 a { text-decoration: none; }
+ul.cards h2 a:hover { text-decoration: underline; }
+ul.cards p { margin: .4rem 0; font-size: .93rem; line-height: 1.5; }
+ul.cards ul { padding-left: 1.1rem; font-size: .86rem; }
+ul.cards .files { font-size: .82rem; }
+.picture { height: 15rem; display: grid; place-items: center; }
+.picture svg { max-width: 100%; max-height: 15rem; }
+ul.claims { list-style: none; padding: 0; max-width: none; }
+ul.claims > li { border-bottom: 1px solid var(--line); }
+ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; position: relative; width: auto; padding: .5rem 1.5rem .5rem 0; color: var(--fg); font-size: .93rem; }
+ul.claims summary::after { content: '+'; position: absolute; right: .2rem; top: .5rem; color: var(--soft); }
+ul.claims [open] > summary::after { content: '−'; }
+ul.claims .verdict { font-weight: 600; }
+ul.claims .found { color: var(--soft); font-variant-numeric: tabular-nums; }
+ul.claims dl { font-size: .88rem; margin: .2rem 0 1rem; display: grid; grid-template-columns: max-content minmax(0, 46rem); gap: .2rem 1.2rem; }
+ul.claims dt { color: var(--soft); }
+ul.claims dd { margin: 0; }
+@media (max-width: 48rem) {
+  ul.claims summary, ul.claims dl { grid-template-columns: minmax(0, 1fr); }
+}
 `;
 
-/** A section with the rule, a count of the verdicts, and a row for each claim. */
+/** A section with a count of the verdicts, a line for each claim with its detail behind it, and the rule. */
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
-  const heads = [
-    'Claim of the paper',
-    'The paper’s figure',
-    'What its own tables give',
-    'Found here, small world [95 %]',
-    'Verdict',
-  ];
-  const caption = 'The paper’s claims, what its tables bear out, and what was found here.';
   return [
-    '<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2>',
-    `<p>${escapeHtml(countText(claims))} ${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p>`,
-    `<div class="scroll" role="group" aria-label="The paper’s claims" tabindex="0"><table class="claims"><caption>${caption}</caption>`,
-    `<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}</tr></thead>`,
-    `<tbody>${claims.map(claimRow).join('\n')}</tbody></table></div></section>`,
+    `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
+    markupHtml(markup('ul.claims', decidedFirst(claims).map(claimMarkup))),
+    `<details><summary>How verdicts are reached</summary><p>${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p></details></section>`,
   ].join('\n');
 }
 
-function claimRow({ id, claim, paper, tables, rule, found, verdict, link }: JudgedClaim): string {
-  const sign = `<span aria-hidden="true">${SIGNS[verdict]}</span> ${escapeHtml(verdict)}`;
-  const linked = link ? `<small><a href="${escapeHtml(link)}">where it is computed</a></small>` : '';
-  return [
-    `<tr id="claim-${escapeHtml(id)}"><th scope="row">${escapeHtml(claim)}</th>`,
-    ...[paper, tables].map((text) => `<td>${escapeHtml(text)}</td>`),
-    `<td>${escapeHtml(found)}<small>${escapeHtml(rule)}</small></td>`,
-    `<td><span class="verdict">${sign}</span>${linked}</td></tr>`,
-  ].join('');
+function claimMarkup({ id, claim, paper, tables, rule, found, figure, verdict, link }: JudgedClaim): Markup {
+  const details = [
+    ['The paper’s figure', paper],
+    ['What its own tables give', tables],
+    ['Found here', found],
+    ['What must hold', rule],
+  ].map(([term, text]) => [markup('dt', term), markup('dd', text)]);
+  const sign = markup('span', { 'aria-hidden': 'true' }, SIGNS[verdict]);
+  const line = [
+    markup('span.verdict', sign, ` ${verdict}`),
+    markup('span.claim', claim),
+    markup('span.found', figure),
+  ];
+  const linked = link && markup('dd', markup('a', { href: link }, 'where it is computed'));
+  return markup(
+    'li',
+    { id: `claim-${id}` },
+    markup(
+      'details',
+      markup('summary', line),
+      markup('dl', details, linked && markup('dt', 'Evidence'), linked),
+    ),
+  );
 }
 
 /** `16 claims: 9 shown, 2 not shown, ...` */

@@ -1,7 +1,7 @@
 /** Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside them. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sort } from 'd3-array';
+import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
@@ -76,6 +76,8 @@ export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 
 export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
+  /** The same in short: one figure, where there are more than two. */
+  figure: string;
   parts: Part[];
   /** Two-sided p of the least certain of its figures, after Holm's correction over all claims with figures; null without any. */
   p: number | null;
@@ -122,6 +124,10 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
+/** Claims in the order in which readers get them: those that figures decide, then the others. */
+export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
+  sort(claims, ({ parts }) => Number(parts.length === 0));
+
 /** Judges the claims of each report by its JSON file in `folder`. */
 export function judgeClaims(
   reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
@@ -132,20 +138,17 @@ export function judgeClaims(
     return claims.map((claim) => judge(claim, name, numbers));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
-  // All figures of a claim must hold: it is as certain as the least certain of them. One that is against it is enough.
-  const ps = holm(
-    decided.map(({ parts, verdict }) =>
-      verdict === 'contradicted'
-        ? Math.min(...parts.filter(isOpposite).map(pOf))
-        : Math.max(...parts.map(pOf)),
-    ),
-  );
+  const ps = holm(decided.map((claim) => pOf(decidingPart(claim))));
   decided.forEach((claim, i) => {
     claim.p = ps[i];
     if (ps[i] > LEVEL) claim.verdict = 'not shown';
   });
   return judged;
 }
+
+/** All figures of a claim must hold: it is as certain as the least certain of them. One that is against it is enough. */
+const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
+  verdict === 'contradicted' ? least(parts.filter(isOpposite), pOf)! : greatest(parts, pOf)!;
 
 function judge(
   { id, claim, paper, tables, evidence }: PaperClaim,
@@ -155,12 +158,27 @@ function judge(
   const said = { id, claim, paper, tables: tables() };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
-    return { ...said, rule, found: '–', parts: [], p: null, verdict: 'not testable', link: null };
+    return {
+      ...said,
+      rule,
+      found: '–',
+      figure: '–',
+      parts: [],
+      p: null,
+      verdict: 'not testable',
+      link: null,
+    };
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
+  const verdict = verdictOn(parts);
+  const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
+  const figure =
+    parts.length > 2
+      ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
+      : found;
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  return { ...said, rule: evidence.rule, found, parts, p: null, verdict: verdictOn(parts), link };
+  return { ...said, rule: evidence.rule, found, figure, parts, p: null, verdict, link };
 }
 
 function partText({ of, found, unit }: Part): string {

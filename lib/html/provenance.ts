@@ -27,15 +27,18 @@ const PROVENANCE_TITLES: Record<string, string> = {
   takenFromRecords: 'Taken from records',
 };
 
-/** Everything that the evaluation says about itself, as a list of names and values. */
-export function provenanceHtml(provenance: Readonly<Record<string, unknown>>): string {
-  const items = Object.entries(provenance).filter(([name]) => name !== 'predictions');
+/** What stands elsewhere on the page. */
+const SAID = ['finding', 'summary', 'predictions'];
+
+/** Everything that the evaluation says about itself, as a list of names and values, after `intro`. */
+export function provenanceHtml(provenance: Readonly<Record<string, unknown>>, intro = ''): string {
+  const items = Object.entries(provenance).filter(([name]) => !SAID.includes(name));
   const list = items.map(([name, value]) => [
     markup('dt', PROVENANCE_TITLES[name] ?? name),
     markup('dd', valueText(value)),
   ]);
   const { id, text } = PROVENANCE;
-  return markupHtml(markup('section', { id }, markup('h2', text), markup('dl.provenance', list)));
+  return markupHtml(markup('section', { id }, markup('h2', text), intro !== '' && markup('p', intro), markup('dl.provenance', list)));
 }
 
 function valueText(value: unknown): string {

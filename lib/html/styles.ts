@@ -19,25 +19,37 @@ a { color: var(--accent); }
   nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: start; }
 }
 nav.toc { font-size: .9rem; padding-top: 1.5rem; }
-nav.toc p { font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); margin: 0 0 .5rem; }
-nav.toc ul { list-style: none; margin: 0; padding: 0; }
+nav.toc summary { letter-spacing: .04em; }
+nav.toc ul { list-style: none; margin: .5rem 0 0; padding: 0; }
 nav.toc li { margin: .25rem 0; line-height: 1.35; }
 nav.toc li.level-3 { padding-left: 1rem; }
 nav.toc a { text-decoration: none; }
 nav.toc a:hover { text-decoration: underline; }
 main > p, main > ul, main > ol, main > blockquote, .text { max-width: 46rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 2rem 0 1rem; }
-h2 { font-size: 1.4rem; margin: 2.6rem 0 .8rem; padding-top: .4rem; border-top: 1px solid var(--line); }
-h3 { font-size: 1.12rem; margin: 1.8rem 0 .6rem; }
+h1 { font-size: 1.75rem; line-height: 1.2; margin: 1.6rem 0 .9rem; text-wrap: balance; }
+h2 { font-size: 1.3rem; line-height: 1.3; margin: 2.2rem 0 .6rem; padding-top: .7rem; border-top: 1px solid var(--line); }
+h3 { font-size: 1.08rem; margin: 1.5rem 0 .4rem; }
+.opening { max-width: 46rem; margin-bottom: 1.2rem; }
+.opening p, .opening ul { margin: .5rem 0; }
+.opening .headline { font-size: 1.2rem; line-height: 1.5; border-left: 3px solid var(--accent); padding-left: 1rem; margin: 0 0 .9rem; }
+.opening ul { padding-left: 1.2rem; font-size: .93rem; }
+.opening .asked { color: var(--soft); font-size: .86rem; }
+.finding { max-width: 46rem; }
 code, pre { font: .86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 :not(pre) > code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
 pre { background: var(--panel); padding: .8rem 1rem; border-radius: 6px; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre.bibtex { user-select: all; }
-details.code { margin: .6rem 0; }
-details.data { margin: .4rem 0; }
-details > summary { cursor: pointer; color: var(--soft); font-size: .85rem; width: max-content; }
+.cell { display: flex; flex-wrap: wrap; gap: 0 2.5rem; align-items: flex-end; }
+.cell > * { flex: 1 1 100%; min-width: 0; }
+details.code, details.data { margin: .25rem 0; }
+details > summary { cursor: pointer; color: var(--soft); font-size: .85rem; width: fit-content; }
+details.section { border-top: 1px solid var(--line); margin-top: 2.2rem; }
+details.section > summary { width: auto; padding: .7rem 0; }
+details.section > summary h2 { display: inline; border: 0; color: var(--fg); }
+details.section + details.section { margin-top: 0; }
 pre.stderr { border-left: 3px solid #c0392b; }
-.scroll { overflow-x: auto; margin: 1rem 0; }
+.scroll { overflow-x: auto; margin: .6rem 0; }
+.scroll > .finding { margin: .2rem 0; }
 table { border-collapse: collapse; font-size: .83rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem; font-size: .9rem; }
 th, td { padding: .28rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; white-space: nowrap; }
@@ -45,24 +57,22 @@ thead th { border-bottom: 2px solid var(--line); font-weight: 600; }
 thead th { white-space: normal; vertical-align: bottom; }
 tbody th { font-weight: 500; white-space: normal; }
 th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--line); }
-.downloads { margin: .3rem 0 1.2rem; font-size: .82rem; color: var(--soft); }
+.downloads { margin: .3rem 0; font-size: .82rem; color: var(--soft); }
 button { font: inherit; color: var(--accent); background: var(--bg); border: 1px solid var(--line); border-radius: 4px; padding: .1rem .5rem; cursor: pointer; }
 .downloads button { border: 0; padding: 0; background: none; text-decoration: underline; }
 td.figure, th.figure { text-align: right; }
 tbody tr:hover { background: var(--panel); }
-figure.chart { margin: 1.4rem 0; }
+figure.chart { flex: 0 1 auto; margin: 1rem 0 .1rem; max-width: 100%; }
 figure.chart .drawing { overflow-x: auto; }
+figure.chart .drawing > svg { max-width: 100%; height: auto; }
 figure.chart .vega-embed { max-width: none; }
-figure.chart figcaption { color: var(--soft); font-size: .86rem; max-width: 46rem; }
-figure.chart svg text { fill: var(--fg); }
-figure.chart svg .role-axis-grid line { stroke: var(--line); }
-figure.chart svg .role-axis-domain line, figure.chart svg .role-axis-tick line { stroke: var(--soft); }
+figure.chart details { max-width: 46rem; }
+figure.chart svg text, .picture svg text { fill: var(--fg); }
+:is(figure.chart, .picture) svg .role-axis-grid line { stroke: var(--line); }
+:is(figure.chart, .picture) svg :is(.role-axis-domain, .role-axis-tick) line { stroke: var(--soft); }
 dl.provenance { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.2rem; font-size: .9rem; }
 dl.provenance dt { color: var(--soft); }
 dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
-ul.reports { list-style: none; padding: 0; display: grid; gap: 1rem; }
-ul.reports > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; }
-ul.reports h3 { border: 0; margin: 0 0 .3rem; padding: 0; }
 @media print {
   nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
   .layout { display: block; max-width: none; }

@@ -64,7 +64,7 @@ export function chartOf({ title, subtitle, alt, spec }: Omit<Chart, 'kind'> & { 
     font: 'system-ui, sans-serif',
     view: { stroke: null },
     axis: { labelFontSize: 11, titleFontSize: 12, gridOpacity: 0.6, titleFontWeight: 'normal' },
-    legend: { orient: 'bottom', labelFontSize: 12, titleFontSize: 12, labelLimit: 260, titleLimit: 260 },
+    legend: { labelFontSize: 12, titleFontSize: 12, labelLimit: 260, titleLimit: 260 },
     header: { labelFontSize: 12, labelFontWeight: 'bold', title: null },
   };
   return {

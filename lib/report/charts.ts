@@ -28,6 +28,8 @@ export interface ChartSpec {
   spoken?: Rows;
   width?: number;
   height?: number;
+  /** Whether the vertical axis shows no more than the figures need, so that small differences are seen; default all of a share. */
+  zoomed?: boolean;
 }
 
 /** Rows that are told in words at the most. */
@@ -72,13 +74,15 @@ function metricOf(rows: readonly Row[], title: string): string {
 /** Fields that are numbers or stand in no title. */
 const FIGURES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
 
+/** What a value is called on an axis, whose title says the rest: `compares 2` is 2 on that of the entities compared. */
+const labelOf = (field: string, value: Row[string]): Row[string] =>
+  typeof value === 'number' ? value : titleOf(field, value).replace(/^compares /, '');
+
 /** The rows of the drawing, with readable names. */
 function drawnRows(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): Row[] {
   const named = [x, color, row, column, panel].filter((field) => field !== undefined);
-  const nameOf = (field: string, value: Row[string]): Row[string] =>
-    typeof value === 'number' ? value : titleOf(field, value);
   return rows.map((one) => ({
-    ...Object.fromEntries(named.map((field) => [field, nameOf(field, one[field])])),
+    ...Object.fromEntries(named.map((field) => [field, labelOf(field, one[field])])),
     ...Object.fromEntries(FIGURES.filter((field) => field in one).map((field) => [field, one[field]])),
   }));
 }
@@ -104,7 +108,7 @@ function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLi
 /** The horizontal axis: the field's values in order. */
 function xAxis(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
   const title = xTitle ?? fieldTitle(x);
-  const sort = valuesOf(x, rows).map((value) => (typeof value === 'number' ? value : titleOf(x, value)));
+  const sort = valuesOf(x, rows).map((value) => labelOf(x, value));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   return { field: x, type: 'nominal', sort, title, axis: { labelAngle: isLong ? -25 : 0 } };
 }
@@ -160,7 +164,7 @@ const predictedLayer = ({ color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): Ve
 export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
-  const longestLabel = Math.max(0, ...rows.map((row) => String(titleOf(spec.x, row[spec.x])).length));
+  const longestLabel = Math.max(0, ...rows.map((row) => String(labelOf(spec.x, row[spec.x])).length));
   const series = new Set(rows.map((row) => row[spec.color])).size;
   // Points of a value of x stand at least this far apart, and farther where few of them leave its label no room.
   const step = Math.max(17, Math.min(68, 6 * longestLabel) / series);
@@ -171,7 +175,10 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
       ...intervalLayers(series, x, y),
       ...(has('paper') ? [paperLayer(series, x, y)] : []),
     ],
-    ...{ x: xAxis(rows, spec), scale: isPlainShare ? { domain: [0, 1] } : { zero: true } },
+    ...{
+      x: xAxis(rows, spec),
+      scale: isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed },
+    },
     ...{ width: { step }, height: 200 },
   });
 }

@@ -14,8 +14,8 @@ interface ChartFigure {
 }
 
 /**
- * A picture, its text alternative, its data as table and CSV, and the specification that makes it interactive. A wide
- * picture scrolls, also by keyboard.
+ * A picture, folded behind it its text alternative, its data as table and CSV, and the specification that makes it interactive. A
+ * wide picture scrolls, also by keyboard.
  */
 export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   const alt = typeof spec.description === 'string' ? spec.description : '';
@@ -23,23 +23,27 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   const title = typeof text === 'string' ? text : name;
   const data = chartData(spec, `Data of the chart: ${title}`);
   return [
-    `<figure class="chart" id="${id}" aria-labelledby="${id}-alt">`,
-    `<div class="drawing" role="img" tabindex="0" aria-labelledby="${id}-alt">${withUniqueIds(svg, id)}</div>`,
-    `<figcaption id="${id}-alt">${escapeHtml(alt)}</figcaption>`,
-    `<details class="data"><summary>Data of the chart</summary>${scrolling(data.caption, tableHtml(data, 'data'))}</details>`,
+    `<figure class="chart" id="${id}" aria-label="${escapeHtml(title)}">`,
+    `<div class="drawing" role="img" tabindex="0" aria-label="${escapeHtml(alt)}">${withUniqueIds(svg, id)}</div>`,
+    `<details class="data"><summary>Figures and files</summary><p>${escapeHtml(alt)}</p>`,
     downloadsHtml({ ...data, caption: title }, name, ['csv']),
+    `${scrolling(data.caption, tableHtml(data, 'data'))}</details>`,
     `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
     '</figure>',
   ].join('\n');
 }
 
-/** A table, files of it, and its cells for exports. A wide table scrolls, also by keyboard. */
-export function tableFigureHtml(cells: TableCells, name: string): string {
-  return [
-    scrolling(cells.caption || 'Table', tableHtml(cells)),
+/** A table, files of it, and its cells for exports; `isFolded` behind its caption. A wide table scrolls, also by keyboard. */
+export function tableFigureHtml(cells: TableCells, name: string, isFolded = false): string {
+  const caption = cells.caption || 'Table';
+  // Behind a chart that says so, the caption need not.
+  const summary = `<summary>Table: ${escapeHtml(caption.replace(/^Small world\. /, ''))}</summary>`;
+  const html = [
+    scrolling(caption, tableHtml(cells)),
     downloadsHtml(cells, name, ['csv', 'tex', 'md']),
     `<script type="application/json" data-table="${escapeHtml(name)}">${inlineJson(cells)}</script>`,
   ].join('\n');
+  return isFolded ? `<details class="data">${summary}${html}</details>` : html;
 }
 
 function scrolling(label: string, html: string): string {
@@ -59,7 +63,7 @@ function downloadsHtml(cells: TableCells, name: string, formats: readonly TableF
 }
 
 /** Pictures of one page must not share the ids of their clip paths and gradients. */
-function withUniqueIds(svg: string, prefix: string): string {
+export function withUniqueIds(svg: string, prefix: string): string {
   return svg
     .replace(/\bid="([^"]+)"/g, `id="${prefix}-$1"`)
     .replace(/url\(#([^)]+)\)/g, `url(#${prefix}-$1)`);

@@ -16,6 +16,7 @@ import { chartHtml, tableFigureHtml } from './figures.js';
 import { cellAnchor, createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
 import { pageHtml, reportScript } from '../html/page.js';
 import { PROVENANCE, provenanceHtml } from '../html/provenance.js';
+import { setupText } from './opening.js';
 import type { TidyTable } from '../evaluation/table.js';
 import type { VegaLiteSpec } from './chart.js';
 
@@ -30,21 +31,34 @@ export interface Report {
 interface Rendering {
   markdown: MarkdownRenderer;
   numCharts: number;
+  /** Whether the section has shown a chart, behind which its tables are folded. */
+  hasChart: boolean;
 }
+
+/** A tag of the cell that begins a section: the page folds it. */
+const FOLDED = 'folded';
+/** Rows of a table that stands open where no chart of its section says the same. */
+const MOST_OPEN_ROWS = 8;
 
 /** The section beside the provenance that no cell writes. */
 const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /**
  * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from, how to
- * cite them. Charts are pictures that become interactive where scripts run; what is behind charts and tables can be
+ * cite them. What its results open with stands under the title, and the code that comes before all else at the end; a section whose
+ * first cell is tagged `folded` is folded, and so are tables behind charts. Charts are pictures that become interactive where scripts run; what is behind charts and tables can be
  * taken along. All text is escaped; HTML that a cell has shown by itself, not through `display` of a table, is put in
  * as it is, as Jupyter does, but can load nothing.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
-  const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0 };
-  const content = notebook.cells.map((cell) => cellHtml(cell, rendering)).join('\n');
-  const tidy = tidyOf(notebook);
+  const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
+  const opening = openingOf(notebook);
+  const tidy = (opening?.data[MIME.tidy] as TidyTable | undefined) ?? null;
+  // The code that reads the results, and shows nothing else.
+  const setup = opening ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode) : [];
+  const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
+  const header = opening ? textOf(opening.data[MIME.html] as string | string[]) : '';
+  const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
   const commit = tidy?.provenance.commit;
@@ -52,7 +66,8 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     '<a class="skip" href="#content">Skip to the content</a>',
     `<div class="layout">${contentsHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION])}`,
     `<main id="content">\n${content}`,
-    tidy ? provenanceHtml(tidy.provenance) : '',
+    tidy ? provenanceHtml(tidy.provenance, setupText(tidy.provenance)) : '',
+    ...setup.map((cell) => codeCellHtml(cell, rendering)),
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
   const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
@@ -64,7 +79,33 @@ export function contentsHtml(headings: readonly Heading[]): string {
   const items = headings
     .filter(({ level }) => level === 2 || level === 3)
     .map(({ level, text, id }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`);
-  return `<nav class="toc" aria-labelledby="contents"><p id="contents">Contents</p><ul>${items.join('')}</ul></nav>`;
+  return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
+}
+
+const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
+
+/** Whether a code cell shows something beside the results that the page is about. */
+const showsMore = (cell: Cell): boolean =>
+  isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.tidy in output.data));
+
+/** The cells in their order; a section whose first cell is tagged is folded behind its heading. */
+function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
+  const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
+  for (const cell of cells) {
+    const isHeading = cell.cell_type === 'markdown' && /^#{1,3} /.test(textOf(cell.source));
+    if (isHeading) rendering.hasChart = false;
+    if (isHeading && !textOf(cell.source).startsWith('###'))
+      sections.push({ isFolded: cell.metadata.tags?.includes(FOLDED) ?? false, parts: [] });
+    sections.at(-1)!.parts.push(cellHtml(cell, rendering));
+  }
+  return sections
+    .map(({ isFolded, parts }) => {
+      const html = parts.join('\n');
+      if (!isFolded) return html;
+      const [heading] = /^<h2.*?<\/h2>/s.exec(html) ?? [''];
+      return `<details class="section"><summary>${heading}</summary>${html.slice(heading.length)}</details>`;
+    })
+    .join('\n');
 }
 
 function cellHtml(cell: Cell, rendering: Rendering): string {
@@ -77,7 +118,7 @@ function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
   const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
   const names = outputNames(cell);
   const outputs = cell.outputs.map((output, i) => outputHtml(output, names[i], rendering));
-  const parts = [...(source.trim() === '' ? [] : [code]), ...outputs];
+  const parts = [...outputs, ...(source.trim() === '' ? [] : [code])];
   const anchor = cell.id ? ` id="${escapeHtml(cellAnchor(cell.id))}"` : '';
   return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
 }
@@ -98,7 +139,7 @@ const preHtml = (text: string, style = ''): string =>
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream') return preHtml(textOf(output.text), output.name);
   if (output.output_type === 'error') return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
-  return bundleHtml(output.data, name, rendering);
+  return MIME.tidy in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
 /** The richest representation that a page can show. */
@@ -107,9 +148,13 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     mime in data ? textOf(data[mime] as string | string[]) : undefined;
   if (MIME.vegaLite in data) {
     const [spec, svg] = [data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
+    rendering.hasChart = true;
     return chartHtml({ id: `chart-${++rendering.numCharts}`, name, spec, svg });
   }
-  if (MIME.table in data) return tableFigureHtml(data[MIME.table] as TableCells, name);
+  if (MIME.table in data) {
+    const cells = data[MIME.table] as TableCells;
+    return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MOST_OPEN_ROWS);
+  }
   const html = text(MIME.html);
   if (html !== undefined) return `<div class="scroll">${html}</div>`;
   const svg = text(MIME.svg);
@@ -121,12 +166,12 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
   return preHtml(text(MIME.text) ?? '');
 }
 
-/** The last tidy table shown: that of the results which the page is about. */
-function tidyOf(notebook: Notebook): TidyTable | null {
-  const outputs = codeCells(notebook).flatMap((cell) => cell.outputs);
-  const tables = outputs.flatMap((output) => ('data' in output ? (output.data[MIME.tidy] ?? []) : []));
-  return (tables.at(-1) as TidyTable | undefined) ?? null;
-}
+/** The last results shown: those which the page is about. */
+const openingOf = (notebook: Notebook): { data: MimeBundle } | undefined =>
+  codeCells(notebook)
+    .flatMap(({ outputs }) => outputs)
+    .filter((output) => 'data' in output)
+    .findLast(({ data }) => MIME.tidy in data);
 
 function firstSentence(notebook: Notebook): string {
   const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');

@@ -1,9 +1,12 @@
-/** What stands at the top of a report: what was read, which questions were asked, and which predictions do not hold. */
+/** What stands at the top of a report: what was found, which predictions do not hold, which questions were asked. The rest is for its end. */
 import { z } from 'zod';
-import type { TidyTable } from '../evaluation/table.js';
 import { markup, markupHtml } from '../html/markup.js';
 
 const provenanceSchema = z.looseObject({
+  /** What was found, in a sentence with its figure and interval. */
+  finding: z.string().optional(),
+  /** What was read, in a sentence. */
+  summary: z.string().default(''),
   questions: z.string().optional(),
   /** Seeds of the warm-up, and of reinforcement. */
   warmUps: z.array(z.number()).catch([]),
@@ -15,8 +18,10 @@ const provenanceSchema = z.looseObject({
     .default([]),
 });
 
+type Provenance = Readonly<Record<string, unknown>>;
+
 /** Which questions were asked, in a sentence. */
-export function askedText(provenance: Readonly<Record<string, unknown>>): string {
+export function askedText(provenance: Provenance): string {
   const { questions, testDrawnFrom } = provenanceSchema.parse(provenance);
   if (!questions) return '';
   const drawn = testDrawnFrom
@@ -26,12 +31,21 @@ export function askedText(provenance: Readonly<Record<string, unknown>>): string
 }
 
 /** How many trainings the figures are of, in a sentence. */
-function seedsText(provenance: Readonly<Record<string, unknown>>): string {
+function seedsText(provenance: Provenance): string {
   const { warmUps, seeds } = provenanceSchema.parse(provenance);
   if (warmUps.length === 0 || seeds.length === 0) return '';
   const count = ({ length }: readonly number[]): string => `${length} seed${length === 1 ? '' : 's'}`;
   return `Initial models were trained with ${count(warmUps)}, and each was reinforced with ${count(seeds)}.`;
 }
+
+/** What was read, of which questions and how many trainings: for the end of a report. */
+export const setupText = (provenance: Provenance): string =>
+  [provenanceSchema.parse(provenance).summary, askedText(provenance), seedsText(provenance)]
+    .filter(Boolean)
+    .join(' ');
+
+/** What was found, in a sentence; nothing where a report has no finding. */
+export const findingOf = (provenance: Provenance): string => provenanceSchema.parse(provenance).finding ?? '';
 
 /** How many predictions do not hold; nothing where there are none. */
 function outcomeText(numMissed: number, numPredictions: number): string {
@@ -40,30 +54,32 @@ function outcomeText(numMissed: number, numPredictions: number): string {
   return `${numMissed} of ${numPredictions} predictions ${numMissed === 1 ? 'does' : 'do'} not hold:`;
 }
 
-/** As HTML and as text, by MIME type. */
+/** As HTML and as text, by MIME type. @param summary what was read, for results without a finding */
 export function openingOf({
   summary,
   tidy: { provenance },
 }: {
   summary: string;
-  tidy: TidyTable;
-}): Record<string, string> {
-  const { predictions } = provenanceSchema.parse(provenance);
+  tidy: { provenance: Provenance };
+}) {
+  const { predictions, questions = '' } = provenanceSchema.parse(provenance);
   const missed = predictions.filter(({ holds }) => !holds);
   const texts = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
-  const first = [
-    summary,
-    askedText(provenance),
-    seedsText(provenance),
-    outcomeText(missed.length, predictions.length),
-  ]
-    .filter(Boolean)
-    .join(' ');
-  const list = texts.map((text) => markup('li', text));
-  return {
-    'text/html': markupHtml(
-      markup('div.opening', markup('p', first), ...(list.length > 0 ? [markup('ul', list)] : [])),
-    ),
-    'text/plain': [first, ...texts.map((text) => `- ${text}`)].join('\n'),
-  };
+  const first = findingOf(provenance) || summary;
+  const outcome = outcomeText(missed.length, predictions.length);
+  // What is behind the colon stands at the end of the page.
+  const asked = questions && `Small world, questions of ${questions.split(':')[0]}.`;
+  const html = markup(
+    'header.opening',
+    markup('p.headline', first),
+    outcome !== '' && markup('p', outcome),
+    texts.length > 0 &&
+      markup(
+        'ul',
+        texts.map((text) => markup('li', text)),
+      ),
+    asked !== '' && markup('p.asked', asked),
+  );
+  const plain = [first, outcome, ...texts.map((text) => `- ${text}`), asked].filter(Boolean);
+  return { 'text/html': markupHtml(html), 'text/plain': plain.join('\n') };
 }

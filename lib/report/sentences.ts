@@ -4,6 +4,7 @@ import { decimalsOf, isShare, metricInfo } from './metrics.js';
 import { listed } from '../text/listed.js';
 import { intervalText, pointsIntervalText } from './text.js';
 import { titleOf } from './titles.js';
+import { MANY } from '../evaluation/selections.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 
 /** What a section of a notebook has found. */
@@ -30,12 +31,23 @@ function questionsOf(subset: Row[string]): string {
   return title.startsWith('worded') ? `questions ${title}` : `${title} questions`;
 }
 
+/** What benchmarks are called in a sentence, where not by their titles. */
+const BENCHMARKS: Readonly<Record<string, string>> = {
+  ...{ average: 'average of seven benchmarks', [MANY]: 'comparisons of two to eight' },
+  ...{ training: '', undefined: '' },
+};
+
 /** Where a row's figure is from: `parallelizable questions, HotpotQA, instruct`. */
 function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
+  const isWhole = subset === 'all' || subset === undefined;
   const places = [
-    subset === 'all' || subset === undefined ? '' : questionsOf(subset),
-    ['all', 'training', 'undefined'].includes(String(benchmark)) ? '' : titleOf('benchmark', benchmark),
-    model === undefined ? '' : model === 'all' ? 'both models' : titleOf('model', model),
+    isWhole ? '' : questionsOf(subset),
+    benchmark === 'all'
+      ? isWhole
+        ? 'all questions'
+        : ''
+      : (BENCHMARKS[String(benchmark)] ?? titleOf('benchmark', benchmark)),
+    model === undefined ? '' : model === 'all' ? 'both models pooled' : titleOf('model', model),
     retriever === undefined ? '' : titleOf('retriever', retriever),
     k === undefined ? '' : `k = ${k}`,
   ];

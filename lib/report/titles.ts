@@ -29,13 +29,13 @@ const FIELD_TITLES: Titles = {
   part: 'Component',
 };
 
-const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both' };
+const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both, pooled' };
 
 /** Titles by field, in the order in which values stand. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   model: MODEL_TITLES,
   against_model: MODEL_TITLES,
-  benchmark: { ...BENCHMARK_TITLES, [MANY]: 'Many', average: 'Average', all: 'All questions' },
+  benchmark: { ...BENCHMARK_TITLES, [MANY]: 'Many', average: 'Average of seven', all: 'All questions' },
   subset: {
     all: 'all questions',
     single_hop: 'single hop',

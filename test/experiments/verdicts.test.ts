@@ -115,14 +115,74 @@ describe('the claims', () => {
     expect(averageEm()).toMatchObject({
       verdict: 'shown',
       found: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
+      figure: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
     });
     writeNumbers(gain('base', 0.05), gain('instruct', -0.02));
     expect(averageEm().verdict).toBe('contradicted');
   });
 
+  it('are told by the figure that decides where there are many', () => {
+    const onNq = gain('base', -0.05);
+    writeNumbers(
+      { ...onNq, benchmark: 'nq' },
+      ...['hotpotqa', 'bamboogle'].map((benchmark) => ({
+        ...onNq,
+        benchmark,
+        value: 0.01,
+        low: 0.005,
+        high: 0.02,
+      })),
+    );
+    const every = judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'every-benchmark')!;
+    expect(every.figure).toBe('NQ (base): −5.0 [−6.0, −4.0] points, the most against it of 3');
+  });
+
   it('refuse a file without rows', () => {
     writeFileSync(path.join(folder, 'main-results.json'), '{}');
     expect(() => judgeClaims(EXPERIMENTS, folder)).toThrow('to hold rows and contrasts');
+  });
+});
+
+describe('the cards', () => {
+  it('have picture, title and finding of every report, in the order of the experiments; what has no finding comes last', async () => {
+    const own = temporaryFolder();
+    const page = (name: string, title: string, chart = ''): void =>
+      writeFileSync(
+        path.join(own, `${name}.html`),
+        `<title>${title}</title><meta name="description" content="To try.">${chart}`,
+      );
+    const spec = {
+      data: { values: [{ a: 'x', b: 1 }] },
+      mark: 'point',
+      encoding: { y: { field: 'b', type: 'quantitative' } },
+    };
+    page('playground', 'Play');
+    page('top-k', 'k');
+    page(
+      'main-results',
+      'A &amp; B',
+      `<script type="application/json" data-chart="1" data-name="c">${JSON.stringify(spec)}</script>`,
+    );
+    for (const name of ['main-results', 'top-k']) {
+      const provenance = {
+        finding: `Found: <0.5> [0.4, 0.6] in ${name}.`,
+        predictions: [{ prediction: 'P', found: '0', holds: false }],
+      };
+      writeFileSync(path.join(own, `${name}.json`), tidyJson({ rows: [], contrasts: [], provenance }));
+    }
+    const html = readFileSync(await writeIndex(own), 'utf8');
+    const [cards] = /<ul class="cards".*?<\/ul>(?=\n<section)/s.exec(html)!;
+    expect(
+      [...cards.matchAll(/<h2><a href="([^"]+)">([^<]*)<\/a><\/h2><p>([^<]*)<\/p>/g)].map((found) =>
+        found.slice(1),
+      ),
+    ).toEqual([
+      ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; [0.4, 0.6] in main-results.'],
+      ['top-k.html', 'k', 'Found: &lt;0.5&gt; [0.4, 0.6] in top-k.'],
+      ['playground.html', 'Play', 'To try.'],
+    ]);
+    expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
+    expect(cards).toContain('<summary>0 of 1 predictions hold</summary>');
   });
 });
 
@@ -134,13 +194,13 @@ describe('the page of claims', () => {
     );
     const html = claimsHtml([claim]);
     expect(html).toContain('1 claims: 1 not computed yet.');
-    expect(html).toContain('<th scope="row">&lt;b&gt;</th>');
+    expect(html).toContain('<span class="claim">&lt;b&gt;</span>');
   });
 
-  it('stands above the list of reports, with its numbers beside it', async () => {
+  it('stands below the reports, with its numbers beside it', async () => {
     writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
     const html = readFileSync(await writeIndex(folder), 'utf8');
-    expect(html.match(/<tr id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
+    expect(html.match(/<li id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
     expect(html).toContain('<a href="main-results.html#cell-gap-table">');
     const { claims } = JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as {
       claims: { id: string }[];

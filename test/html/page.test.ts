@@ -34,10 +34,11 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
   it('folds code and data, leads from the contents to every section, offers files and the citation', async () => {
     const { page } = opened;
     expect(await page.locator('details.code').count()).toBe(7);
-    expect(await page.locator('details[open]').count()).toBe(0);
+    expect(await page.locator('details[open]').count()).toBe(1); // the contents
     const sections = ['Charts', 'Over training', 'Tables', 'Where the numbers come from', 'To cite'];
     expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
     const title = 'A chart of em';
+    await page.locator('figure.chart summary').first().click();
     for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
       expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
     await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
@@ -66,6 +67,21 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
   it('is accessible', async () => {
     expect(await accessibilityComplaints(opened.page)).toEqual([]);
   }, 300_000);
+
+  it('is cut nowhere on a phone, where its contents are folded', async () => {
+    const { page } = opened;
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.reload();
+    await chartsDrawn(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    const cut = await page
+      .locator('.drawing')
+      .evaluateAll((all) =>
+        all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel),
+      );
+    expect(cut).toEqual([]);
+    expect(await page.locator('nav.toc details[open]').count()).toBe(0);
+  });
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
@@ -75,6 +91,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
     expect(await page.locator('figure.chart .drawing[role=img] > svg').count()).toBe(NUM_CHARTS);
     expect(await page.locator('figure.chart details.data table').count()).toBe(NUM_CHARTS);
     expect(await page.locator('button:not([hidden])').count()).toBe(0);
+    await page.locator('figure.chart summary').first().click();
     const saved = page.waitForEvent('download');
     await page.locator('a[download="em-chart.csv"]').click();
     const csv = readFileSync(await (await saved).path(), 'utf8');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
+import { resultsOf } from '../../lib/report/display.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { createMarkdown } from '../../lib/report/markdown.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
@@ -53,6 +54,51 @@ describe('reportHtml', () => {
     expect(html.includes('vegaEmbed')).toBe(false);
   });
 
+  it('begins with the finding, then the chart; what was read, and the code that reads it, stand at the end', async () => {
+    const finding = 'It is <better>: 0.5 [0.4, 0.6].';
+    const found = resultsOf('Some answers.', { ...results.tidy, provenance: { finding, summary: 'Read.' } });
+    const cells = [
+      markdown('# T\n\nAbout.'),
+      await shown('load', found),
+      await shown('a', syntheticChart(results)),
+    ];
+    const { html } = await reportHtml(notebookOf(...cells, markdown('## Part')));
+    const places = [
+      '</h1>\n<header class="opening"><p class="headline">It is &lt;better&gt;: 0.5 [0.4, 0.6].</p>',
+    ];
+    places.push(
+      '<p>About.</p>',
+      '<figure class="chart"',
+      '<h2 id="part">',
+      '<p>Read.</p>',
+      'show(&quot;load&quot;',
+    );
+    const order = places.map((text) => html.indexOf(text));
+    expect(order.every((place, i) => place > (order[i - 1] ?? 0))).toBe(true);
+  });
+
+  it('folds a section that is tagged, tables behind the chart of their section, and long ones', async () => {
+    const tagged = { ...markdown('## How\n\nSo.'), metadata: { tags: ['folded'] } };
+    const [chart, table] = [syntheticChart(results), syntheticTable(results)];
+    const short = { ...table, cells: { ...table.cells, rows: table.cells.rows.slice(0, 2) } };
+    const cells = [
+      markdown('## One'),
+      await shown('b', short, chart, short),
+      markdown('### Two'),
+      await shown('c', short),
+    ];
+    const { html } = await reportHtml(notebookOf(tagged, ...cells, await shown('d', table)));
+    expect(html).toContain(
+      '<details class="section"><summary><h2 id="how">How</h2></summary>\n<p>So.</p>\n</details>',
+    );
+    const isFolded = [
+      ...html.matchAll(
+        /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
+      ),
+    ];
+    expect(isFolded.map(([, summary]) => summary !== undefined)).toEqual([false, true, false, true]);
+  });
+
   it('draws charts as pictures that scripts make interactive, all inside the file', async () => {
     const chart = syntheticChart(results);
     const { html } = await reportHtml(notebookOf(await shown('figure', chart, chart)));
@@ -61,7 +107,8 @@ describe('reportHtml', () => {
     expect(count(/<figure class="chart"/g)).toBe(2);
     expect(count(/<svg xmlns/g)).toBe(2);
     expect(count(/<script type="application\/json" data-chart="chart-\d" data-name="figure-\d">/g)).toBe(2);
-    expect(marked.includes(`<figcaption id="chart-2-alt">${chart.alt}</figcaption>`)).toBe(true);
+    expect(count(/<div class="drawing" role="img" tabindex="0" aria-label="[^"]+">/g)).toBe(2);
+    expect(marked.includes(`aria-label="${chart.alt}"`)).toBe(true);
     expect(count(/<(script|link|img|iframe)[^>]+(src|href)="(?!data:)/g)).toBe(0);
     expect(count(/default-src 'none'/g)).toBe(1);
     expect(html.length).toBeLessThan(3e6);

@@ -13,28 +13,31 @@ const models = { against: 'parallelsearch', model: 'base', against_model: 'instr
 it.each([
   [
     {},
-    'is ahead of Search-R1 in exact match: +5.0 [+2.0, +8.0] points (parallelizable questions, both models).',
+    'is ahead of Search-R1 in exact match: +5.0 [+2.0, +8.0] points (parallelizable questions, both models pooled).',
   ],
   [
     { value: -0.05, low: -0.08, high: -0.02, subset: 'all' },
-    'is behind Search-R1 in exact match: −5.0 [−8.0, −2.0] points (both models).',
+    'is behind Search-R1 in exact match: −5.0 [−8.0, −2.0] points (all questions, both models pooled).',
   ],
   [
     { low: 0, subset: 'all', benchmark: 'nq', model: 'base' },
     'and Search-R1 exact match is undecided: +5.0 [0.0, +8.0] points (NQ, base).',
   ],
-  [{ subset: 'entities_3' }, 'in exact match: +5.0 [+2.0, +8.0] points (comparisons of 3, both models).'],
+  [
+    { subset: 'entities_3' },
+    'in exact match: +5.0 [+2.0, +8.0] points (comparisons of 3, both models pooled).',
+  ],
   [
     { subset: 'wording_unseen' },
-    'in exact match: +5.0 [+2.0, +8.0] points (questions worded as never before, both models).',
+    'in exact match: +5.0 [+2.0, +8.0] points (questions worded as never before, both models pooled).',
   ],
   [
     fewer,
-    'has less than Search-R1 in model calls: −1.00 [−2.00, −0.50] (parallelizable questions, both models).',
+    'has less than Search-R1 in model calls: −1.00 [−2.00, −0.50] (parallelizable questions, both models pooled).',
   ],
   [
     ratio,
-    'takes less: 0.50 [0.40, 0.60] of what Search-R1 takes in model calls (parallelizable questions, both models).',
+    'takes less: 0.50 [0.40, 0.60] of what Search-R1 takes in model calls (parallelizable questions, both models pooled).',
   ],
   [
     models,
@@ -54,8 +57,8 @@ it('stated tells rows metric by metric', () => {
     { ...row, metric: 'turns' },
   ];
   expect(stated(frameOf(rows))).toBe(
-    'Exact match: R1 (no search) 0.100 [0.000, 0.200] (base) and Search-R1 0.100 [0.000, 0.200] (base). ' +
-      'Search turns: R1 (no search) 0.10 [0.00, 0.20] (base).',
+    'Exact match: R1 (no search) 0.100 [0.000, 0.200] (all questions, base) and Search-R1 0.100 [0.000, 0.200] (all questions, base). ' +
+      'Search turns: R1 (no search) 0.10 [0.00, 0.20] (all questions, base).',
   );
 });
 

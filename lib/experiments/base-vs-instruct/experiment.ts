@@ -8,7 +8,7 @@ import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
 import { paperMean, withPaper } from '../paper.js';
-import { reportOf, summarise } from '../report.js';
+import { reportOf, summarise, told } from '../report.js';
 import { INITIAL_MODELS } from '../runs.js';
 import { partsAhead, type PaperClaim } from '../verdicts.js';
 
@@ -26,7 +26,7 @@ const baseOverInstruct: PaperClaim = {
     rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
     parts: (numbers) => {
       const sides = { against: 'parallelsearch', model: 'base', against_model: 'instruct' };
-      return partsAhead(numbers, '', { ...sides, benchmark: 'average', subset: 'all' });
+      return partsAhead(numbers, 'average of seven benchmarks', { ...sides, benchmark: 'average', subset: 'all' });
     },
   },
 };
@@ -55,7 +55,11 @@ export async function loadBaseVsInstruct(folder?: string, options: SummaryOption
   const own = { measures: MAIN_MEASURES, selects, pairs: [], comparesModels: true };
   const tidy = summarise(shown, own, options);
   const training = trainingRows(read.curves, DYNAMICS);
+  const sides = { method: 'parallelsearch', model: 'base', against_model: 'instruct', kind: 'difference' };
+  const gap = told(tidy.contrasts, { ...sides, benchmark: 'average', subset: 'all', metric: 'em' });
+  const place = { above: 'above', below: 'below', undecided: 'undecidedly beside' }[gap.side];
   return reportOf({
+    finding: `After ParallelSearch’s training the base model ends ${place} the instruct model in exact match: ${gap.text}, average of seven benchmarks.`,
     summary: `${count(shown.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,
     ...{ tidy, training, contrasts: withPaper(tidy.contrasts) },
     // Training curves, a row for each metric, run and window of steps; and the same in ten windows.

@@ -7,10 +7,11 @@ import { matching, type MethodPair, type SummaryOptions } from '../../evaluation
 import { SMALL_WORLD } from '../../io/paths.js';
 import { trainingRows } from '../../report/curves.js';
 import { figureText } from '../../report/text.js';
+import { listed } from '../../text/listed.js';
 import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
+import { reportOf, summarise, told, type Predicted } from '../report.js';
 import { INITIAL_MODELS } from '../runs.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from '../verdicts.js';
 import { decompositionMeasures, parallelizingCurves } from './measures.js';
@@ -74,6 +75,13 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
   ];
 });
 
+/** How well ParallelSearch tells parallelizable questions from others, in a sentence. */
+function findingOf(rows: Numbers['rows']): string {
+  const f1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1' };
+  const found = INITIAL_MODELS.map((model) => `${told(rows, { ...f1, model }).text} from ${model}`);
+  return `ParallelSearch tells parallelizable questions from others with an F1 of ${listed(found)}; decomposing every question would give ${figureText(alwaysF1(rows))}.`;
+}
+
 /** ParallelSearch beside what is sequential, what the prompt alone does, and what there was before. */
 const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((against): MethodPair => [
   'parallelsearch',
@@ -98,6 +106,7 @@ export async function loadDecomposition(folder?: string, options: SummaryOptions
   const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
   const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
   return reportOf({
+    finding: findingOf(tidy.rows.map((row) => ({ ...row }))),
     summary: `${count(answers)} answers, each held against the dependency graph of its question.`,
     ...{ tidy, training, predicted: PREDICTED },
     // Training curves: a row for each metric, run and window of steps.

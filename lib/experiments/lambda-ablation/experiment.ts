@@ -6,7 +6,7 @@ import type { Lambdas } from '../../methods/config.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../../report/curves.js';
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
+import { reportOf, summarise, told, type Predicted } from '../report.js';
 import { ofWholeWarmUps } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { lambdaClaims } from './claims.js';
@@ -140,7 +140,12 @@ export async function loadLambdaAblation(folder?: string, options: SummaryOption
   const contrasts = figures.contrasts.map(withLambdas);
   const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
   const learning = learningRows(read.curves).map(withLambdas);
+  const beside = { method: lambdaMethod(PAPER), against: lambdaMethod(CONTROL), kind: 'difference' };
+  const [calls, em] = ['model_calls', 'em'].map((metric) =>
+    told(contrasts, { ...beside, benchmark: 'all', subset: 'parallelizable', metric }),
+  );
   return reportOf({
+    finding: `Both rewards in place of neither change what a parallelizable question takes by ${calls.text} model calls, and exact match there by ${em.text}.`,
     summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
     ...{ tidy: { ...figures, rows, contrasts }, training: [...training, ...learning] },
     ...{ predicted: PREDICTED, rows: withTitles(rows), contrasts: withTitles(contrasts) },

@@ -5,7 +5,7 @@ import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { count, dataHash, drawOf } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { reportOf } from '../report.js';
+import { reportOf, told } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { loadTiming } from '../timing/experiment.js';
 import { generationTimeOf } from '../timing/experiment.js';
@@ -100,7 +100,11 @@ export async function loadLatency(folder?: string) {
     ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
     : 'nothing says how long a call of the model takes';
   const sets = count(measured.measurements.flatMap(({ samplesMs }) => samplesMs));
+  const shares = ['slow-50', 'slow-200'].map((retriever) =>
+    told(tidy.contrasts, { ...WAITED_FOR_ONCE.figure, retriever, sub_queries: 8 }),
+  );
   const report = reportOf({
+    finding: `8 sub-queries in one turn take ${shares[0].text} of their time in turns where a request waits 50 ms, and ${shares[1].text} where it waits 200 ms (medians and quartiles).`,
     summary: `${sets} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
     ...{ tidy, predicted: [WAITED_FOR_ONCE] },
     ...{ rows: withAsked(tidy.rows), contrasts: withAsked(tidy.contrasts) },

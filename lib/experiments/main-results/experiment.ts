@@ -8,7 +8,7 @@ import { trainingRows } from '../../report/curves.js';
 import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from '../paper.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
+import { callsAndAnswers, reportOf, summarise, type Predicted } from '../report.js';
 import { INITIAL_MODELS, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { BENCHMARK_TITLES, MANY } from '../../evaluation/selections.js';
@@ -180,6 +180,10 @@ const PREDICTED: readonly Predicted[] = [
     prediction: 'Answers more parallelizable questions than Search-R1',
     figure: { ...SIDES, ...PARALLEL, metric: 'em', kind: 'difference' },
     holds: isAbove0,
+    because: {
+      where: 'little is left to gain, Search-R1 from base answers',
+      figure: { method: 'search-r1', model: 'base', ...PARALLEL, metric: 'em' },
+    },
   },
   ...[
     { benchmark: 'all', subset: 'entities_2', title: 'comparisons of two', most: 0.7 },
@@ -240,6 +244,11 @@ export async function loadMainResults(folder?: string, options: SummaryOptions =
   const [answers, figures, comparisons] = [read.answers, tidy.rows, tidy.contrasts].map(count);
   return reportOf({
     summary: `${answers} answers, ${figures} figures, ${comparisons} comparisons.`,
+    finding: callsAndAnswers(
+      tidy.contrasts,
+      ['on comparisons of two to eight', { benchmark: MANY, subset: 'all' }],
+      ['on the average of seven benchmarks', { benchmark: 'average', subset: 'all' }],
+    ),
     ...{ tidy, predicted: PREDICTED, contrasts: withPaper(tidy.contrasts) },
     // Training curves: a row for each metric, run and window of steps.
     frames: { training: trainingRows(read.curves, DYNAMICS) },

@@ -8,7 +8,7 @@ import { count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results/experiment.js';
 import { trainedBy } from '../../methods/index.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
+import { callsAndAnswers, reportOf, summarise, type Predicted } from '../report.js';
 import { loadTiming, summariseTiming, timing } from '../timing/experiment.js';
 import { gainRows, paperCostRows, sizeRows } from './beside-paper.js';
 import { parallelVsSequentialClaims } from './claims.js';
@@ -63,6 +63,8 @@ const MEASURES: readonly Measure[] = [
   ).map(mainMeasure),
 ];
 
+const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
+
 const FEWER_CALLS: Predicted = {
   prediction: 'Needs at most 55 % of the model calls of Search-R1 on comparisons of up to eight',
   figure: {
@@ -95,6 +97,7 @@ export async function loadParallelVsSequential(folder?: string, options: Summary
   await addSeconds(tidy, folder, options);
   return reportOf({
     summary: `${count(answers)} answers, by kind of question.`,
+    finding: callsAndAnswers(tidy.contrasts, ['on parallelizable questions', PARALLEL], ['there', PARALLEL]),
     ...{ tidy, predicted: [FEWER_CALLS] },
     frames: {
       // Table 5: questions of each kind, in the paper and here.

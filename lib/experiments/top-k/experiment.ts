@@ -8,7 +8,7 @@ import { ENCODER } from '../../io/paths.js';
 import { ENCODER_FILE } from '../../retrieval/encoder-file.js';
 import { count, dataHash, drawOf, evaluationHash, seedsOf } from '../answers.js';
 import { computation, type Experiment, type Job } from '../experiment.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
+import { reportOf, summarise, told, type Predicted } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { isTrained, runName, type PolicyRun } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
@@ -191,7 +191,10 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
   const { rows, contrasts } = summarise({ answers, provenance }, own, options);
+  const ten = told(contrasts.map(contrastOf), besideOne(10));
+  const change = { above: 'answer more questions', below: 'answer fewer questions', undecided: 'decide nothing' };
   return reportOf({
+    finding: `With BM25, ten passages per query in place of one ${change[ten.side]}: ${ten.text} of exact match for ParallelSearch, all sampled questions.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy: {
       ...{ rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })), provenance },

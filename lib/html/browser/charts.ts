@@ -1,6 +1,7 @@
 /** Charts that readers can point at, in place of their pictures. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { h } from './dom.js';
+import { narrowed, type ChartSpec } from './narrow.js';
 
 type Spec = VisualizationSpec & { title?: { text?: string } };
 
@@ -27,9 +28,13 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   const live = h('div');
   // `ast`: expressions are interpreted, for the page allows no code out of text.
   const options = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
-  const { view } = await embed(live, drawn, options);
   const drawing = figure.querySelector('.drawing')!;
+  let { view } = await embed(live, drawn, options);
   drawing.replaceChildren(live);
+  if (drawing.scrollWidth > drawing.clientWidth) {
+    const narrow = narrowed(drawn as ChartSpec, drawing.clientWidth);
+    ({ view } = await embed(live, narrow as VisualizationSpec, options));
+  }
   drawing.setAttribute('role', 'group');
   offerFiles(figure, dataset.name!, spec, view);
 }

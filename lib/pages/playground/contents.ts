@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, posix } from 'node:path';
 import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
-import { sum } from 'd3-array';
+import { least, sum } from 'd3-array';
 import {
   dataSetFiles,
   formatPassages,
@@ -26,6 +26,8 @@ import {
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { evaluatedQuestions } from '../../experiments/world.js';
+import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories/experiment.js';
+import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-folder.js';
 import { listed } from '../../text/listed.js';
@@ -73,6 +75,38 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
     }
   }
   return checkpoints;
+}
+
+/** Things compared in the question that the page begins with. */
+const FIRST_SIZE = 3;
+
+/**
+ * A question to begin with, of those that ParallelSearch is on record with: it asked for each part once, all in one turn, read them
+ * rightly and answered rightly. As near as can be to {@link FIRST_SIZE} parts; undefined where there is none.
+ */
+export function clearQuestion(
+  lines: readonly Pick<TrajectoryLine, 'questionId' | 'question' | 'segments' | 'searchTurns' | 'rewards'>[],
+  questions: readonly Question[],
+): string | undefined {
+  const graphs = new Map(questions.map(({ id, metadata }) => [id, metadata.graph ?? []]));
+  const clear = lines.filter(({ questionId, segments, searchTurns, rewards }) => {
+    const graph = graphs.get(questionId) ?? [];
+    const [{ queries }] = [...searchTurns, { queries: [] }];
+    const read = segments.findLast(({ kind }) => kind === 'policy')?.text ?? '';
+    const isClear = ({ entity, answers }: SubQuestion): boolean =>
+      queries.filter((query) => query.includes(entity)).length === 1 &&
+      answers.some((answer) => read.includes(`${entity} = ${answer}`));
+    const isWhole = graph.length > 1 && searchTurns.length === 1 && queries.length === graph.length;
+    return isWhole && rewards.outcome === 1 && graph.every(isClear);
+  });
+  return least(clear, ({ questionId }) => Math.abs(graphs.get(questionId)!.length - FIRST_SIZE))?.question;
+}
+
+/** What the trained policy that the page begins with is on record with; nothing where it is on none. */
+async function recordedLines(): Promise<readonly TrajectoryLine[]> {
+  const { lines } = await loadTrajectories().catch(() => ({ lines: [] }));
+  const name = runName(runsFrom(MODELS[0])[0]);
+  return lines.filter(({ run }) => runName(run) === name);
 }
 
 /** What stands in the place of the committed policies and the small world. */
@@ -151,6 +185,8 @@ export async function readPlayground(
   const all = questions.length > 0 ? await loadQuestions(data) : [];
   const asked = evaluatedQuestions(all);
   files.set(QUESTIONS_FILE, formatQuestions(asked.length > 0 ? asked : all));
+  if (data === undefined && adapter === undefined)
+    setup.firstQuestion = clearQuestion(await recordedLines(), asked);
   files.set(PASSAGES_FILE, formatPassages(await loadPassages(data)));
   const wasm = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   files.set(WASM_FILE, await readFile(join(dirname(wasm), WASM_FILE)));

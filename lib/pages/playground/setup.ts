@@ -23,6 +23,8 @@ export interface PlaygroundSetup {
   checkpoints: PlaygroundCheckpoint[];
   /** The id of the one that the page begins with. */
   firstCheckpoint: string;
+  /** The question that the page begins with; default the first of its list. */
+  firstQuestion?: string;
   /** Weight of a title's words in BM25. */
   titleWeight: number;
 }

@@ -7,9 +7,9 @@ export const PLAYGROUND_STYLE = `
 .controls label.kind { flex: 1 1 13rem; }
 .controls label.question { flex: 8 1 55%; }
 .controls label.weights { flex-grow: 2; }
-.controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; }
-.controls input[type=range] { padding: 0; height: 2.2rem; accent-color: var(--accent); }
-.controls button { padding: .35rem .9rem; border-color: var(--soft); }
+.controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; height: 2.4rem; }
+.controls input[type=range] { padding: 0; accent-color: var(--accent); }
+.controls button { padding: .35rem .9rem; height: 2.4rem; border-color: var(--soft); }
 .controls button:disabled { color: var(--soft); cursor: default; }
 .controls button.ask:enabled { background: var(--accent); color: var(--bg); border-color: var(--accent); font-weight: 600; }
 #status { min-height: 1.6em; margin: .6rem 0; max-width: none; }

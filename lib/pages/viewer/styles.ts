@@ -15,6 +15,7 @@ export const VIEWER_STYLE = `.static { padding: 1rem 1.25rem; }
 .controls { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: end; font-size: .82rem; }
 .controls label { display: grid; gap: .1rem; color: var(--soft); }
 .controls input, .controls select, .viewer button { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .2rem .4rem; max-width: 11rem; }
+.controls .fold { display: none; }
 .side { display: grid; grid-template-rows: auto minmax(0, 1fr); border-right: 1px solid var(--line); min-height: 0; }
 .count { margin: 0; padding: .3rem 1rem; font-size: .82rem; color: var(--soft); border-bottom: 1px solid var(--line); }
 .list { overflow-y: auto; contain: strict; min-height: 0; }
@@ -66,6 +67,8 @@ ${SEGMENT_STYLE}@media (max-width: 52rem) {
   .viewer { grid-template: auto 40vh auto / minmax(0, 1fr); height: auto; }
   .side { border-right: 0; border-bottom: 1px solid var(--line); }
   .detail.two { grid-template-columns: minmax(0, 1fr); }
+  .controls .fold { display: block; }
+  .controls:has(.fold[aria-expanded=false]) > :not(:first-child, .fold) { display: none; }
 }
 @media print {
   .viewer { display: block; height: auto; }

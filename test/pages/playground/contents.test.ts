@@ -12,8 +12,10 @@ import {
   type PolicyRun,
 } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import { readPlayground } from '../../../lib/pages/playground/contents.js';
-import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
+import { parseQuestions } from '../../../lib/data/flashrag-text.js';
+import type { Question } from '../../../lib/data/question.js';
+import { clearQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
+import { QUESTIONS_FILE, SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -50,7 +52,46 @@ async function read() {
 }
 const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({ id }) => id);
 
+describe('clearQuestion', () => {
+  const partOf = (entity: string) => ({
+    ...{ id: entity, question: `${entity}?`, entity, attribute: 'born', query: `${entity} born` },
+    ...{ dependsOn: [], answers: ['1950'], evidence: [] },
+  });
+  const questionOf = (id: string, entities: string[]): Question => {
+    return { id, question: `${id}?`, goldenAnswers: ['A'], metadata: { graph: entities.map(partOf) } };
+  };
+  const lineOf = (questionId: string, queries: string[][], thought: string, outcome = 1) => ({
+    ...{ questionId, question: `${questionId}?`, rewards: { outcome, total: outcome } },
+    searchTurns: queries.map((asked) => ({ queries: asked, results: [] })),
+    segments: [{ kind: 'policy' as const, text: thought, tokenIds: [] }],
+  });
+  const questions = [questionOf('two', ['Ann', 'Bob']), questionOf('three', ['Ann', 'Bob', 'Cy'])];
+  const right = 'Ann = 1950 Ann; Bob = 1950 Bob; Cy = 1950 Cy.';
+  const two = lineOf('two', [['Ann born', 'Bob born']], right);
+  const each = ['Ann born', 'Bob born', 'Cy born'];
+
+  it('takes the one of three parts, each asked for once, at once, and read rightly', () => {
+    expect(clearQuestion([two, lineOf('three', [each], right)], questions)).toBe('three?');
+  });
+
+  it.each([
+    ['wrong answer', lineOf('three', [each], right, 0)],
+    ['part asked for twice', lineOf('three', [['Ann born', 'Bob born', 'Bob born']], right)],
+    ['part asked for later', lineOf('three', [each.slice(0, 2), each.slice(2)], right)],
+    ['part read wrongly', lineOf('three', [each], right.replace('Bob = 1950', 'Bob = 1951'))],
+  ])('takes none with a %s', (_, line) => {
+    expect(clearQuestion([line, two], questions)).toBe('two?');
+    expect(clearQuestion([line], questions)).toBeUndefined();
+  });
+});
+
 describe('readPlayground', () => {
+  it('begins with a question of those that it carries', async () => {
+    const { files, setup } = await read();
+    const asked = parseQuestions(files.get(QUESTIONS_FILE) as string, QUESTIONS_FILE);
+    expect(asked.map(({ question }) => question)).toContain(setup.firstQuestion);
+  });
+
   it('has both ends of the training, and begins with the trained policies', async () => {
     const { setup } = await read();
     expect(idsOf(setup)).toEqual(['instruct-1', 'instruct-1-step-200', 'base-1', 'base-1-step-200']);

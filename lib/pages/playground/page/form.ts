@@ -15,7 +15,7 @@ export interface Wish {
 
 export interface FormOptions {
   questions: readonly Question[];
-  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint' | 'methods'>;
+  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint' | 'firstQuestion' | 'methods'>;
   onAsk: (wish: Wish) => void;
   onStop: () => void;
   onCheckpoint: () => void;
@@ -29,8 +29,6 @@ const PACES = [
   ['0', 'as fast as this computer'],
 ] as const;
 const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
-/** The kind that shows first: where several searches at a time pay. */
-const FIRST_KIND = '3 things compared';
 
 /** What a question needs, in words from its dependency graph; without one, its type. */
 export function kindOf({ metadata: { graph = [], type } }: Question): string {
@@ -48,7 +46,7 @@ export const groupByKind = (questions: readonly Question[]): Map<string, Questio
   new Map(sort(group(questions, kindOf), ([a], [b]) => a.localeCompare(b)));
 
 /** A field to type a question into or to pick one from the list of its kind, a choice of the kind, a button for another. */
-function createQuestionField(questions: readonly Question[]) {
+function createQuestionField(questions: readonly Question[], firstQuestion?: string) {
   if (questions.length === 0)
     return [labelled('Question', h('input', { name: 'question', required: true }), 'label.question')];
   const groups = groupByKind(questions);
@@ -56,7 +54,8 @@ function createQuestionField(questions: readonly Question[]) {
     'kind',
     [...groups].map(([name, { length }]) => [name, `${name} (${length})`]),
   );
-  if (groups.has(FIRST_KIND)) kind.value = FIRST_KIND;
+  const first = questions.find(({ question }) => question === firstQuestion);
+  if (first) kind.value = kindOf(first);
   const list = h('datalist', { id: 'questions' });
   const settings = { list: list.id, required: true, autocomplete: 'off', spellcheck: 'false' };
   const input = h('input', { name: 'question', ...settings });
@@ -70,6 +69,7 @@ function createQuestionField(questions: readonly Question[]) {
   };
   kind.addEventListener('change', fill);
   fill();
+  if (first) input.value = first.question;
   return [
     labelled('Kind of question', kind, 'label.kind'),
     labelled('Question', input, 'label.question'),
@@ -93,7 +93,7 @@ function createDelayField(): HTMLElement {
 
 /** Builds the form. Motion is reduced by letting the text come at once. */
 export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions) {
-  const { checkpoints, firstCheckpoint, methods } = setup;
+  const { checkpoints, firstCheckpoint, firstQuestion, methods } = setup;
   const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
@@ -120,7 +120,7 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   const node = h(
     'form.controls',
     { 'aria-label': 'Ask a question', onsubmit: submit },
-    createQuestionField(questions),
+    createQuestionField(questions, firstQuestion),
     labelled('Weights', weights, 'label.weights'),
     createDelayField(),
     labelled('The models write', pace),

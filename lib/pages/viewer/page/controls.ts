@@ -35,6 +35,11 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
       return choice(key, label, [['', 'all'], ...counts], onFilter);
     });
   const methods = methodsOf(data).map((name) => [name, name] as const);
+  // Only a narrow window shows this button; there the style sheet hides what it folds.
+  const fold = h('button.fold', { type: 'button', 'aria-expanded': 'false' }, 'Filters');
+  fold.addEventListener('click', () => {
+    fold.setAttribute('aria-expanded', String(fold.getAttribute('aria-expanded') === 'false'));
+  });
   const node = h(
     'form.controls',
     {
@@ -44,6 +49,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
       onreset: () => setTimeout(onFilter),
     },
     labelled('Search', search),
+    fold,
     facets,
     choice('partner', 'Side by side with', [['', 'nobody'], ...methods], onPartner),
     h('button', { type: 'reset' }, 'Reset'),

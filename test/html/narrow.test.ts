@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { narrowed } from '../../lib/html/browser/narrow.js';
+
+const x = { field: 'a', type: 'nominal', sort: ['NQ', 'HotpotQA'], axis: { labelAngle: 0 } };
+const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] };
+
+it('puts panels below each other, turns long labels, and breaks the title', () => {
+  const title = { text: 'A long title of a chart, with intervals', anchor: 'start' };
+  const narrow = narrowed({ title, facet: { column: { sort: ['base', 'instruct'] } }, spec: view }, 300);
+  expect(narrow).toMatchObject({
+    ...{ columns: 1, facet: { type: 'nominal', sort: ['base', 'instruct'] } },
+    title: { text: ['A long title of a chart, with', 'intervals'], anchor: 'start' },
+    config: { legend: { orient: 'bottom', columns: 1 } },
+    spec: { width: 208, layer: [{ encoding: { x: { ...x, axis: { labelAngle: -40 } } } }] },
+  });
+  expect(narrow.facet).not.toHaveProperty('column');
+});
+
+it('shares the width among the columns of a grid, and leaves short labels', () => {
+  const facet = { row: { sort: ['NQ'] }, column: { sort: ['base', 'instruct'] } };
+  const short = { ...view, layer: [{ mark: 'point', encoding: { x: { ...x, sort: [2, 3] } } }] };
+  const narrow = narrowed({ facet, spec: short }, 300);
+  expect(narrow).toMatchObject({ facet, spec: { width: 98, layer: short.layer } });
+  expect(narrow).not.toHaveProperty('columns');
+});
+
+it('fits a chart without panels', () => {
+  expect(narrowed(view, 300)).toMatchObject({ width: 208 });
+});
