@@ -112,9 +112,10 @@ export async function renderNotebook(
   log: Log = toTerminal,
 ): Promise<string> {
   const cellTimeoutMs = timeout === undefined ? undefined : timeout * 1000;
-  const { notebook } = run || param
-    ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
-    : { notebook: readNotebook(file) };
+  const { notebook } =
+    run || param
+      ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
+      : { notebook: readNotebook(file) };
   const { reportHtml } = await import('../report/html.js');
   await writeFileSafely(out, (await reportHtml(notebook)).html);
   const cells = codeCells(notebook);

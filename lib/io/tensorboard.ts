@@ -73,7 +73,8 @@ function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
     bytesField(1, Buffer.concat([bytesField(1, tag), field(2, FLOAT, float(value))])),
   );
-  const parts = [wallTimeField(wallTime), field(2, VARINT, varint(step))];
+  // A field that is 0 is left out.
+  const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];
   return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
 }
 

@@ -1,5 +1,7 @@
 /** One page about several runs: final figures, the settings that differ, curves in one chart, answers side by side. */
+import { greatest, sort } from 'd3-array';
 import { questionShape, type Question } from '../../data/question.js';
+import type { Interval } from '../../evaluation/bootstrap.js';
 import type { Measurement } from '../../evaluation/result.js';
 import { parseModelName } from '../../experiments/runs.js';
 import type { TableCells } from '../../html/cells.js';
@@ -12,7 +14,7 @@ import { chartHtml, tableFigureHtml } from '../../report/figures.js';
 import { contentsHtml } from '../../report/html.js';
 import { decimalsOf, metricInfo } from '../../report/metrics.js';
 import { renderSvg } from '../../report/render.js';
-import { intervalText } from '../../report/text.js';
+import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript } from '../../rewards/score.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
@@ -90,48 +92,72 @@ function runsTable(
   return tableFigureHtml(cells, id);
 }
 
+type Figure = Interval & { method: string; metric: string };
+
+/** A run's figure of a metric with its interval, as a cell. */
+const cellOf =
+  (figures: readonly Figure[], metric: string) =>
+  ({ name }: ComparedRun): string | undefined => {
+    const own = figures.find((row) => row.method === name && row.metric === metric);
+    return own && intervalText(own, decimalsOf(metric, own.value));
+  };
+
+/** The run that is farthest from the first one in exact match, else the outcomes of all in training, in a sentence. */
+function findingOf(
+  found: ReturnType<typeof answerFigures>,
+  differences: readonly (Figure & { against: string })[],
+  ends: readonly Figure[],
+): string {
+  const exact = differences.filter(({ metric }) => metric === 'em');
+  const farthest = greatest(exact, (a, b) => Math.abs(a.value) - Math.abs(b.value));
+  if (found && farthest)
+    return `Exact match of ${farthest.method} against ${farthest.against}: ${pointsIntervalText(farthest)} points on ${found.numQuestions} questions that both have answered.`;
+  const outcomes = ends.filter(({ metric }) => metric === 'rewards/outcome');
+  if (outcomes.length === 0) return '';
+  const each = sort(outcomes, ({ value }) => -value).map((own) => `${own.method} ${intervalText(own)}`);
+  return `Outcome reward at the end of training: ${listed(each)}.`;
+}
+
 /** What the answers and the last steps of training come to, and who is ahead by how much. */
 function figuresSection(runs: readonly ComparedRun[]): Section {
   const found = answerFigures(runs);
-  const trained = runs.filter(({ steps }) => steps.length > 0);
-  const ends = trained.flatMap((run) => finalFigure(run, 'reward')?.numSteps ?? []);
-  const parts: string[] = [];
-  if (found) {
-    const { rows, contrasts, numQuestions } = found;
-    const metrics = [...new Set(rows.map(({ metric }) => metric))];
-    const answered = runs.filter(({ answers }) => answers.length > 0);
-    const [first] = answered;
-    const columns = metrics.flatMap((metric) => {
-      const { title } = metricInfo(metric);
-      const cell =
-        (of: readonly { method: string; metric: string; value: number; low: number; high: number }[]) =>
-        (run: ComparedRun) => {
-          const own = of.find((row) => row.method === run.name && row.metric === metric);
-          return own && intervalText(own, decimalsOf(metric, own.value));
-        };
-      const differences = contrasts.filter(({ kind }) => kind === 'difference');
-      return [
-        [`${title} · mean`, cell(rows)] as const,
-        [`${title} · minus ${first.name}`, cell(differences)] as const,
-      ];
-    });
-    const caption = `Answers to the ${numQuestions} questions that ${answered.length > 1 ? 'all of these runs have' : 'it has'} answered, with intervals of 95 % by a bootstrap over the questions; differences are paired by question.`;
-    parts.push(runsTable(caption, 'answers', answered, columns));
-  } else if (runs.some(({ answers }) => answers.length > 0)) {
-    parts.push('<p>No question was answered by all runs, so that their answers are not compared.</p>');
-  }
-  const caption = `The end of training: means of the last ${[...new Set(ends)].join(' or ')} steps with intervals of 95 % by a bootstrap over these steps. Rewards are comparable only where their settings are the same.`;
-  const columns = CURVES.map(
-    (metric) =>
-      [
-        metricInfo(metric).title,
-        (run: ComparedRun) => {
-          const final = finalFigure(run, metric);
-          return final ? intervalText(final, decimalsOf(metric, final.value)) : undefined;
-        },
-      ] as const,
+  const answered = runs.filter(({ answers }) => answers.length > 0);
+  const differences = found?.contrasts.filter(({ kind }) => kind === 'difference') ?? [];
+  const ends = runs.flatMap((run) =>
+    CURVES.flatMap((metric) => {
+      const figure = finalFigure(run, metric);
+      return figure ? [{ ...figure, method: run.name, metric }] : [];
+    }),
   );
-  parts.push(runsTable(caption, 'training', trained, columns));
+  const metrics = [...new Set(found?.rows.map(({ metric }) => metric))];
+  const isAlone = answered.length === 1;
+  const columns = metrics.flatMap((metric) => {
+    const { title } = metricInfo(metric);
+    const [mean, difference] = [cellOf(found!.rows, metric), cellOf(differences, metric)];
+    if (isAlone) return [[title, mean] as const];
+    return [
+      [`${title} · mean`, mean] as const,
+      [`${title} · minus ${answered[0].name}`, difference] as const,
+    ];
+  });
+  const numLast = [...new Set(ends.map(({ numSteps }) => numSteps))].join(' or ');
+  const parts = [
+    markupHtml(markup('p', findingOf(found, differences, ends))),
+    answered.length > 0 && !found
+      ? '<p>No question was answered by all runs, so that their answers are not compared.</p>'
+      : runsTable(
+          `Answers to ${found?.numQuestions} questions${isAlone ? '' : ' that all of these runs have answered'}; intervals of 95 % by a bootstrap over the questions${isAlone ? '' : ', differences paired by question'}.`,
+          'answers',
+          answered,
+          columns,
+        ),
+    runsTable(
+      `The end of training: means of the last ${numLast} steps; intervals of 95 % by a bootstrap over these steps. Rewards compare only where their settings are the same.`,
+      'training',
+      runs.filter(({ steps }) => steps.length > 0),
+      CURVES.map((metric) => [metricInfo(metric).title, cellOf(ends, metric)] as const),
+    ),
+  ];
   return { id: 'figures', text: 'Final figures', html: parts.join('\n') };
 }
 
