@@ -38,6 +38,8 @@ beforeAll(() => {
     'rewards/mine': 1,
   }));
 });
+/** What stands on the page, without its scripts. */
+const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
 const readAll = (...texts: string[]): Promise<ComparedRun[]> => readComparedRuns(parseSources(texts));
 
 describe('shortNames', () => {
@@ -98,22 +100,24 @@ describe('answerFigures', () => {
     expect(answerFigures(runs)?.numQuestions).toBe(21);
     runs[0].answers.push({ ...runs[1].answers[0], questionId: 'another' });
     expect(answerFigures(runs)).toBeNull();
-    expect(await compareHtml(runs)).toContain('No question was answered by all runs');
+    expect(shownOn(await compareHtml(runs))).toContain('No question was answered by all runs');
   });
 });
 
 describe('the page', () => {
   const questions = Array.from({ length: 21 }, (_, i) => syntheticQuestion(i));
   let html: string;
+  let shown: string;
   beforeAll(async () => {
     const [one, two] = writeAnswers();
     const sources = ['a', 'b'].map((name) => `${name}=${inRoot(name)}`);
     html = await compareHtml(await readAll(...sources, `a=${one}`, `b=${two}`), questions);
+    shown = shownOn(html);
   });
 
   it('begins with who is ahead, and by how much', () => {
-    expect(html).toContain('<p>Exact match of b against a: +50.0 [');
-    expect(html).toContain('points on 20 questions that both have answered.');
+    expect(shown).toContain('<p>Exact match of b against a: +50.0 [');
+    expect(shown).toContain('points on 20 questions that both have answered.');
   });
 
   it('has a row for each run with the settings that differ, and no other', () => {
@@ -129,7 +133,7 @@ describe('the page', () => {
       ...['reward', 'rewards-outcome', 'turns', 'decomposition_ratio', 'kl', 'entropy'],
       'completions-mean_length',
     ]);
-    expect(html).toContain('at each of 6 steps: a from 0.200 to 0.200, b from 0.000 to 5.000.');
+    expect(shown).toContain('at each of 6 steps: a from 0.200 to 0.200, b from 0.000 to 5.000.');
   });
 
   it('shows first the questions of which one is right and another wrong, and what they say as text alone', () => {
@@ -139,21 +143,20 @@ describe('the page', () => {
     expect(summaries).toHaveLength(12);
     expect(summaries.slice(0, 10).every((text) => text.endsWith(' · a ✗ · b ✓'))).toBe(true);
     expect(summaries[10]).toMatch(/ · a ✗ · b ✗$/);
-    const [main] = /<main[^]*<\/main>/.exec(html)!;
-    expect(main).toContain('&lt;img src=x');
-    expect(main).not.toContain('<img');
+    expect(shown).toContain('&lt;img src=x');
+    expect(shown).not.toContain('<img');
   });
 
   it('prefers trajectories, the newest of each question, to bare answers', async () => {
-    const page = await compareHtml(await readAll(inRoot('a'), inRoot('b')));
-    expect(page).toContain('step 5 · ✓ right · 1 turn');
+    const page = shownOn(await compareHtml(await readAll(inRoot('a'), inRoot('b'))));
+    expect(page).toContain('step 5 · ✗ wrong · 1 turn');
     expect(page).toContain('information for 1 sub-query');
     expect(page).toContain('Outcome reward at the end of training: a 0.600 [0.600, 0.600] and b');
   });
 
   it('says of whom nothing tells the settings', async () => {
     writeStep(inRoot('unfinished'), 0);
-    const page = await compareHtml(await readAll(inRoot('a'), inRoot('unfinished')));
+    const page = shownOn(await compareHtml(await readAll(inRoot('a'), inRoot('unfinished'))));
     expect(page).toContain(
       'Nothing tells the settings of unfinished: a training writes them when it is finished.',
     );
