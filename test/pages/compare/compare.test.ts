@@ -123,7 +123,7 @@ describe('the page', () => {
   it('has a row for each run with the settings that differ, and no other', () => {
     const [, table] = /<caption>Settings that differ[^<]*<\/caption>(.*?)<\/table>/s.exec(html)!;
     const heads = [...table.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, text]) => text);
-    expect(heads).toEqual(['Run', 'seed', 'rewards.lambdaD', 'reward components']);
+    expect(heads).toEqual(['Run', 'seed', 'reward components', 'rewards.lambdaD']);
     expect(table).toContain('one at a time, mine');
   });
 
