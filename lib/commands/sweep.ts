@@ -11,7 +11,7 @@ import type { RunSource } from '../pages/compare/runs.js';
 import { readSteps } from '../pages/run/run-folder.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
-import { runEvaluate } from './evaluate.js';
+import { askedQuestions, runEvaluate } from './evaluate.js';
 import { describeDuration } from './experiment.js';
 import { collect, parseCount, say } from './frame.js';
 import { backendOption } from './options.js';
@@ -97,6 +97,8 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   const out = settings.out ?? join('runs', basename(file, '.json'));
   const points = gridOf(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
+  // Better refused now than after the first training.
+  if (split !== undefined) await askedQuestions({ data, split, limit });
   await sayPlan(points, folders);
   const sources: RunSource[] = [];
   for (const [i, point] of points.entries()) {

@@ -14,7 +14,7 @@ const BASE = {
   rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
   rewards: { preset: 'paper' },
   lora: { rank: 2, alpha: 4 },
-  grpo: { steps: 2, questionsPerStep: 2, groupSize: 2 },
+  grpo: { steps: 30, questionsPerStep: 2, groupSize: 2 },
 };
 
 describe('gridOf', () => {
@@ -31,7 +31,7 @@ describe('gridOf', () => {
     ]);
     expect(grid[2].config).toMatchObject({
       ...{ seed: 1, model: 'm/x y', rewards: { preset: 'paper', lambdaD: 0.5 } },
-      grpo: { steps: 2, groupSize: 2 },
+      grpo: { steps: 30, groupSize: 2 },
     });
   });
 
@@ -48,7 +48,7 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
   beforeAll(async () => {
     const { model, data } = await writeTinyWorld(root);
     writeFileSync(config, JSON.stringify({ ...BASE, model, sweep: { 'rewards.lambdaD': [0.1, 0.9] } }));
-    args = ['sweep', config, '--out', out, '--data', data, '--backend', 'wasm', '--evaluate', 'test'];
+    args = ['sweep', config, '--out', out, '--data', data, '--backend', 'wasm', '--evaluate', 'train'];
   });
   const metrics = (lambda: number): string => join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
 
@@ -60,24 +60,29 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
     expect(code).toBe(130);
     expect(existsSync(join(out, 'compare.html'))).toBe(false);
 
-    const { stderr, ...ended } = await runCommand(args);
-    expect([ended.code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^2 trainings, \d of them finished; \d GRPO/),
-    ]);
-    expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([2, 2]);
+    const { code: ended, stderr } = await runCommand(args);
+    expect(ended, stderr).toBe(0);
+    expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ GRPO/);
+    expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([30, 30]);
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
     expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9</h1>');
     expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
   });
 
+  it('refuses a split without questions before it trains anything', async () => {
+    const elsewhere = [...args.slice(0, -1), 'test', '--out', join(root, 'elsewhere')];
+    const { code, stderr } = await runCommand(elsewhere);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected questions of split test')]);
+    expect(existsSync(join(root, 'elsewhere'))).toBe(false);
+  });
+
   it('does nothing again that is finished', async () => {
-    const answers = join(out, 'rewards.lambdaD=0.9', 'answers-test.jsonl');
+    const answers = join(out, 'rewards.lambdaD=0.9', 'answers-train.jsonl');
     const before = statSync(answers).mtimeMs;
     const { code, stderr } = await runCommand(args);
     expect(code).toBe(0);
     expect(stderr).toContain('2 trainings, 2 of them finished; 0 GRPO steps to do');
-    expect(linesOf(metrics(0.9))).toHaveLength(2);
+    expect(linesOf(metrics(0.9))).toHaveLength(30);
     expect(statSync(answers).mtimeMs).toBe(before);
   });
 });
