@@ -34,7 +34,11 @@ interface Answer {
 }
 
 /** Questions of the wanted split, by default those of test, else of dev. @throws Error naming the splits that there are */
-async function askedQuestions({ data, split, limit }: EvaluateSettings): Promise<Question[]> {
+export async function askedQuestions({
+  data,
+  split,
+  limit,
+}: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>): Promise<Question[]> {
   const questions = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(questions);
   const asked = questionsOfSplit(questions, wanted).slice(0, limit);

@@ -10,6 +10,7 @@ import {
   type ExportFormat,
 } from '../report/publication.js';
 import { say } from './frame.js';
+import { tensorBoardCommand } from './tensorboard.js';
 
 export interface ExportSettings {
   /** The folder that gets a folder for each report. */
@@ -75,21 +76,26 @@ export async function runExport(reports: readonly string[], settings: ExportSett
   return written;
 }
 
-/** The `export` command. */
+/** The `export` command: charts and tables of reports, unless it is told `tensorboard`. */
 export function exportCommand(): Command {
-  return new Command('export')
+  const reports = new Command('reports')
     .description(
       'write the charts and tables of reports as files for a paper (LaTeX, Markdown, CSV, Vega-Lite, SVG)',
     )
     .argument('<reports...>', 'pages (.html), names of reports such as main-results, or all')
-    .requiredOption('--out <folder>', 'gets a folder for each report')
+    .requiredOption('-o, --out <folder>', 'gets a folder for each report')
     .addOption(
       new Option('--format <formats...>', 'kinds of files; pdf and png need Chromium')
         .choices(FORMATS)
         .default(DEFAULT_FORMATS),
     )
     .option('--reports <folder>', 'where reports named without ending lie', 'reports')
-    .action(async (reports: string[], settings: ExportSettings) => {
-      await runExport(reports, settings);
+    .action(async (names: string[], settings: ExportSettings) => {
+      await runExport(names, settings);
     });
+  return new Command('export')
+    .description('write reports as files for a paper, or the metrics of trainings for TensorBoard')
+    .usage('<reports...> --out <folder> | tensorboard <runs...>')
+    .addCommand(reports, { isDefault: true })
+    .addCommand(tensorBoardCommand());
 }

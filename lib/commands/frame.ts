@@ -47,7 +47,8 @@ export async function interruptible(
   process.on('SIGINT', abort).on('SIGTERM', abort);
   try {
     await work(signal);
-    return 0;
+    // Also where it was nearly done, and so has ended: what was to come after it does not.
+    return signal.aborted ? 130 : 0;
   } catch (error) {
     if (!signal.aborted) throw error;
     say(stopped);

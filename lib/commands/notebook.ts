@@ -1,9 +1,14 @@
-/** `parallelsearch notebook run FILE...`: executes notebooks without Jupyter or Python. */
+/** `parallelsearch notebook`: executes notebooks without Jupyter or Python, writes them as pages, starts new ones. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
+import { writeFileSafely } from '../io/files.js';
+import { packagePath } from '../io/paths.js';
+import { codeCells, readNotebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/outputs.js';
-import { collect, parseSeconds } from './frame.js';
+import { collect, parseSeconds, say } from './frame.js';
 
 /** Where outputs are remembered, below the working folder. */
 const CACHE = path.join('runs', 'notebooks');
@@ -94,9 +99,60 @@ async function attempt(
   }
 }
 
-/** The `notebook` command with its one subcommand, `run`. */
+interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> {
+  out?: string;
+  /** Executes it first; the notebook itself stays as it is. */
+  run?: boolean;
+}
+
+/** Writes a notebook with its outputs as one page. Returns the page's name. @throws NotebookError where a cell fails */
+export async function renderNotebook(
+  file: string,
+  { run, param, timeout, out = file.replace(/(\.ipynb)?$/, '.html') }: RenderSettings,
+  log: Log = toTerminal,
+): Promise<string> {
+  const cellTimeoutMs = timeout === undefined ? undefined : timeout * 1000;
+  const { notebook } =
+    run || param
+      ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
+      : { notebook: readNotebook(file) };
+  const { reportHtml } = await import('../report/html.js');
+  await writeFileSafely(out, (await reportHtml(notebook)).html);
+  const cells = codeCells(notebook);
+  if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
+    log(`${file} has no outputs, and so the page has none. Execute it first with --run.\n`, 'stderr');
+  return out;
+}
+
+/** Whether cells in a folder find this package by its name. */
+const isInstalled = (folder: string): boolean =>
+  existsSync(path.join(folder, 'node_modules', 'parallelsearch', 'package.json')) ||
+  (path.dirname(folder) !== folder && isInstalled(path.dirname(folder)));
+
+/** Writes a notebook that runs as it is. Returns the file's name. @throws Error where it is there already */
+export async function newNotebook(name: string): Promise<string> {
+  const file = path.resolve(name.replace(/(\.ipynb)?$/, '.ipynb'));
+  if (existsSync(file))
+    throw new Error(`Expected ${file} not to be there, but it is. Choose another name, or remove it first.`);
+  const dist = path.relative(path.dirname(file), packagePath('dist')).split(path.sep).join('/');
+  const places = [`${dist}/index.js`, `${dist}/report/index.js`];
+  const [main, report] = isInstalled(path.dirname(file))
+    ? ['parallelsearch', 'parallelsearch/report']
+    : places.map((place) => (place.startsWith('.') ? place : `./${place}`));
+  const template = await readFile(packagePath('data', 'templates', 'notebook.ipynb'), 'utf8');
+  const text = template
+    .replace('TITLE', JSON.stringify(path.basename(file, '.ipynb')).slice(1, -1))
+    .replace("'parallelsearch'", `'${main}'`)
+    .replace("'parallelsearch/report'", `'${report}'`);
+  await writeFileSafely(file, text);
+  return file;
+}
+
+/** The `notebook` command with its subcommands. */
 export function notebookCommand(): Command {
-  const notebook = new Command('notebook').description('execute notebooks');
+  const notebook = new Command('notebook').description(
+    'execute notebooks, write them as pages, start new ones',
+  );
   notebook
     .command('run')
     .description('execute notebooks cell by cell through the TypeScript kernel and keep their outputs')
@@ -120,5 +176,21 @@ export function notebookCommand(): Command {
     .action(async (files: string[], settings: NotebookRunSettings) => {
       process.exitCode = await runNotebooks(files, settings);
     });
+  notebook
+    .command('render')
+    .description(
+      'write a notebook as one HTML page that works offline, with the outputs that it has; with --run, executed first',
+    )
+    .argument('<file>', 'a notebook (.ipynb)')
+    .option('-o, --out <file>', 'the page; by default beside the notebook')
+    .option('--run', 'execute it first; the notebook itself stays as it is')
+    .option('-p, --param <name=value>', 'as of `notebook run`; implies --run; repeatable', collect)
+    .option('--timeout <seconds>', 'longest time for one cell, with --run (default: 600)', parseSeconds)
+    .action(async (file: string, settings: RenderSettings) => say(await renderNotebook(file, settings)));
+  notebook
+    .command('new')
+    .description('start a notebook that runs as it is: a question, a data frame, a chart')
+    .argument('<name>', 'the file, with or without .ipynb; one that is there is never overwritten')
+    .action(async (name: string) => say(await newNotebook(name)));
   return notebook;
 }

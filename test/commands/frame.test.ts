@@ -48,6 +48,10 @@ describe('interruptible', () => {
     },
   );
 
+  it('ends with 130 also where the work was nearly done and has ended', async () => {
+    expect(await interruptible('Stopping.', async () => void process.emit('SIGINT'))).toBe(130);
+  });
+
   it('ends the process at the second Ctrl-C', async () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
     await interruptible('Stopping.', async () => void (process.emit('SIGINT'), process.emit('SIGINT')));

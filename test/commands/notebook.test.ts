@@ -1,10 +1,12 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
-import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
+import { newNotebook, runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { codeCells, readNotebook, type CodeCell, type Notebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from '../notebook/notebooks.js';
+import { isBuilt, runCommand } from './command-line.js';
 
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
@@ -79,5 +81,58 @@ describe('notebook run', () => {
       'Expected notebooks of different names',
     );
     expect(existsSync(inFolder('one.ipynb'))).toBe(false);
+  });
+});
+
+describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm run build)', () => {
+  it('start a notebook that runs as it is, and write it as a page of its own', async () => {
+    const made = await runCommand(['notebook', 'new', 'Films & years'], folder);
+    const notebook = inFolder('Films & years.ipynb');
+    expect(made).toMatchObject({ code: 0, stderr: `${notebook}\n` });
+    const written = readFileSync(notebook, 'utf8');
+    const { nbformat, nbformat_minor, cells } = JSON.parse(written) as Notebook;
+    expect([nbformat, nbformat_minor]).toEqual([4, 5]);
+    expect(cells.every(({ id }) => id !== undefined)).toBe(true);
+
+    const rendered = await runCommand(['notebook', 'render', notebook, '--run', '-p', 'seed=2'], folder);
+    expect(rendered.code, rendered.stderr).toBe(0);
+    expect(readFileSync(notebook, 'utf8')).toBe(written);
+    const html = readFileSync(inFolder('Films & years.html'), 'utf8');
+    expect(html).toContain('Films &amp; years</h1>');
+    expect(html).toContain('ps-transcript');
+    expect(html).toContain('<th scope="row">search-r1</th>');
+    expect(html).toContain('Search turns for the same question');
+    expect(html).toContain("default-src 'none'");
+    expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
+  });
+
+  it('overwrite no notebook', async () => {
+    const before = readFileSync(count, 'utf8');
+    const { code, stderr } = await runCommand(['notebook', 'new', count]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Choose another name, or remove it first.')]);
+    expect(readFileSync(count, 'utf8')).toBe(before);
+  });
+
+  it('write the outputs that a notebook has, and say where it has none', async () => {
+    const shown = writeCells(inFolder('shown.ipynb'), {
+      ...(code('1 + 1') as CodeCell),
+      outputs: [{ output_type: 'stream', name: 'stdout', text: 'what it showed' }],
+    });
+    const page = inFolder('page.html');
+    const { code: exitCode, stderr } = await runCommand(['notebook', 'render', shown, '-o', page]);
+    expect([exitCode, stderr]).toEqual([0, `${page}\n`]);
+    expect(readFileSync(page, 'utf8')).toContain('<pre class="stdout">what it showed</pre>');
+    const silent = await runCommand(['notebook', 'render', count, '-o', page]);
+    expect(silent.stderr).toContain('has no outputs, and so the page has none. Execute it first with --run.');
+  });
+
+  it('import the package by its name where it is installed', async () => {
+    const project = inFolder('project');
+    mkdirSync(path.join(project, 'node_modules'), { recursive: true });
+    symlinkSync(packagePath(), path.join(project, 'node_modules', 'parallelsearch'), 'junction');
+    const file = await newNotebook(path.join(project, 'notes', 'mine.ipynb'));
+    expect(readFileSync(file, 'utf8')).toContain("import * as ps from 'parallelsearch';");
+    const elsewhere = readFileSync(await newNotebook(inFolder('elsewhere')), 'utf8');
+    expect(elsewhere).toMatch(/import \* as ps from '\.\.?\/.*dist\/index\.js'/);
   });
 });

@@ -1,9 +1,13 @@
 /** Outputs as JupyterLab itself shows them: a real one, the real kernel, a real browser. */
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
@@ -122,6 +126,91 @@ describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: 
     expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([think]);
     await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
     expect(await outputs('canvas.marks', INK)).toEqual([ink]);
+  });
+
+  /** Writes code into a new cell at the end. */
+  async function typeCell(source: string): Promise<void> {
+    await execute('notebook:insert-cell-below');
+    await execute('notebook:enter-edit-mode');
+    await page.keyboard.type(source);
+  }
+  /** Begins to run the cell that was written last. */
+  const startCell = (): Promise<void> =>
+    page.evaluate(`void jupyterapp.commands.execute('notebook:run-cell')`);
+  /** What the cell that was written last has shown. */
+  const shown = (): Promise<string> =>
+    page.evaluate(`document.querySelector('.jp-Cell.jp-mod-active .jp-OutputArea')?.textContent ?? ''`);
+
+  it('completes the names of the library, and shows what a function is', async () => {
+    await typeCell('ps.li');
+    await page.keyboard.press('Tab');
+    await page.waitForSelector('.jp-Completer [data-value="lineChart"]');
+    const names = await page.evaluate(
+      `[...document.querySelectorAll('.jp-Completer [data-value]')].map(({ dataset }) => dataset.value)`,
+    );
+    expect(names).toEqual(['lineChart', 'listed']);
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('neChart');
+    await page.keyboard.press('Shift+Tab');
+    const tooltip = await page.waitForSelector('.jp-Tooltip');
+    expect(await tooltip.textContent()).toMatch(
+      /lineChart\(frame: .*, spec: .*\): .*Lines with points over the values of a field/s,
+    );
+    await page.keyboard.press('Escape');
+    await execute('notebook:delete-cell');
+  });
+
+  it('interrupts a cell that waits, and runs the next one', async () => {
+    await typeCell(`console.log('waiting'); await new Promise(() => undefined);`);
+    await startCell();
+    // While tslab compiles a cell it hears of no interrupt.
+    await page.waitForFunction(`document.querySelector('.jp-Cell.jp-mod-active pre')`);
+    await execute('notebook:interrupt-kernel');
+    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
+    expect(await shown()).toContain('Interrupted');
+    await execute('notebook:delete-cell');
+    await sleep(300); // for 200 ms after a cell that failed, tslab turns every request down
+    await typeCell(`console.log('kernel', process.pid);`);
+    await execute('notebook:run-cell');
+    expect(await shown()).toContain(`kernel ${kernelPid}`);
+  });
+
+  it('restarts the kernel: another process, without the names of before', async () => {
+    await page.evaluate(`void jupyterapp.commands.execute('notebook:restart-kernel')`);
+    await page.click('.jp-Dialog .jp-mod-accept');
+    const hasEnded = () => expect(() => process.kill(kernelPid, 0)).toThrow('ESRCH');
+    await vi.waitFor(hasEnded, { timeout: PATIENCE_MS });
+    await execute('notebook:run-cell');
+    const before = kernelPid;
+    kernelPid = Number(/kernel (\d+)/.exec(await shown())?.[1]);
+    expect(kernelPid).toBeGreaterThan(1);
+    expect(kernelPid).not.toBe(before);
+    await typeCell('rewards.shape');
+    await execute('notebook:run-cell').catch(() => undefined);
+    expect(await shown()).toContain(`Cannot find name 'rewards'`);
+    await execute('notebook:delete-cell');
+  });
+
+  it('shows the chart and the tables again after the page is loaded again', async () => {
+    await execute('docmanager:save');
+    await page.reload();
+    await page.waitForSelector('.jp-OutputArea-output .vega-embed canvas.marks');
+    expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
+    expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
+  });
+
+  it('writes notebooks that this package reads, and takes those that it writes', async () => {
+    const saved = path.join(lab.notebooks, 'small.ipynb');
+    expect(readNotebook(saved).cells).toHaveLength(CELLS.length + 1);
+    const validate =
+      'import nbformat, sys; [nbformat.validate(nbformat.read(f, as_version=4)) for f in sys.argv[1:]]';
+    const files = ['notebooks', 'data/templates'].flatMap((folder) =>
+      readdirSync(packagePath(folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ipynb'))
+        .map((file) => packagePath(folder, file)),
+    );
+    expect(files.length).toBeGreaterThan(2);
+    await promisify(execFile)(found!.executable, ['-W', 'error', '-c', validate, saved, ...files]);
   });
 
   it('asks nobody but its own server', () => {

@@ -1,4 +1,6 @@
-/** The curves of one training run, from the lines of its `metrics.jsonl`. */
+/** The curves of training, from the lines of `metrics.jsonl`: of one run, or one of several runs in each chart. */
+import { trainingRows } from '../../report/curves.js';
+import { metricInfo } from '../../report/metrics.js';
 import { chartOf, SMALL_WORLD, titled, type Chart } from '../../report/chart.js';
 import { SERIES_COLORS } from '../../report/series.js';
 import { figureText } from '../../report/text.js';
@@ -44,6 +46,9 @@ function rewardCurves(steps: readonly StepMetrics[]): Curves {
 }
 
 const DASHES = ['1 0', '6 3', '2 2', '8 3 2 3', '1 3'].map((dash) => dash.split(' ').map(Number));
+/** As many as there are names; beyond the last one it begins again. */
+const inTurn = <T>(styles: readonly T[], names: readonly string[]): T[] =>
+  names.map((_, i) => styles[i % styles.length]);
 /** Beyond so many steps a line says more than its points. */
 const MOST_POINTS = 60;
 
@@ -64,12 +69,47 @@ export function runCharts(steps: readonly StepMetrics[]): { id: string; chart: C
   });
 }
 
+interface Curve {
+  name: string;
+  values: { step: number; curve: string; value: number }[];
+}
+
 function runChart(title: string, unit: string, curves: Curves, steps: readonly StepMetrics[]): Chart | null {
   const drawn = Object.entries(curves)
     .map(([name, metric]) => ({ name, values: valuesOf(name, metric, steps) }))
     .filter(({ values }) => values.length > 0);
-  if (drawn.length === 0) return null;
+  return drawn.length === 0 ? null : curvesChart({ title, unit, subtitle: SMALL_WORLD }, drawn, steps.length);
+}
+
+/**
+ * A chart of a metric with a curve for each run that has it, averaged over windows where steps are many; null where none has.
+ * @param subtitle under its title; default none
+ */
+export function comparedChart(
+  metric: string,
+  runs: readonly { name: string; steps: readonly StepMetrics[] }[],
+  subtitle?: string,
+): Chart | null {
+  const drawn = runs.flatMap(({ name, steps }): Curve[] => {
+    const points = steps.map(({ step, metrics }) => {
+      return { ...metrics, step, method: name, model: '', seed: 1 };
+    });
+    const rows = trainingRows(points, [metric], MOST_POINTS);
+    const values = rows.map(({ step, value }) => ({ step, curve: name, value }));
+    return values.length === 0 ? [] : [{ name, values }];
+  });
+  const numSteps = Math.max(0, ...runs.map(({ steps }) => steps.length));
+  return drawn.length === 0 ? null : curvesChart({ ...metricInfo(metric), subtitle }, drawn, numSteps);
+}
+
+/** Lines over the steps of training, told apart by colour and by dashes. */
+function curvesChart(
+  { title, unit, subtitle }: { title: string; unit: string; subtitle?: string },
+  drawn: readonly Curve[],
+  numSteps: number,
+): Chart {
   const names = drawn.map(({ name }) => name);
+  const point = drawn.every(({ values }) => values.length <= MOST_POINTS);
   const legend = names.length > 1 ? { symbolType: 'stroke', symbolStrokeWidth: 3 } : null;
   const channel = { field: 'curve', type: 'nominal', title: 'Curve', legend };
   const ends = drawn.map(
@@ -78,13 +118,13 @@ function runChart(title: string, unit: string, curves: Curves, steps: readonly S
   );
   return chartOf({
     title,
-    subtitle: SMALL_WORLD,
-    alt: `${title} (${unit}) at each of ${steps.length} steps: ${ends.join(', ')}.`,
+    subtitle,
+    alt: `${title} (${unit}) at each of ${numSteps} steps: ${ends.join(', ')}.`,
     spec: {
       data: { values: drawn.flatMap(({ values }) => values) },
       width: 330,
       height: 180,
-      mark: { type: 'line', strokeWidth: 2, point: steps.length <= MOST_POINTS },
+      mark: { type: 'line', strokeWidth: 2, point },
       encoding: {
         x: {
           field: 'step',
@@ -93,8 +133,8 @@ function runChart(title: string, unit: string, curves: Curves, steps: readonly S
           axis: { tickMinStep: 1, format: 'd' },
         },
         y: { field: 'value', type: 'quantitative', title: titled(title, unit), scale: { zero: false } },
-        color: { ...channel, scale: { domain: names, range: SERIES_COLORS.slice(0, names.length) } },
-        strokeDash: { ...channel, scale: { domain: names, range: DASHES.slice(0, names.length) } },
+        color: { ...channel, scale: { domain: names, range: inTurn(SERIES_COLORS, names) } },
+        strokeDash: { ...channel, scale: { domain: names, range: inTurn(DASHES, names) } },
       },
     },
   });

@@ -158,16 +158,22 @@ const groupMarkup = (rollouts: readonly RecordedRun[]): Markup[] => [
   ...rollouts.map(rolloutMarkup),
 ];
 
-function rolloutMarkup({ segments, searchTurns, rewards, advantage }: RecordedRun, i: number): Markup {
+const rolloutMarkup = (run: RecordedRun, i: number): Markup =>
+  markup(
+    'details.rollout',
+    markup('summary', [`Rollout ${i + 1}`, ...factsOf(run)].join(' · ')),
+    segmentsMarkup(run.segments, run.searchTurns ?? []),
+  );
+
+/** What is said of a rollout in few words. */
+export function factsOf({ searchTurns, rewards, advantage }: RecordedRun): string[] {
   const turns = searchTurns ?? [];
-  const facts = [
-    `Rollout ${i + 1}`,
+  return [
     ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
     `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),
   ];
-  return markup('details.rollout', markup('summary', facts.join(' · ')), segmentsMarkup(segments, turns));
 }
 
 /** Writes the page of a run into its folder as `report.html`, one file that works offline. Returns its path. */

@@ -21,7 +21,7 @@ const TAIL_BYTES = 16e6;
 const sizeOf = async (file: string): Promise<number> => (existsSync(file) ? (await stat(file)).size : 0);
 
 /** The values of the whole lines at the end of a file, if there is one; the last line may be in the middle of being written. */
-async function readTail<T>(file: string): Promise<T[]> {
+export async function readTail<T>(file: string): Promise<T[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await sizeOf(file)) - TAIL_BYTES);
   const lines = (await text(createReadStream(file, { start }))).split('\n');
@@ -30,6 +30,12 @@ async function readTail<T>(file: string): Promise<T[]> {
 }
 
 type MetricsLine = { step: number; alarms: string[] } & Record<string, number>;
+
+/** The metrics of every step that is done. */
+export async function readSteps(folder: string): Promise<StepMetrics[]> {
+  const lines = await readTail<MetricsLine>(path.join(folder, 'metrics.jsonl'));
+  return lines.map(({ step, alarms: _, ...metrics }) => ({ step, metrics }));
+}
 
 const filesOf = (folder: string): string[] =>
   ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
@@ -42,13 +48,12 @@ export async function runVersion(folder: string): Promise<string> {
 /** Reads metrics and the newest rollouts; a run that has not begun has none. */
 export async function readRun(folder: string): Promise<RunState> {
   const version = await runVersion(folder);
-  const [metrics, trajectories] = filesOf(folder);
-  const steps = await readTail<MetricsLine>(metrics);
-  const lines = await readTail<{ step?: number }>(trajectories);
+  const steps = await readSteps(folder);
+  const lines = await readTail<{ step?: number }>(path.join(folder, 'trajectories.jsonl'));
   const newest = lines.at(-1)?.step;
   return {
     version,
-    steps: steps.map(({ step, alarms: _, ...others }) => ({ step, metrics: others })),
+    steps,
     rollouts: lines.filter(({ step }) => step === newest).map(parseTranscript),
   };
 }

@@ -1,0 +1,70 @@
+/** `parallelsearch init DIR`: a small project of one's own, outside of this package. */
+import { existsSync, readdirSync } from 'node:fs';
+import { cp, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { Command } from 'commander';
+import { readJson, writeFileSafely } from '../io/files.js';
+import { packagePath } from '../io/paths.js';
+import { say } from './frame.js';
+
+interface Manifest {
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  overrides?: Record<string, unknown>;
+}
+
+/** Packages that notebooks need, whatever else a user of the library does without. */
+const OF_NOTEBOOKS = /^(tslab|zeromq|danfojs)/;
+
+/** The template's package.json with a name and with what it depends on, in the versions of this package. */
+async function packageJson(name: string, link: boolean): Promise<object> {
+  const ours = (await readJson(packagePath('package.json'))) as Manifest;
+  const template = (await readJson(packagePath('data', 'templates', 'project', 'package.json'))) as object;
+  const needed = Object.entries({ ...ours.dependencies, ...ours.peerDependencies });
+  const parallelsearch = link ? `file:${path.resolve(packagePath())}` : `^${ours.version}`;
+  return {
+    name:
+      name
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9._-]+/g, '-')
+        .replace(/^[._-]+/, '') || 'search',
+    ...template,
+    dependencies: {
+      parallelsearch,
+      ...Object.fromEntries(needed.filter(([dependency]) => OF_NOTEBOOKS.test(dependency))),
+    },
+    devDependencies: { typescript: ours.devDependencies.typescript },
+    ...(ours.overrides && { overrides: ours.overrides }),
+  };
+}
+
+/**
+ * Writes the project.
+ * @param link whether it depends on this very copy of the package instead of the published one
+ * @throws Error where something is in the folder already
+ */
+export async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new Error(
+      `Expected ${folder} to be new or empty, but there are files in it. Choose another folder.`,
+    );
+  await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
+  // npm packs no file of that name.
+  await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
+  const manifest = await packageJson(path.basename(path.resolve(folder)), link);
+  await writeFileSafely(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  say(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);
+}
+
+/** The `init` command. */
+export function initCommand(): Command {
+  return new Command('init')
+    .description(
+      'make a small project of your own: a corpus, questions, a reward, a notebook, with `npm start` and `npm test`',
+    )
+    .argument('<folder>', 'new, or empty')
+    .option('--link', 'depend on this very copy of the package instead of the published one')
+    .action(runInit);
+}

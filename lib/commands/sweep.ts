@@ -1,0 +1,145 @@
+/** `parallelsearch sweep CONFIG.json`: a training for each combination of settings, and a page that compares them. */
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { cross, mean, sum } from 'd3-array';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { readJson, writeFileSafely } from '../io/files.js';
+import { CHECKPOINTS } from '../io/paths.js';
+import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
+import type { RunSource } from '../pages/compare/runs.js';
+import { readSteps } from '../pages/run/run-folder.js';
+import type { BackendName } from '../tensor/backend.js';
+import { runCompare } from './compare.js';
+import { askedQuestions, runEvaluate } from './evaluate.js';
+import { describeDuration } from './experiment.js';
+import { collect, parseCount, say } from './frame.js';
+import { backendOption } from './options.js';
+import { runTrain } from './train.js';
+
+interface SweepSettings {
+  out?: string;
+  data?: string;
+  reward?: string[];
+  /** The split of the questions that each adapter answers, the first `limit` of them. */
+  evaluate?: string;
+  limit?: number;
+  backend: BackendName | 'auto';
+}
+
+/** One point of the grid. */
+interface Point {
+  /** The settings that it has of the grid, as Hydra names them: `rewards.lambdaD=0.5,seed=2`. */
+  name: string;
+  config: TrainConfig;
+}
+
+const sweepSchema = z.looseObject({
+  sweep: z.record(z.string(), z.array(z.unknown()).min(1)),
+});
+
+/** A copy of nested objects with the value at a dotted name. */
+function withValue(object: object, [key, ...rest]: readonly string[], value: unknown): object {
+  const inner = (object as Record<string, unknown>)[key];
+  return { ...object, [key]: rest.length === 0 ? value : withValue((inner ?? {}) as object, rest, value) };
+}
+
+/**
+ * The trainings of a grid: a training configuration whose `sweep` has lists of values by dotted names, such as
+ * `"rewards.lambdaD": [0.15, 0.5]`; every combination is one.
+ * @throws Error naming what is wrong in the file, or in the configuration of a combination
+ */
+export function gridOf(json: unknown): Point[] {
+  const parsed = sweepSchema.safeParse(json);
+  if (!parsed.success)
+    throw new Error(
+      `Expected a training configuration with lists under "sweep", such as "sweep": {"seed": [1, 2]}, but:\n${z.prettifyError(parsed.error)}`,
+    );
+  const { sweep, ...base } = parsed.data;
+  const combinations = Object.entries(sweep).reduce<[string, unknown][][]>(
+    (before, [name, values]) => cross(before, values, (chosen, value) => [...chosen, [name, value]]),
+    [[]],
+  );
+  return combinations.map((chosen) => {
+    const text = (value: unknown): string =>
+      typeof value === 'string' ? basename(value) : JSON.stringify(value);
+    const config = chosen.reduce<object>((so, [name, value]) => withValue(so, name.split('.'), value), base);
+    const name = chosen.map(([field, value]) => `${field}=${text(value)}`).join(',');
+    return { name: name.replaceAll(/[^\w.,=-]+/g, '_'), config: parseTrainConfig(config) };
+  });
+}
+
+/** Mean seconds of the steps of several runs; undefined where none has done one. */
+async function secondsPerStep(folders: readonly string[]): Promise<number | undefined> {
+  const steps = (await Promise.all(folders.map(readSteps))).flat();
+  return mean(steps, ({ metrics }) => metrics.rollout_seconds + metrics.update_seconds);
+}
+
+/** Says what there is to do and how long that takes, by the steps of this sweep, else by those of committed runs of the same methods. */
+async function sayPlan(points: readonly Point[], folders: readonly string[]): Promise<void> {
+  const open = await Promise.all(
+    points.map(async ({ config }, i) => config.grpo.steps - (await readSteps(folders[i])).length),
+  );
+  const numSteps = sum(open);
+  const committed = points.map(({ config }) => join(CHECKPOINTS, `${config.model}-${config.method}-seed1`));
+  const pace = (await secondsPerStep(folders)) ?? (await secondsPerStep(committed));
+  const about = pace && numSteps > 0 ? `, about ${describeDuration(pace * numSteps)}` : '';
+  const numDone = open.filter((steps) => steps === 0).length;
+  say(`${points.length} trainings, ${numDone} of them finished; ${numSteps} GRPO steps to do${about}`);
+}
+
+/**
+ * Trains what is not finished, answers questions where that is asked for, and writes the page. The exit code is 130 after Ctrl-C; the
+ * same command then goes on.
+ */
+export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
+  const { data, reward, backend, evaluate: split, limit } = settings;
+  const out = settings.out ?? join('runs', basename(file, '.json'));
+  const points = gridOf(await readJson(file));
+  const folders = points.map(({ name }) => join(out, name));
+  // Better refused now than after the first training.
+  if (split !== undefined) await askedQuestions({ data, split, limit });
+  await sayPlan(points, folders);
+  const sources: RunSource[] = [];
+  for (const [i, point] of points.entries()) {
+    const [{ name }, folder] = [point, folders[i]];
+    sources.push({ name, path: folder });
+    say(`\n${i + 1} of ${points.length}: ${name}`);
+    const config = join(folder, 'config.json');
+    await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
+    // One that is finished does nothing again, unless data or rewards are others: then it refuses.
+    const trained = await runTrain({ config, out: folder, data, reward, backend });
+    if (trained !== 0) return trained;
+    if (split === undefined) continue;
+    const answers = join(folder, `answers-${[split, ...(limit ? [limit] : [])].join('-')}.jsonl`);
+    sources.push({ name, path: answers });
+    if (existsSync(answers)) continue;
+    const asked = { data, backend, split, limit, batchSize: 128, out: answers };
+    const adapter = { adapter: join(folder, 'adapter'), seed: 1, checkpoints: CHECKPOINTS };
+    const evaluated = await runEvaluate({ ...asked, ...adapter });
+    if (evaluated !== 0) return evaluated;
+  }
+  await runCompare(sources, { out: join(out, 'compare.html'), data });
+  return 0;
+}
+
+/** The `sweep` command. */
+export function sweepCommand(): Command {
+  return new Command('sweep')
+    .description(
+      'train every combination of a grid of settings and compare them on one page; goes on where an earlier call stopped',
+    )
+    .argument(
+      '<config>',
+      'a configuration as of `train` (JSON) with lists under "sweep", such as {"rewards.lambdaD": [0.15, 0.5], "seed": [1, 2]}',
+    )
+    .option('-o, --out <folder>', 'gets a folder for each training and compare.html; by default runs/CONFIG')
+    .option('--data <folder>', 'a folder in the FlashRAG layout; by default the small world')
+    .option('--reward <file>', 'a reward of your own, as of `train`; again for more', collect)
+    .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')
+    .option('--limit <n>', 'only the first n of these questions', parseCount)
+    .addOption(backendOption())
+    .action(async (file: string, settings: SweepSettings) => {
+      process.exitCode = await runSweep(file, settings);
+    });
+}

@@ -1,0 +1,85 @@
+/** Event files of TensorBoard: scalars by step, as protocol buffers (`event.proto`, `summary.proto`) in the frames of TFRecord. */
+
+/** The scalars of one step by their tags. */
+export interface ScalarEvent {
+  step: number;
+  /** Seconds since 1970. */
+  wallTime: number;
+  scalars: Readonly<Record<string, number>>;
+}
+
+/** Castagnoli's polynomial, reflected. */
+const POLYNOMIAL = 0x82f63b78;
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1;
+  return crc;
+});
+
+/** CRC-32C; Node's own `crc32` is of another polynomial. */
+export const crc32c = (bytes: Uint8Array): number =>
+  ~bytes.reduce((crc, byte) => CRC_TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8), 0xffffffff) >>> 0;
+
+/** A checksum as TFRecord stores it, so that one of bytes that hold checksums is no special case. */
+export const maskedCrc = (bytes: Uint8Array): number => {
+  const crc = crc32c(bytes);
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+};
+
+const uint32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+};
+
+/** Length, its checksum, the bytes, theirs. */
+function record(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(bytes.length));
+  return Buffer.concat([length, uint32(maskedCrc(length)), bytes, uint32(maskedCrc(bytes))]);
+}
+
+/** The kinds of fields in a protocol buffer. */
+const [VARINT, DOUBLE, BYTES, FLOAT] = [0, 1, 2, 5];
+
+function varint(value: number): Buffer {
+  const bytes = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+const field = (number: number, kind: number, ...content: Uint8Array[]): Buffer =>
+  Buffer.concat([varint((number << 3) | kind), ...content]);
+
+const bytesField = (number: number, content: string | Uint8Array): Buffer => {
+  const bytes = Buffer.from(content);
+  return field(number, BYTES, varint(bytes.length), bytes);
+};
+
+const float = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return bytes;
+};
+
+const wallTimeField = (seconds: number): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(seconds);
+  return field(1, DOUBLE, bytes);
+};
+
+function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
+  const values = Object.entries(scalars).map(([tag, value]) =>
+    bytesField(1, Buffer.concat([bytesField(1, tag), field(2, FLOAT, float(value))])),
+  );
+  // A field that is 0 is left out.
+  const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];
+  return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
+}
+
+/** The content of an event file; TensorBoard reads files with `tfevents` in their names. */
+export function printEvents(events: readonly ScalarEvent[]): Buffer {
+  const version = Buffer.concat([wallTimeField(events[0]?.wallTime ?? 0), bytesField(3, 'brain.Event:2')]);
+  return Buffer.concat([version, ...events.map(printEvent)].map(record));
+}

@@ -1,0 +1,88 @@
+/** A project of one's own, outside of the repository, as a user makes and runs it. */
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readJson } from '../../lib/io/files.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand } from './command-line.js';
+
+/** Milliseconds, for a machine that is busy with other things; a free one needs half a minute. */
+const PATIENCE_MS = 900_000;
+
+const root = temporaryFolder();
+const project = path.join(root, 'My Search');
+const inProject = (...parts: string[]): string => path.join(project, ...parts);
+
+interface Manifest {
+  name: string;
+  version: string;
+  dependencies: Record<string, string>;
+}
+
+/** What `npm install` makes of a dependency on this very copy, without asking a registry. */
+function link(): void {
+  mkdirSync(inProject('node_modules', '.bin'), { recursive: true });
+  symlinkSync(packagePath(), inProject('node_modules', 'parallelsearch'), 'junction');
+  symlinkSync(packagePath('node_modules', 'typescript'), inProject('node_modules', 'typescript'), 'junction');
+  const command = inProject('node_modules', '.bin', 'parallelsearch');
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${packagePath('dist', 'cli.js')}" "$@"\n`);
+  chmodSync(command, 0o755);
+}
+
+describe.skipIf(!isBuilt || process.platform === 'win32')(
+  'init (skipped without dist/: npm run build)',
+  { timeout: PATIENCE_MS },
+  () => {
+    beforeAll(async () => {
+      expect(await runCommand(['init', 'My Search', '--link'], root)).toMatchObject({ code: 0 });
+      link();
+    });
+    const npm = (...args: string[]) => promisify(execFile)('npm', args, { cwd: project });
+
+    it('depends on this copy, and on the packages of notebooks in its versions', async () => {
+      const ours = (await readJson(packagePath('package.json'))) as Manifest;
+      const { name, dependencies } = (await readJson(inProject('package.json'))) as Manifest;
+      expect(name).toBe('my-search');
+      expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
+      expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'zeromq']));
+      await runCommand(['init', 'published'], root);
+      const published = (await readJson(path.join(root, 'published', 'package.json'))) as Manifest;
+      expect(published.dependencies.parallelsearch).toBe(`^${ours.version}`);
+      expect(existsSync(inProject('.gitignore'))).toBe(true);
+    });
+
+    it('refuses a folder with something in it', async () => {
+      const { code, stderr } = await runCommand(['init', project]);
+      expect(code).toBe(1);
+      expect(stderr).toContain('to be new or empty, but there are files in it. Choose another folder.');
+    });
+
+    it('trains with its reward on its corpus, evaluates and writes a page by npm start', async () => {
+      await npm('start');
+      const metrics = readFileSync(inProject('runs', 'first', 'metrics.jsonl'), 'utf8')
+        .trim()
+        .split('\n');
+      expect(metrics).toHaveLength(5);
+      expect(JSON.parse(metrics[0])).toHaveProperty(['rewards/asked_at_once']);
+      const html = readFileSync(inProject('report.html'), 'utf8');
+      expect(html).toContain('<h1 id="a-first-training">A first training</h1>');
+      expect(html).toContain('<figure class="chart"');
+      expect(html).toContain('Winter Orchard');
+      expect(codeCells(readNotebook(inProject('notebook.ipynb'))).flatMap(({ outputs }) => outputs)).toEqual(
+        [],
+      );
+    });
+
+    it('checks its types, its data and its reward by npm test', async () => {
+      const { stdout } = await npm('test');
+      expect(stdout).toContain('Nothing is wrong.');
+      expect(stdout).toMatch(/^# pass 1$/m);
+      writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
+      await expect(npm('test')).rejects.toThrow();
+    });
+  },
+);

@@ -1,0 +1,88 @@
+/** A grid of trainings as a user runs it: all combinations, one page, and going on where it was stopped. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { gridOf } from '../../lib/commands/sweep.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand, startCommand } from './command-line.js';
+import { linesOf, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+const BASE = {
+  ...{ method: 'parallelsearch', model: 'instruct-1', seed: 1 },
+  rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
+  rewards: { preset: 'paper' },
+  lora: { rank: 2, alpha: 4 },
+  grpo: { steps: 30, questionsPerStep: 2, groupSize: 2 },
+};
+
+describe('gridOf', () => {
+  it('makes every combination, named by what it has of the grid', () => {
+    const grid = gridOf({
+      ...BASE,
+      sweep: { 'rewards.lambdaD': [0.15, 0.5], seed: [1, 2], model: ['m/x y'] },
+    });
+    expect(grid.map(({ name }) => name)).toEqual([
+      'rewards.lambdaD=0.15,seed=1,model=x_y',
+      'rewards.lambdaD=0.15,seed=2,model=x_y',
+      'rewards.lambdaD=0.5,seed=1,model=x_y',
+      'rewards.lambdaD=0.5,seed=2,model=x_y',
+    ]);
+    expect(grid[2].config).toMatchObject({
+      ...{ seed: 1, model: 'm/x y', rewards: { preset: 'paper', lambdaD: 0.5 } },
+      grpo: { steps: 30, groupSize: 2 },
+    });
+  });
+
+  it('refuses a file without lists, and names that a configuration has not', () => {
+    expect(() => gridOf(BASE)).toThrow('"sweep": {"seed": [1, 2]}');
+    expect(() => gridOf({ ...BASE, sweep: { seed: 1 } })).toThrow('sweep.seed');
+    expect(() => gridOf({ ...BASE, sweep: { 'rewards.lamdaD': [1] } })).toThrow('lamdaD');
+  });
+});
+
+describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => {
+  const [config, out] = [join(root, 'sweep.json'), join(root, 'out')];
+  let args: string[];
+  beforeAll(async () => {
+    const { model, data } = await writeTinyWorld(root);
+    writeFileSync(config, JSON.stringify({ ...BASE, model, sweep: { 'rewards.lambdaD': [0.1, 0.9] } }));
+    args = ['sweep', config, '--out', out, '--data', data, '--backend', 'wasm', '--evaluate', 'train'];
+  });
+  const metrics = (lambda: number): string => join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
+
+  it('loses nothing when it is stopped, and ends in a page about all trainings', async () => {
+    const child = startCommand(args);
+    while (!existsSync(metrics(0.1))) await sleep(10);
+    child.kill('SIGINT');
+    const code = await new Promise((resolve) => void child.on('close', resolve));
+    expect(code).toBe(130);
+    expect(existsSync(join(out, 'compare.html'))).toBe(false);
+
+    const { code: ended, stderr } = await runCommand(args);
+    expect(ended, stderr).toBe(0);
+    expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ GRPO/);
+    expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([30, 30]);
+    const html = readFileSync(join(out, 'compare.html'), 'utf8');
+    expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9</h1>');
+    expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
+  });
+
+  it('refuses a split without questions before it trains anything', async () => {
+    const elsewhere = [...args.slice(0, -1), 'test', '--out', join(root, 'elsewhere')];
+    const { code, stderr } = await runCommand(elsewhere);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected questions of split test')]);
+    expect(existsSync(join(root, 'elsewhere'))).toBe(false);
+  });
+
+  it('does nothing again that is finished', async () => {
+    const answers = join(out, 'rewards.lambdaD=0.9', 'answers-train.jsonl');
+    const before = statSync(answers).mtimeMs;
+    const { code, stderr } = await runCommand(args);
+    expect(code).toBe(0);
+    expect(stderr).toContain('2 trainings, 2 of them finished; 0 GRPO steps to do');
+    expect(linesOf(metrics(0.9))).toHaveLength(30);
+    expect(statSync(answers).mtimeMs).toBe(before);
+  });
+});

@@ -1,0 +1,60 @@
+/** Metrics of trainings for TensorBoard, as a user exports them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { maskedCrc } from '../../lib/io/tensorboard.js';
+import { temporaryFolder } from '../folder.js';
+import { writeStep } from '../pages/run/run.js';
+import { isBuilt, runCommand } from './command-line.js';
+
+const root = temporaryFolder();
+const FILE = 'events.out.tfevents.0000000000.parallelsearch';
+
+/** The records of an event file, whose checksums have to be right. */
+function recordsOf(file: string): Buffer[] {
+  const bytes = readFileSync(file);
+  const records: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = Number(bytes.readBigUInt64LE(at));
+    expect(bytes.readUInt32LE(at + 8)).toBe(maskedCrc(bytes.subarray(at, at + 8)));
+    const record = bytes.subarray(at + 12, at + 12 + length);
+    expect(bytes.readUInt32LE(at + 12 + length)).toBe(maskedCrc(record));
+    records.push(record);
+    at += 16 + length;
+  }
+  return records;
+}
+
+describe.skipIf(!isBuilt)('export tensorboard (skipped without dist/: npm run build)', () => {
+  it('writes a record a step, with the names that TRL’s trainer gives and times a step apart', async () => {
+    const [a, b] = ['a', 'b'].map((name) => join(root, name));
+    for (const folder of [a, b]) for (const step of [0, 1, 2]) writeStep(folder, step);
+    const { code, stderr } = await runCommand(['export', 'tensorboard', a, b]);
+    expect(stderr).toContain(`3 steps of ${a}: ${join(a, FILE)}`);
+    expect(code).toBe(0);
+    const [version, ...steps] = recordsOf(join(b, FILE));
+    expect(version.toString()).toContain('brain.Event:2');
+    expect(steps).toHaveLength(3);
+    for (const tag of ['train/reward', 'train/rewards/outcome', 'train/completions/mean_length'])
+      expect(steps[0].toString()).toContain(tag);
+    const times = steps.map((record) => record.readDoubleLE(1));
+    expect(times[2] - times[0]).toBeCloseTo(10, 3);
+  });
+
+  it('puts them into a folder for each run, in place of an earlier export', async () => {
+    const [a, logs] = ['a', 'logs'].map((name) => join(root, name));
+    await runCommand(['export', 'tensorboard', a, '-o', logs]);
+    const before = readFileSync(join(logs, 'a', FILE));
+    await runCommand(['export', 'tensorboard', a, '-o', logs]);
+    expect(readFileSync(join(logs, 'a', FILE))).toEqual(before);
+  });
+
+  it('refuses what is no training, and leaves reports to `export`', async () => {
+    const refused = await runCommand(['export', 'tensorboard', root]);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain('has no metrics.jsonl. Name one of `train`.');
+    const report = await runCommand(['export', 'no-report', '--out', join(root, 'out')]);
+    expect(report.stderr).toContain('Expected a report no-report');
+    expect(existsSync(join(root, 'out'))).toBe(false);
+  });
+});

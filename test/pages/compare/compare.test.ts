@@ -1,0 +1,180 @@
+/** The page that compares runs: what it says of trainings, of answers, and of both. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerFigures, finalFigure } from '../../../lib/pages/compare/figures.js';
+import { compareHtml } from '../../../lib/pages/compare/html.js';
+import {
+  parseSources,
+  readComparedRuns,
+  shortNames,
+  type ComparedRun,
+} from '../../../lib/pages/compare/runs.js';
+import { chromiumPath } from '../../browser/chromium.js';
+import { complaintsAboutReport } from '../../browser/page-checks.js';
+import { result } from '../../experiments/synthetic.js';
+import { temporaryFolder } from '../../folder.js';
+import { RUN, writeStep } from '../run/run.js';
+import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
+
+const root = temporaryFolder();
+const inRoot = (...parts: string[]): string => path.join(root, ...parts);
+
+/** Writes a training of six steps with this configuration in place of parts of the synthetic one. */
+function writeTraining(
+  name: string,
+  config: object,
+  metrics: (step: number) => Record<string, number>,
+): void {
+  for (let step = 0; step < 6; step++) writeStep(inRoot(name), step, metrics(step));
+  mkdirSync(inRoot(name, 'adapter'));
+  writeFileSync(inRoot(name, 'adapter', 'train_config.json'), JSON.stringify({ ...RUN.config, ...config }));
+}
+
+beforeAll(() => {
+  writeTraining('a', { seed: 1 }, () => ({ reward: 0.2 }));
+  writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (step) => ({
+    reward: step,
+    'rewards/mine': 1,
+  }));
+});
+/** What stands on the page, without its scripts. */
+const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
+const readAll = (...texts: string[]): Promise<ComparedRun[]> => readComparedRuns(parseSources(texts));
+
+describe('shortNames', () => {
+  it('takes the ends of paths, as short as tells them apart', () => {
+    expect(shortNames(['runs/a', 'other/b/'])).toEqual(['a', 'b']);
+    expect(shortNames(['runs/a/answers.jsonl', './b/answers.jsonl'])).toEqual(['a/answers', 'b/answers']);
+    expect(shortNames(['a', 'a'])).toEqual(['a', 'a']);
+  });
+});
+
+describe('finalFigure', () => {
+  it('is the mean of the last steps, within an interval of what they are', async () => {
+    const [, b] = await readAll(inRoot('a'), inRoot('b'));
+    const { value, low, high, numSteps } = finalFigure(b, 'reward')!;
+    expect([value, numSteps]).toEqual([3, 5]);
+    expect(low).toBeGreaterThanOrEqual(1);
+    expect(low).toBeLessThan(3);
+    expect(high).toBeLessThanOrEqual(5);
+    expect(high).toBeGreaterThan(3);
+    expect(finalFigure(b, 'nothing')).toBeNull();
+  });
+});
+
+/** Answers of two runs: the second one has the first half of the common questions right, and one question more. */
+function writeAnswers(): string[] {
+  const lines = (ids: readonly number[], fields: (i: number) => object): string =>
+    ids
+      .map((i) => JSON.stringify({ ...result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }) }) + '\n')
+      .join('');
+  const ids = Array.from({ length: 20 }, (_, i) => i);
+  writeFileSync(
+    inRoot('one.jsonl'),
+    lines(ids, () => ({ em: 0, f1: 0, answer: INJECTION })),
+  );
+  const half = (i: number): object => ({ em: i < 10 ? 1 : 0, f1: 0.5, searches: [['Town', 'River']] });
+  writeFileSync(inRoot('two.jsonl'), lines([...ids, 20], half));
+  return [inRoot('one.jsonl'), inRoot('two.jsonl')];
+}
+
+describe('answerFigures', () => {
+  it('compares the questions that all runs answered, with what all of them have a figure for', async () => {
+    const { rows, contrasts, numQuestions } = answerFigures(await readAll(...writeAnswers()))!;
+    expect(numQuestions).toBe(20);
+    expect(rows.filter(({ metric }) => metric === 'em').map(({ method, value }) => [method, value])).toEqual([
+      ['one', 0],
+      ['two', 0.5],
+    ]);
+    expect(rows.filter(({ metric }) => metric === 'coverage')).toEqual([]);
+    const [difference] = contrasts.filter(({ metric }) => metric === 'em');
+    expect(difference).toMatchObject({ method: 'two', against: 'one', value: 0.5 });
+    expect(difference.low).toBeGreaterThan(0.2);
+    expect(difference.high).toBeLessThan(0.8);
+  });
+
+  it('gives none where no question is common to all', async () => {
+    const runs = await readAll(...writeAnswers());
+    runs[0].answers.length = 0;
+    expect(answerFigures(runs)?.numQuestions).toBe(21);
+    runs[0].answers.push({ ...runs[1].answers[0], questionId: 'another' });
+    expect(answerFigures(runs)).toBeNull();
+    expect(shownOn(await compareHtml(runs))).toContain('No question was answered by all runs');
+  });
+});
+
+describe('the page', () => {
+  const questions = Array.from({ length: 21 }, (_, i) => syntheticQuestion(i));
+  let html: string;
+  let shown: string;
+  beforeAll(async () => {
+    const [one, two] = writeAnswers();
+    const sources = ['a', 'b'].map((name) => `${name}=${inRoot(name)}`);
+    html = await compareHtml(await readAll(...sources, `a=${one}`, `b=${two}`), questions);
+    shown = shownOn(html);
+  });
+
+  it('begins with who is ahead, and by how much', () => {
+    expect(shown).toContain('<p>Exact match of b against a: +50.0 [');
+    expect(shown).toContain('points on 20 questions that both have answered.');
+  });
+
+  it('has a row for each run with the settings that differ, and no other', () => {
+    const [, table] = /<caption>Settings that differ[^<]*<\/caption>(.*?)<\/table>/s.exec(html)!;
+    const heads = [...table.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, text]) => text);
+    expect(heads).toEqual(['Run', 'seed', 'reward components', 'rewards.lambdaD']);
+    expect(table).toContain('one at a time, mine');
+  });
+
+  it('draws a curve of each run into every chart', () => {
+    const charts = [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(([, id]) => id);
+    expect(charts).toEqual([
+      ...['reward', 'rewards-outcome', 'turns', 'decomposition_ratio', 'kl', 'entropy'],
+      'completions-mean_length',
+    ]);
+    expect(shown).toContain('at each of 6 steps: a from 0.200 to 0.200, b from 0.000 to 5.000.');
+  });
+
+  it('shows first the questions of which one is right and another wrong, and what they say as text alone', () => {
+    const summaries = [...html.matchAll(/<details class="question"><summary>([^<]*)</g)].map(
+      ([, text]) => text,
+    );
+    expect(summaries).toHaveLength(12);
+    expect(summaries.slice(0, 10).every((text) => text.endsWith(' · a ✗ · b ✓'))).toBe(true);
+    expect(summaries[10]).toMatch(/ · a ✗ · b ✗$/);
+    expect(shown).toContain('&lt;img src=x');
+    expect(shown).not.toContain('<img');
+  });
+
+  it('prefers trajectories, the newest of each question, to bare answers', async () => {
+    const page = shownOn(await compareHtml(await readAll(inRoot('a'), inRoot('b'))));
+    expect(page).toContain('step 5 · ✗ wrong · 1 turn');
+    expect(page).toContain('information for 1 sub-query');
+    expect(page).toContain('Outcome reward at the end of training: a 0.600 [0.600, 0.600] and b');
+  });
+
+  it('says of whom nothing tells the settings', async () => {
+    writeStep(inRoot('unfinished'), 0);
+    const page = shownOn(await compareHtml(await readAll(inRoot('a'), inRoot('unfinished'))));
+    expect(page).toContain(
+      'Nothing tells the settings of unfinished: a training writes them when it is finished.',
+    );
+  });
+
+  it('refuses what is no run, with the remedy', async () => {
+    await expect(readAll(root)).rejects.toThrow('Name a folder of `train`, or a file of `evaluate --out`.');
+    await expect(readAll(inRoot('absent'))).rejects.toThrow('ENOENT');
+    writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');
+    await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow('bad.jsonl:1: Expected segments');
+  });
+
+  it.skipIf(!chromiumPath)(
+    'works for every reader',
+    async () => {
+      writeFileSync(inRoot('compare.html'), html);
+      expect(await complaintsAboutReport(inRoot('compare.html'))).toEqual([]);
+    },
+    300_000,
+  );
+});
