@@ -26,7 +26,9 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
   // `ast`: expressions are interpreted, for the page allows no code out of text.
-  const options = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
+  const fixed = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
+  // Styles of its own the page's policy refuses.
+  const options = { ...fixed, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const { view } = await embed(live, drawn, options);
   const drawing = figure.querySelector('.drawing')!;
   drawing.replaceChildren(live);
