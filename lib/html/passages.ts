@@ -37,7 +37,10 @@ export function shownResults({ queries, results }: ShownTurn, information: strin
     const [recorded, read] = [results[k], printed[k]];
     const query = queries.length === number ? queries[k] : queries.join(' ## ');
     const failed = [recorded, read].find((result) => result?.status === 'failed');
-    if (failed) return { query, failure: failed.reason, isUnlike: false, passages: [] };
+    if (failed) {
+      const failure = recorded?.status === 'failed' ? (recorded.detail ?? recorded.reason) : failed.reason;
+      return { query, failure, isUnlike: false, passages: [] };
+    }
     const texts = read?.status === 'ok' ? read.passages : [];
     const passages =
       recorded?.status === 'ok'

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { endWithParent } from './parent.js';
 
 /** Two run side by side: one thread each. The native backend multiplies in bfloat16 where the processor can. */
 const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
@@ -50,6 +51,7 @@ export function trainHere<Task>(
   train: (task: Task, training: Required<Training>) => Promise<void>,
 ): void {
   if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
+  endWithParent();
   const controller = new AbortController();
   process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
   const log = (line: string): void => console.error(line);

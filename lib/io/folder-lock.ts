@@ -71,7 +71,8 @@ export async function withFolderLock<T>(
     await removePartial(folder);
     return await work();
   } finally {
-    await rm(holderFile, { force: true });
+    // The next holder's name takes its place in any case, and the lock must not stay.
+    await rm(holderFile, { force: true }).catch(() => undefined);
     await release();
   }
 }

@@ -29,6 +29,17 @@ const recordSchema = z.object({
   provenance: z.record(z.string(), z.unknown()),
   value: z.unknown(),
 });
+const entrySchema = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue('no JSON');
+      return z.NEVER;
+    }
+  })
+  .pipe(z.object({ hash: z.string(), item: z.unknown() }));
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
 
 /** Where a folder keeps the record of a key. @throws RangeError for a key that is no relative path */
@@ -41,10 +52,12 @@ export function recordFile(folder: string, key: string): string {
 }
 
 async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
-  const parsed = recordSchema.safeParse(JSON.parse(gunzipSync(await readFile(file)).toString()));
-  if (!parsed.success)
-    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`);
-  return parsed.data as ResultRecord<T>;
+  const bytes = await readFile(file);
+  try {
+    return recordSchema.parse(JSON.parse(gunzipSync(bytes).toString())) as ResultRecord<T>;
+  } catch (cause) {
+    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`, { cause });
+  }
 }
 
 /** @throws Error while reading, naming a file that is no record */
@@ -72,14 +85,14 @@ export interface Journal<T> {
   close(): Promise<void>;
 }
 
-/** Goes on with the lines of this hash; others, and half a line that a kill has left, are dropped. */
+/** Goes on with the lines of this hash; others, and what is no such line, as after a kill, are dropped. */
 export async function openJournal<T>(file: string, hash: string): Promise<Journal<T>> {
   const line = (item: T): string => `${JSON.stringify({ hash, item })}\n`;
   const complete = existsSync(file) ? (await readFile(file, 'utf8')).split('\n').slice(0, -1) : [];
-  const items = complete
-    .map((text) => JSON.parse(text) as { hash: string; item: T })
-    .filter((entry) => entry.hash === hash)
-    .map(({ item }) => item);
+  const items = complete.flatMap((text) => {
+    const { success, data } = entrySchema.safeParse(text);
+    return success && data.hash === hash ? [data.item as T] : [];
+  });
   await mkdir(dirname(file), { recursive: true });
   await writeFileSafely(file, items.map(line).join(''));
   return {

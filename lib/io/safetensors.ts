@@ -30,11 +30,18 @@ const headerSchema = z
   .object({ __metadata__: z.record(z.string(), z.string()).default({}) })
   .catchall(entrySchema);
 
+function headerJson(bytes: Uint8Array): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (text.startsWith('{')) return JSON.parse(text);
+    throw new Error(`it begins with ${JSON.stringify(text[0])}`);
+  } catch (cause) {
+    throw new Error(`Expected a safetensors file, but of its header ${(cause as Error).message}.`, { cause });
+  }
+}
+
 function parseHeader(bytes: Uint8Array): z.infer<typeof headerSchema> {
-  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  if (!text.startsWith('{'))
-    throw new Error(`Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`);
-  const parsed = headerSchema.safeParse(JSON.parse(text));
+  const parsed = headerSchema.safeParse(headerJson(bytes));
   if (parsed.success) return parsed.data;
   throw new Error(`Expected the header of a safetensors file, but ${z.prettifyError(parsed.error)}`);
 }

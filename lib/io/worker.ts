@@ -4,6 +4,7 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { endWithParent } from './parent.js';
 
 type Message<Reply, Note> =
   { kind: 'note'; note: Note } | { kind: 'reply'; reply: Reply } | { kind: 'error'; message: string };
@@ -77,7 +78,8 @@ export function serve<Request, Reply, Note = never>(
       }
     });
   });
-  // The parent's end, even by a kill, ends the worker; Ctrl-C is the parent's to handle.
+  endWithParent();
+  // Ctrl-C is the parent's to handle.
   process.on('disconnect', () => process.exit(0));
   process.on('SIGINT', () => undefined);
 }

@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionalFolder } from '../io/optional.js';
+import { WATCH_PARENT } from '../io/parent.js';
 
 /** Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and takes the next one. */
 export class KernelError extends Error {
@@ -49,6 +50,7 @@ const START_TIMEOUT_MS = 120_000;
  * server that takes cells from the parent process in place of ZeroMQ's. It ends with its parent, even by SIGKILL.
  */
 const PROGRAM = `
+new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }).unref();
 const paths = [process.cwd(), process.argv[1]];
 const load = (name) => require(require.resolve('tslab/dist/' + name, { paths }));
 const send = (message) => process.connected && process.send(message);

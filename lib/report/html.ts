@@ -9,7 +9,9 @@ import {
   type Notebook,
 } from '../notebook/nbformat.js';
 import { type TableCells } from '../html/cells.js';
+import { cellOutputHtml } from '../html/foreign.js';
 import { escapeHtml } from '../html/markup.js';
+import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
@@ -47,8 +49,7 @@ const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
  * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from, how to
  * cite them. What its results open with stands under the title, and the code that comes before all else at the end; a section whose
  * first cell is tagged `folded` is folded, and so are tables behind charts. Charts are pictures that become interactive where scripts run; what is behind charts and tables can be
- * taken along. All text is escaped; HTML that a cell has shown by itself, not through `display` of a table, is put in
- * as it is, as Jupyter does, but can load nothing.
+ * taken along. All text is escaped; HTML other than that of `display` is shown in a frame of its own, where nothing runs.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
@@ -57,7 +58,7 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   // The code that reads the results, and shows nothing else.
   const setup = opening ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode) : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
-  const header = opening ? textOf(opening.data[MIME.html] as string | string[]) : '';
+  const header = opening ? cellOutputHtml(textOf(opening.data[MIME.html] as string | string[])) : '';
   const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
@@ -71,7 +72,9 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
   const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
-  return { title, tidy, html: pageHtml({ title, description: firstSentence(notebook), body, scripts }) };
+  const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
+  const html = pageHtml({ title, description: firstSentence(notebook), body, styles, scripts });
+  return { title, tidy, html };
 }
 
 /** The table of contents: headings of levels 2 and 3 as links. */
@@ -156,12 +159,13 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MOST_OPEN_ROWS);
   }
   const html = text(MIME.html);
-  if (html !== undefined) return `<div class="scroll">${html}</div>`;
+  if (html !== undefined) return cellOutputHtml(html);
   const svg = text(MIME.svg);
-  if (svg !== undefined) return `<figure class="chart"><div class="drawing">${svg}</div></figure>`;
-  if ('image/png' in data) {
+  const picture = svg === undefined ? text('image/png')?.trim() : Buffer.from(svg).toString('base64');
+  if (picture !== undefined) {
     const alt = escapeHtml(text(MIME.text) ?? '');
-    return `<img alt="${alt}" src="data:image/png;base64,${escapeHtml(text('image/png')!.trim())}">`;
+    const mime = svg === undefined ? 'image/png' : MIME.svg;
+    return `<img alt="${alt}" src="data:${mime};base64,${escapeHtml(picture)}">`;
   }
   return preHtml(text(MIME.text) ?? '');
 }

@@ -37,19 +37,29 @@ export function checkRewards(rewards: readonly Reward[]): void {
   }
 }
 
+/** @throws RangeError naming the reward, the question and the value */
+function refuseUnlessFinite(what: string, value: unknown, { question }: Rollout): void {
+  if (Number.isFinite(value)) return;
+  const where = question ? ` on the question ${question.id} ("${question.question}")` : '';
+  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  throw new RangeError(
+    `Expected ${what} to be a finite number${where}, but got ${shown} (${typeof value}). Return a number, or { value, turns } of numbers.`,
+  );
+}
+
 function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): TurnReward {
-  const given = reward.score(rollout, group);
-  const { value, turns } = typeof given === 'number' ? { value: given, turns: [] } : given;
-  const wrong = [value, ...turns].find((number) => !Number.isFinite(number));
-  if (wrong !== undefined)
-    throw new RangeError(`Expected the reward "${reward.name}" to be a finite number, but got ${wrong}.`);
+  // A stranger's function may give anything.
+  const given = reward.score(rollout, group) as TurnReward | number | null | undefined;
+  const isTurnReward = typeof given === 'object' && given !== null && Array.isArray(given.turns);
+  const { value, turns } = isTurnReward ? given : { value: given, turns: [] };
+  for (const number of [value, ...turns]) refuseUnlessFinite(`the reward "${reward.name}"`, number, rollout);
   const numTurns = rollout.searchTurns.length;
-  if (typeof given !== 'number' && turns.length !== numTurns) {
+  if (isTurnReward && turns.length !== numTurns) {
     throw new RangeError(
       `Expected the reward "${reward.name}" to give ${numTurns} turn values, one a search turn, but got ${turns.length}.`,
     );
   }
-  return { value, turns };
+  return { value: value as number, turns };
 }
 
 /**
@@ -68,9 +78,11 @@ export function scoreRollout(
     ...{ name: reward.name, weight: reward.weight ?? 1 },
   }));
   const components = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+  const total = sum(given, ({ weight, value }) => weight * value);
+  refuseUnlessFinite('the weighted sum of the rewards', total, rollout);
   const byTurn = given.filter(({ turns }) => turns.length > 0);
   return {
-    components: { ...components, total: sum(given, ({ weight, value }) => weight * value) },
+    components: { ...components, total },
     turns:
       byTurn.length > 0
         ? rollout.searchTurns.map((_, t) => sum(byTurn, ({ weight, turns }) => weight * turns[t]))

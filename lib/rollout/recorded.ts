@@ -70,7 +70,7 @@ const resultSchema = z.discriminatedUnion('status', [
     passages: z.array(z.object({ id: idSchema, title: z.string(), score: z.number() })),
     isUnlike: z.literal(true).optional(),
   }),
-  z.object({ status: z.literal('failed'), reason: z.string() }),
+  z.object({ status: z.literal('failed'), reason: z.string(), detail: z.string().optional() }),
 ]);
 
 const trajectorySchema = z

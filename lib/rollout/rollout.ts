@@ -122,9 +122,13 @@ export function searchedQueries(
  */
 const ALIKE = 0.1;
 
+/** All that the policy is told of a failed search: what a server says in its error is recorded for people, and is no passage. */
+const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
+
 /** What is kept of an outcome of which the policy saw the `depth` best passages. */
 function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): SearchResult {
-  if (outcome.status === 'failed') return outcome;
+  if (outcome.status === 'failed')
+    return { ...NO_ANSWER, detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200) };
   const passages = outcome.passages
     .slice(0, depth)
     .map(({ passage: { id, title }, score }) => ({ id, title, score }));
@@ -136,9 +140,6 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
     ...(isUnlike ? { isUnlike } : {}),
   };
 }
-
-/** All that the policy is told of a failed search: what a server says in its error is recorded for people, and is no passage. */
-const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
 /** The block of each sub-query's `depth` best passages. */
 const informationOf = (outcomes: readonly SearchOutcome[], depth: number): string =>

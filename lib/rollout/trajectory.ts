@@ -28,7 +28,13 @@ export type SearchResult =
       /** The best passage scores far below one that is about the query's words; absent where it does not, or nobody knows. */
       isUnlike?: true;
     }
-  | { status: 'failed'; reason: string };
+  | {
+      status: 'failed';
+      /** What the policy was told. */
+      reason: string;
+      /** What the retriever said of it, for people: at most 200 characters of somebody else's words. */
+      detail?: string;
+    };
 
 export interface Trajectory {
   questionId: string;

@@ -40,6 +40,19 @@ const tokenizerSchema = z.object({
     .default([]),
 });
 
+/** The package trusts the JSON: what does not fit shows where it is used, by a text of any kind. */
+function readTokenizer(json: object, config: object): HuggingFaceTokenizer {
+  try {
+    const tokenizer = new HuggingFaceTokenizer(json, { clean_up_tokenization_spaces: false, ...config });
+    tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
+      skip_special_tokens: false,
+    });
+    return tokenizer;
+  } catch (cause) {
+    throw new Error(`Expected the JSON of a tokenizer.json, but ${(cause as Error).message}`, { cause });
+  }
+}
+
 /**
  * A tokenizer from the JSON object of a Hugging Face `tokenizer.json`.
  * @throws Error when the object is no tokenizer
@@ -54,10 +67,7 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),
   ];
-  const tokenizer = new HuggingFaceTokenizer(tokenizerJson, {
-    clean_up_tokenization_spaces: false,
-    ...tokenizerConfig,
-  });
+  const tokenizer = readTokenizer(tokenizerJson, tokenizerConfig);
   const special = added.filter((token) => token.special);
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   // After the first character of a special token's name: a part of a split text holds no such name.

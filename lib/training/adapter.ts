@@ -65,7 +65,7 @@ export class TrainedAdapter {
   }
 
   /**
-   * One optimizer step on some rows.
+   * One optimizer step on some rows; none where the norm of the gradients is no number, from which weights never recover.
    * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
    * @throws Error when no token is masked in
    */
@@ -78,7 +78,9 @@ export class TrainedAdapter {
     const weightsOf = (trained: Weights): Weights => mergeAdapter(this.model.weights, trained, this.lora);
     const { loss, gradients } = rowGradients(this.trained, rows, { ...this.passes, weightsOf }, tokenLoss);
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
-    this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
+    if (Number.isFinite(clipped.norm))
+      this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
+    else disposeWeights(clipped.gradients);
     return { loss, gradNorm: clipped.norm };
   }
 

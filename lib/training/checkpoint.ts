@@ -11,7 +11,13 @@ import { parseSafetensors, printSafetensors, type NamedArray } from '../policy/s
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
 
-const runStateSchema = z.strictObject({ nextStep: z.int().min(0), hash: z.string() });
+const step = z.int().min(0);
+const runStateSchema = z.strictObject({
+  nextStep: step,
+  hash: z.string(),
+  /** Every time that the run went back to a checkpoint, and why; absent where it never did. */
+  rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
+});
 /** Where a run is, and the hash of all that decides its course. */
 export type RunState = z.infer<typeof runStateSchema>;
 
@@ -52,7 +58,8 @@ export async function saveCheckpoint(
 ): Promise<void> {
   const target = join(folder, String(state.nextStep));
   // A run that is stopped right after a step that it saved.
-  if (await readCheckpoint(target).catch(() => null)) return;
+  const saved = await readCheckpoint(target).catch(() => null);
+  if (saved && JSON.stringify(saved.state) === JSON.stringify(state)) return;
   const aside = `${target}.partial`;
   await removePartial(folder);
   await mkdir(aside, { recursive: true });
@@ -96,15 +103,19 @@ async function readCheckpoint(
 /**
  * The newest whole checkpoint of a run to go on from, or null where there is none.
  * @param hash of the configuration and the inputs
- * @param log is told of each that is damaged
+ * @param options.before takes only a checkpoint made before this step
+ * @param options.log is told of each that is damaged
  * @throws Error when the folder holds a run with another hash, since going on from it would mix the two, or damaged ones only
  */
 export async function resumeCheckpoint(
   folder: string,
   hash: string,
-  log: (line: string) => void = console.error,
+  {
+    before = Infinity,
+    log = console.error,
+  }: { before?: number | undefined; log?: (line: string) => void } = {},
 ): Promise<Checkpoint | null> {
-  const steps = await stepsIn(folder);
+  const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
     const path = join(folder, String(step));
     const found = await readCheckpoint(path).catch(({ message }: Error) => {

@@ -55,16 +55,11 @@ export function addGradients(a: Weights, b: Weights): Weights {
   return sum;
 }
 
-/**
- * Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of the old ones.
- * @throws Error where the norm is not a number: weights never recover from such gradients
- */
+/** Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of the old ones. */
 export function clipByGlobalNorm(gradients: Weights, maxNorm: number): { gradients: Weights; norm: number } {
   const squares = tf.tidy(() => tf.addN(Object.values(gradients).map((g) => tf.sum(tf.square(g)))));
   const norm = Math.sqrt(squares.dataSync()[0]);
   squares.dispose();
-  if (!Number.isFinite(norm))
-    throw new Error(`Expected a finite norm of the gradients, but got ${norm}. Lower the learning rate.`);
   const scale = maxNorm / (norm + 1e-6);
   if (!(scale < 1)) return { gradients, norm };
   const clipped = tf.tidy(() =>

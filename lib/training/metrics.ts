@@ -1,24 +1,32 @@
 /** What the rollouts of a step look like, under TRL's names where it has one. */
-import { mean as meanOf } from 'd3-array';
 import { isDecomposed } from '../rewards/decomposition.js';
 import type { RolloutStats } from '../rollout/rollout.js';
-import { executedSearches } from '../text/response.js';
+import { executedSearches, formatFault } from '../text/response.js';
+import { nextAction } from '../text/tags.js';
 import { isZeroVariance, type ScoredTrajectory } from './advantages.js';
 import { groupsOf } from './rollouts.js';
 
 export type Metrics = Record<string, number>;
 
-/** 0 for no values. */
-export const mean = (values: readonly number[]): number => meanOf(values) ?? 0;
+/** 0 for no values. Not d3's, which leaves out NaN: here it has to show. */
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 const numPolicyTokens = ({ segments }: ScoredTrajectory): number =>
   segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
 
+/** Whether a turn was cut at its limit, or there was no room for another. */
+const isTruncated = ({ finish, segments }: ScoredTrajectory, maxNewTokens: number): boolean =>
+  finish === 'length' ||
+  segments.some(
+    ({ kind, tokenIds, text }) =>
+      kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
+  );
+
 /** Metrics of the rollouts of a step, group after group; one `rewards/NAME` for each reward. */
 export function rolloutMetrics(
   scored: readonly ScoredTrajectory[],
-  groupSize: number,
-  stats: RolloutStats,
+  { groupSize, stats, maxNewTokens }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
 ): Metrics {
   const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
   const reward = of((t) => t.rewards.total);
@@ -37,6 +45,8 @@ export function rolloutMetrics(
     model_calls: of((t) => t.modelCalls),
     'completions/mean_length': of(numPolicyTokens),
     'completions/clipped_ratio': of((t) => Number(t.finish !== 'answer')),
+    'completions/truncated_ratio': of((t) => Number(isTruncated(t, maxNewTokens))),
+    well_formed_ratio: of((t) => Number(formatFault(t.segments) === null)),
     decomposition_ratio: decomposed(scored),
     'decomposition_ratio/parallelizable': decomposed(shaped('parallelizable')),
     'decomposition_ratio/sequential': decomposed(shaped('sequential')),
@@ -47,6 +57,7 @@ export function rolloutMetrics(
     sub_queries: of((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,
+    frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
   };
 }
 

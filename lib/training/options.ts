@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { grpoSchema } from './grpo/options.js';
+import { guardsSchema } from './guards.js';
 
 const loraSchema = z.strictObject({
   rank: z.int().min(1).default(16),
@@ -20,6 +21,8 @@ export const trainingFields = {
   rewards: rewardsSchema,
   grpo: grpoSchema,
   lora: loraSchema.prefault({}),
+  /** Absent by default, so that runs without it keep their hash. */
+  guards: guardsSchema,
 };
 
 /** As much of a training configuration as training itself reads. */

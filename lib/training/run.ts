@@ -9,8 +9,8 @@ import { removePartial, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { printSafetensors } from '../policy/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
-import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from './checkpoint.js';
-import { alarmsOf } from './guards.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
+import { alarmsOf, gravest, type Alarm } from './guards.js';
 import type { Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
@@ -21,6 +21,11 @@ const TRAJECTORIES = 'trajectories.jsonl';
 const RECORDS = [METRICS, TRAJECTORIES];
 /** The file of an adapter's folder that is written last. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
+
+/** As often a run goes back to a checkpoint, and so many steps one after the other it makes no update: then it stops. */
+const MOST_ROLLBACKS = 3;
+const MOST_SKIPPED = 10;
+type Rollbacks = NonNullable<RunState['rollbacks']>;
 
 export interface TrainingRun extends TrainingTask {
   /** Where the model lies: adapters name it as their base, relative to themselves. Default: the configuration's name. */
@@ -48,8 +53,8 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
 /**
  * Trains and writes `adapter/` (PEFT's format), and one such folder for each of `keepSteps`. A run that was stopped goes on
  * from its checkpoint, with the same result as one that was not.
- * @throws the signal's reason after a checkpoint; Error when a metric is not a number, or where `keepSteps` has a step that
- * the run does not have or is past, or another process works in the folder
+ * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or where `keepSteps` has a step that the
+ * run does not have or is past, or another process works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const trainer = createTrainer(run);
@@ -71,13 +76,22 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const hash = hashOf(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const { trained, numSteps } = trainer;
-  const save = (): Promise<void> =>
-    saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, { nextStep: trainer.step, hash });
-  const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
-  if (checkpoint) {
+  let rollbacks: Rollbacks = [];
+  const save = (): Promise<void> => {
+    const state = { nextStep: trainer.step, hash, ...(rollbacks.length > 0 ? { rollbacks } : {}) };
+    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state);
+  };
+  /** Takes up the newest checkpoint; false where there is none. */
+  const resume = async (before?: number): Promise<boolean> => {
+    const checkpoint = await resumeCheckpoint(checkpointFolder, hash, { before });
+    if (!checkpoint) return false;
     trained.restore(checkpoint);
     trainer.step = checkpoint.state.nextStep;
-  }
+    rollbacks = checkpoint.state.rollbacks ?? [];
+    trainer.rollbacks = rollbacks.length;
+    return true;
+  };
+  await resume();
   const isLost = (step: number): boolean =>
     step <= trainer.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
   const lost = keepSteps.find(isLost);
@@ -85,14 +99,29 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     throw new Error(
       `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
     );
-  await Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+  const dropLaterLines = (): Promise<unknown> =>
+    Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+  await dropLaterLines();
+  let numSkipped = 0;
   while (trainer.step < numSteps) {
     if (signal?.aborted) {
       await save();
       signal.throwIfAborted();
     }
-    await recordedStep(run, trainer);
+    const from = trainer.step;
+    const alarm = await recordedStep(run, trainer, rollbacks);
     const { step } = trainer;
+    numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
+    if (alarm?.action === 'stop' || numSkipped >= MOST_SKIPPED) throw stopped(from, alarm!);
+    if (alarm?.action === 'rollback') {
+      // A checkpoint made right before this step holds what is alarming.
+      if (trainer.rollbacks >= MOST_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
+      rollbacks = [...rollbacks, { from, to: trainer.step, alarm: alarm.text }];
+      trainer.rollbacks = rollbacks.length;
+      await save();
+      await dropLaterLines();
+      continue;
+    }
     // Before the checkpoint: a run that goes on from there does not do this step again.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
     if (step === numSteps || step % config.checkpointEvery === 0) await save();
@@ -100,17 +129,37 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   await saveAdapter(run, trained.weights, 'adapter');
 }
 
-/** Does a step and writes what came of it. */
-async function recordedStep({ config, folder, onStep }: TrainingRun, trainer: Trainer): Promise<void> {
+const stopped = (step: number, { text, action }: Alarm): Error => {
+  const tried = action === 'stop' ? '' : ` (${action} did not help)`;
+  return new Error(
+    `Training stopped at step ${step}${tried}: ${text}. What a guard does can be said under "guards" in the configuration.`,
+  );
+};
+
+/** Does a step and writes what came of it. Returns the gravest alarm. */
+async function recordedStep(
+  { config, folder, onStep }: TrainingRun,
+  trainer: Trainer,
+  rollbacks: Rollbacks,
+): Promise<Alarm | null> {
   const { step } = trainer;
-  const { metrics, trajectories } = await trainer.next();
-  const alarms = alarmsOf(metrics);
-  await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...metrics, alarms })}\n`);
+  const isUsable = (told: Metrics): boolean =>
+    !alarmsOf(told, config.guards).some(({ action }) => action === 'skip');
+  const { metrics, trajectories } = await trainer.next(isUsable);
+  const found = alarmsOf(metrics, config.guards);
+  const alarms = [
+    ...rollbacks.filter(({ to }) => to === step).map((back) => `back from step ${back.from}: ${back.alarm}`),
+    ...found.map(({ action, text }) => (action === 'warn' ? text : `${text} (${action})`)),
+  ];
+  // JSON knows no NaN; the alarm says it.
+  const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+  await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...finite, alarms })}\n`);
   const lines = trajectories.map((trajectory) =>
     printTrajectory({ step, method: config.method, ...trajectory }),
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
+  return gravest(found);
 }
 
 async function saveAdapter(

@@ -192,6 +192,10 @@ export async function trainSupervised(
     const passes = { config, table, maxTokensPerPass };
     const { loss, gradients } = await stepGradients(current, rows, passes, options.worker);
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
+    if (!Number.isFinite(clipped.norm))
+      throw new Error(
+        `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
+      );
     const learningRate = options.learningRateAt(step);
     current = optimizer.apply(current, clipped.gradients, learningRate);
     const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);

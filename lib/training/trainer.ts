@@ -28,14 +28,21 @@ export interface TrainingTask {
 export interface Trainer {
   /** Number of the next step; set where a run goes on. */
   step: number;
+  /** How often the run went back to a checkpoint: it draws anew then, at a learning rate halved as often. */
+  rollbacks: number;
   /** Steps of the whole run. */
   readonly numSteps: number;
   /** The adapter with its optimizer; it stays the trainer's. */
   readonly trained: TrainedAdapter;
   /** The policy as it is; it stays the trainer's, and is good until the next step. */
   readonly policy: LocalPolicy;
-  /** Rolls out, rewards and updates once, on questions that it draws. */
-  next(): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }>;
+  /**
+   * Rolls out, rewards and updates once, on questions that it draws.
+   * @param isUsable says by the metrics of the rollouts whether the update is made; gradients that are not finite never are
+   */
+  next(
+    isUsable?: (metrics: Metrics) => boolean,
+  ): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }>;
   /** Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of each sequence. */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]>;
   dispose(): void;

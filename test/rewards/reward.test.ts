@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Question } from '../../lib/data/question.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
 import { checkRewards, componentTitle, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
@@ -51,15 +52,39 @@ describe('scoreRollout', () => {
     expect(turns).toEqual([3, 6]);
   });
 
-  it.each<[ReturnType<Reward['score']>, string]>([
-    [NaN, 'a finite number, but got NaN'],
-    [Infinity, 'a finite number, but got Infinity'],
-    [{ value: 1, turns: [0, NaN] }, 'a finite number, but got NaN'],
+  it.each<[unknown, string]>([
+    [NaN, 'but got NaN (number)'],
+    [Infinity, 'but got Infinity (number)'],
+    ['1', 'but got "1" (string)'],
+    [true, 'but got true (boolean)'],
+    [null, 'but got null (object)'],
+    [undefined, 'but got undefined (undefined)'],
+    [Promise.resolve(1), 'but got [object Promise] (object)'],
+    [{ value: '1', turns: [0, 0] }, 'but got "1" (string)'],
+    [{ value: 1, turns: [0, NaN] }, 'but got NaN (number)'],
+    [{ value: 1, turns: [0, '0'] }, 'but got "0" (string)'],
     [{ value: 1, turns: [0] }, '2 turn values, one a search turn, but got 1'],
   ])('refuses %j, and names the reward', (given, message) => {
-    const broken = { name: 'broken', score: () => given };
+    const broken = { name: 'broken', score: () => given as number };
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(/the reward "broken" to/);
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(message);
+  });
+
+  it('names the question of a reward that it refuses, and a sum that is no number', () => {
+    const question = {
+      id: 'q7',
+      question: 'Who?',
+      goldenAnswers: [],
+      split: 'train',
+      metadata: {},
+    } as Question;
+    const asked = { ...TWO_TURNS, question };
+    const broken = { name: 'broken', score: () => NaN };
+    expect(() => scoreRollout([broken], asked)).toThrow('on the question q7 ("Who?"), but got NaN');
+    const huge = { name: 'huge', weight: 10, score: () => Number.MAX_VALUE };
+    expect(() => scoreRollout([huge], asked)).toThrow(
+      'the weighted sum of the rewards to be a finite number',
+    );
   });
 });
 

@@ -266,7 +266,7 @@ describe('many rows', () => {
 describe('a retriever that fails', () => {
   it('becomes a line of the information block, and is counted', async () => {
     const retriever = echoRetriever((queries) => {
-      if (queries.includes('X')) throw new Error('the index is gone');
+      if (queries.includes('X')) throw new Error(`the\u0000 index ${'is gone '.repeat(50)}`);
     });
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
     const [{ segments, searchTurns, finish }] = trajectories;
@@ -274,8 +274,12 @@ describe('a retriever that fails', () => {
     expect(segments[2].text).toContain(
       'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: Y)',
     );
-    const failed = { status: 'failed', reason: 'the index is gone' };
-    expect(searchTurns[0].results).toMatchObject([failed, { status: 'ok' }]);
+    const failed = {
+      ...{ status: 'failed', reason: 'the search engine gave no answer.' },
+      detail: `the  index ${'is gone '.repeat(50)}`.slice(0, 200),
+    };
+    expect(searchTurns[0].results).toEqual([failed, expect.objectContaining({ status: 'ok' })]);
+    expect(JSON.stringify(segments)).not.toContain('is gone');
     expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFetched: 2, retrievalsFailed: 1 });
     expect(finish).toBe('answer');
   });

@@ -142,7 +142,9 @@ describe('a checkpoint', () => {
     const path = join(folder, '2', file);
     await writeFile(path, damage(await readFile(path)));
     const told: string[] = [];
-    expect((await resumeCheckpoint(folder, 'mine', (line) => told.push(line)))!.state.nextStep).toBe(1);
+    expect((await resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) }))!.state.nextStep).toBe(
+      1,
+    );
     expect(told).toEqual([
       expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and not used: `),
     ]);
@@ -154,7 +156,7 @@ describe('a checkpoint', () => {
   it('is asked for anew where all are damaged', async () => {
     await save(1);
     await fs.unlink(join(folder, '1', 'trainable.safetensors'));
-    await expect(resumeCheckpoint(folder, 'mine', () => undefined)).rejects.toThrow(
+    await expect(resumeCheckpoint(folder, 'mine', { log: () => undefined })).rejects.toThrow(
       `Expected a whole checkpoint in ${folder}, but all are damaged. Remove it to begin again.`,
     );
   });

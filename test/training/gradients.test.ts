@@ -137,9 +137,7 @@ it.each([
   },
 );
 
-it.each([NaN, Infinity])('clipByGlobalNorm refuses gradients with %d in them', (value) => {
+it.each([NaN, Infinity])('clipByGlobalNorm gives no finite norm for gradients with %d in them', (value) => {
   const given = { a: tf.tensor1d([3, value]) };
-  expect(() => clipByGlobalNorm(given, 1)).toThrow(
-    `Expected a finite norm of the gradients, but got ${value}. Lower the learning rate.`,
-  );
+  expect(clipByGlobalNorm(given, 1).norm).toBe(value);
 });

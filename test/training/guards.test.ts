@@ -1,11 +1,28 @@
-import { describe, expect, it } from 'vitest';
-import { alarmsOf } from '../../lib/training/guards.js';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { parseSafetensors } from '../../lib/policy/safetensors.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { alarmsOf, gravest, guardsOf, type Alarm, type GuardSettings } from '../../lib/training/guards.js';
+import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
+import { runTraining, type TrainingRun } from '../../lib/training/run.js';
+import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
+import { TRAINERS } from '../../lib/training/trainers.js';
+import { temporaryFolder } from '../folder.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';
 
 const HEALTHY = {
   entropy: 0.4,
   kl: 0.01,
   frac_reward_zero_std: 0.5,
+  frac_retrievals_failed: 0,
   'completions/clipped_ratio': 0.05,
+  'completions/truncated_ratio': 0.05,
+  well_formed_ratio: 0.9,
   turns: 1.5,
   'decomposition_ratio/sequential': 0.02,
   reward: 0.9,
@@ -18,22 +35,176 @@ describe('alarmsOf', () => {
   });
 
   it.each([
-    ['entropy', 0.0001, 'entropy collapse'],
-    ['kl', 0.6, 'far from the reference'],
-    ['frac_reward_zero_std', 1, 'anything to teach'],
-    ['completions/clipped_ratio', 0.6, 'do not end in an answer'],
-    ['turns', 0.2, 'stopped searching'],
-    ['decomposition_ratio/sequential', 0.7, 'over-parallelization'],
-  ])('names %s at %d, with its value and what it means', (metric, value, meaning) => {
+    ['frac_retrievals_failed', 0.2, 'skip', 'see whether the retriever answers'],
+    ['turns', 0.2, 'warn', 'stopped searching: lower lambdaS'],
+    ['completions/clipped_ratio', 0.6, 'warn', 'do not end in an answer: raise'],
+    ['well_formed_ratio', 0.1, 'warn', 'the grammar of actions is lost: raise lambdaF'],
+    ['completions/truncated_ratio', 0.6, 'warn', 'limit of their length: raise rollout.maxNewTokens'],
+    ['entropy', 0.0001, 'warn', 'entropy collapse'],
+    ['entropy', 4, 'warn', 'entropy explosion'],
+    ['kl', 0.6, 'warn', 'far from the reference'],
+    ['frac_reward_zero_std', 1, 'warn', 'anything to teach'],
+    ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
+  ])('names %s at %d, with its value, its cause and the remedy', (metric, value, action, meaning) => {
     const alarms = alarmsOf({ ...HEALTHY, [metric]: value });
     expect(alarms).toHaveLength(1);
-    expect(alarms[0].startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
-    expect(alarms[0]).toContain(meaning);
+    expect(alarms[0].action).toBe(action);
+    expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
+    expect(alarms[0].text).toContain(meaning);
   });
 
-  it.each([NaN, Infinity])('ends the run at a metric of %d, and names it', (value) => {
-    expect(() => alarmsOf({ ...HEALTHY, loss: value })).toThrow(
-      `Expected loss to be a number, but got ${value}.`,
+  it.each([NaN, Infinity])('stops at a metric of %d, and names it', (value) => {
+    const [{ action, text }] = alarmsOf({ ...HEALTHY, loss: value });
+    expect([action, text]).toEqual([
+      'stop',
+      expect.stringContaining(`loss ${value}: the update is no number`),
+    ]);
+  });
+
+  it('takes limits and actions from the configuration, and each is by itself', () => {
+    const settings: GuardSettings = { search: { limit: 2 }, kl: { action: 'rollback' } };
+    const alarms = alarmsOf({ ...HEALTHY, kl: 1 }, settings);
+    expect(alarms.map(({ action }) => action)).toEqual(['warn', 'rollback']);
+    expect(gravest(alarms)?.action).toBe('rollback');
+    expect(gravest([])).toBeNull();
+    expect(guardsOf(settings).find(({ name }) => name === 'kl')?.limit).toBe(0.5);
+  });
+});
+
+it.each([
+  [{ serch: { limit: 1 } }, 'serch'],
+  [{ search: { action: 'panic' } }, 'guards.search.action'],
+  [{ kl: { action: 'skip' } }, 'guards.kl.action'],
+])('the configuration refuses %j', (guards, named) => {
+  expect(() => parseTrainConfig({ ...tinyTraining(), guards })).toThrow(named);
+});
+
+describe('a run made to fail', () => {
+  const root = temporaryFolder();
+  const answers = createBm25Retriever(PASSAGES);
+  const failing: Retriever = { name: 'down', retrieve: () => Promise.reject(new Error('down')) };
+  let chatty: Model;
+  let babbling: Model;
+  beforeAll(async () => {
+    await useBackend('wasm');
+    [chatty, babbling] = [chattyModel(), tinyModel()];
+  });
+
+  const train = (
+    name: string,
+    guards: GuardSettings,
+    { more = {}, ...task }: Partial<TrainingRun> & { more?: Parameters<typeof tinyTraining>[0] } = {},
+  ): Promise<void> =>
+    runTraining({
+      config: tinyTraining({ ...more, guards }),
+      ...{ model: chatty, questions: QUESTIONS, retriever: answers, inputsHash: 'inputs' },
+      ...{ folder: join(root, name), ...task },
+    });
+  type Line = Record<string, number> & { alarms: string[] };
+  const linesOf = async (name: string): Promise<Line[]> =>
+    (await readFile(join(root, name, 'metrics.jsonl'), 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+
+  it('learns nothing from steps whose searches fail, and stops after ten', async () => {
+    const silent = { retriever: failing, more: { grpo: { steps: 3 } } };
+    await train('skipped', {}, silent);
+    for (const { alarms, grad_norm } of await linesOf('skipped')) {
+      expect(alarms.join()).toMatch(/frac_retrievals_failed 1.000: .*\(skip\)/);
+      expect(grad_norm).toBe(0);
+    }
+    const file = join(root, 'skipped', 'adapter', 'adapter_model.safetensors');
+    for (const [name, { values }] of parseSafetensors(await readFile(file)))
+      if (name.includes('lora_B')) expect(values.every((value) => value === 0)).toBe(true);
+    const few = { more: { grpo: { steps: 11, questionsPerStep: 1, groupSize: 2 } } };
+    const endless = train('endless', { search: { limit: 99, action: 'skip' } }, few);
+    await expect(endless).rejects.toThrow(/at step 9 \(skip did not help\): turns/);
+    expect(await linesOf('endless')).toHaveLength(10);
+  });
+
+  it.each<[string, keyof NonNullable<GuardSettings>, RegExp]>([
+    ['stops to search', 'search', /turns 0\.\d+: .*stopped searching/],
+    ['does not answer', 'answer', /clipped_ratio 1.000: .*do not end in an answer/],
+    ['loses the format', 'format', /well_formed_ratio 0.000: the grammar/],
+    ['runs into the limit', 'length', /truncated_ratio 1.000: most rollouts run into/],
+    ['writes noise', 'entropy_explosion', /entropy 5.\d+: entropy explosion/],
+  ])('%s, and the guard "%s" stops it with its sentence', async (_, guard, sentence) => {
+    const stopped = train(guard, { [guard]: { action: 'stop' } }, { model: babbling });
+    await expect(stopped).rejects.toThrow(sentence);
+    const lines = await linesOf(guard);
+    expect(lines).toHaveLength(1);
+    expect(lines[0].alarms.join()).toMatch(sentence);
+  });
+
+  it('writes the same all the time, and the guard "entropy_collapse" stops it', async () => {
+    const cold = { more: { grpo: { temperature: 0.01 } } };
+    const stopped = train('cold', { entropy_collapse: { action: 'stop' } }, cold);
+    await expect(stopped).rejects.toThrow('entropy collapse: all samples are alike');
+  });
+
+  /** Its KL runs away at step 2, until the run has gone back so many times. */
+  class Diverging extends GrpoTrainer {
+    constructor(
+      task: TrainingTask,
+      private readonly numTimes: number,
+    ) {
+      super(task);
+    }
+    override async next(): ReturnType<Trainer['next']> {
+      const kl = this.step === 2 && this.rollbacks < this.numTimes ? 9 : 0;
+      const { metrics, trajectories } = await super.next();
+      return { metrics: { ...metrics, kl }, trajectories };
+    }
+  }
+  TRAINERS.add({ name: 'diverging once', create: (task) => new Diverging(task, 1) });
+  TRAINERS.add({ name: 'diverging', create: (task) => new Diverging(task, Infinity) });
+  const back: GuardSettings = { kl: { action: 'rollback' } };
+  const diverging = (trainer: string) => ({
+    more: { trainer, checkpointEvery: 1, grpo: { steps: 3, warmupSteps: 0 } },
+  });
+
+  it('goes back where the KL runs away, with half the learning rate, says so, and goes on after a kill the same', async () => {
+    const once = diverging('diverging once');
+    await train('back', back, once);
+    const lines = await linesOf('back');
+    expect(lines.map(({ alarms }) => alarms.filter((alarm) => alarm.startsWith('back')))).toEqual([
+      [],
+      [expect.stringMatching(/^back from step 2: kl 9.000: far from the reference/)],
+      [],
+    ]);
+    expect(lines.map(({ learning_rate }) => learning_rate)).toEqual([0.02, 0.01, 0.01]);
+    const killed = train('killed', back, {
+      ...once,
+      onStep: (step, _, alarms) => {
+        if (step === 1 && alarms.length > 0) throw new Error('killed');
+      },
+    });
+    await expect(killed).rejects.toThrow('killed');
+    await train('killed', back, once);
+    const timeless = (all: Line[]): object[] =>
+      all.map((line) => ({ ...line, rollout_seconds: 0, update_seconds: 0 }));
+    expect(timeless(await linesOf('killed'))).toEqual(timeless(lines));
+  });
+
+  it('gives up after three ways back, and where there is no checkpoint', async () => {
+    const always: GuardSettings = { kl: { limit: -1, action: 'rollback' } };
+    await expect(train('no way', always)).rejects.toThrow(/at step 0 \(rollback did not help\)/);
+    const stopped = train('often', back, diverging('diverging'));
+    await expect(stopped).rejects.toThrow(/at step 2 \(rollback did not help\): kl 9.000/);
+    const [, line] = await linesOf('often');
+    expect(line.alarms.filter((alarm: string) => alarm.startsWith('back'))).toHaveLength(3);
+  });
+
+  it('applies no gradients that are no numbers: the adapter is that of before', async () => {
+    const huge = { grpo: { steps: 2, warmupSteps: 0, learningRate: 1e38 } };
+    await expect(train('not finite', {}, { more: huge })).rejects.toThrow(
+      /Training stopped at step \d: \S+ (NaN|-?Infinity): the update is no number/,
     );
   });
+});
+
+it('asks for the gravest action', () => {
+  const alarm = (action: Alarm['action']): Alarm => ({ action, text: action });
+  expect(gravest([alarm('skip'), alarm('stop'), alarm('rollback')])?.action).toBe('stop');
 });

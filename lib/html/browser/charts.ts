@@ -27,7 +27,9 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
   // `ast`: expressions are interpreted, for the page allows no code out of text.
-  const options = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
+  const fixed = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
+  // Styles of its own the page's policy refuses.
+  const options = { ...fixed, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const drawing = figure.querySelector('.drawing')!;
   let { view } = await embed(live, drawn, options);
   drawing.replaceChildren(live);

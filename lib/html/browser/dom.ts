@@ -11,6 +11,8 @@ type ElementOf<S extends string, Names> = NameOf<S> extends keyof Names ? Names[
 function fill<E extends Element>(node: E, attributes: Attributes, children: (Node | Markup | string)[]): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') node.addEventListener(name.slice('on'.length), value);
+    else if (name === 'style')
+      (node as unknown as HTMLElement).style.cssText = String(value); // a page's policy refuses the attribute
     else if (value !== null && value !== undefined && value !== false)
       node.setAttribute(name, value === true ? '' : String(value));
   }

@@ -16,7 +16,7 @@ const DESCRIPTION =
   'The trained small policies and the small world in the browser: ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token.';
 
 /** Workers and WebAssembly, both out of the page itself. */
-const POLICY = { 'script-src': "'unsafe-inline' 'wasm-unsafe-eval'", 'worker-src': 'blob:' };
+const POLICY = { 'script-src': "'wasm-unsafe-eval'", 'worker-src': 'blob:' };
 
 const INTRODUCTION = `
 <p>Two small policies answer the same question in this page, each by itself: <strong>ParallelSearch</strong> may send several sub-queries in one turn, <strong>Search-R1</strong> sends one. The sub-queries of a turn wait for the retriever together: the slower it is, the more searching in parallel gains.</p>`;

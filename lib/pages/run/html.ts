@@ -14,7 +14,7 @@ import { renderSvg } from '../../report/render.js';
 import { runCharts, type StepMetrics } from './charts.js';
 import { figureText } from '../../report/text.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
-import { GUARDS, isAlarming, type Guard } from '../../training/guards.js';
+import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
 import { writeFileSafely } from '../../io/files.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
 import { segmentsMarkup } from '../../html/segments.js';
@@ -88,7 +88,7 @@ export async function runContentHtml({ config }: RunDescription, state: RunState
   return [
     `<div id="run" data-version="${escapeHtml(state.version)}">`,
     `<p id="progress">${escapeHtml(progressText(config, state.steps))}</p>`,
-    `<h2 id="${guards.id}">${guards.text}</h2>${guardsHtml(state.steps)}`,
+    `<h2 id="${guards.id}">${guards.text}</h2>${guardsHtml(state.steps, config.guards)}`,
     `<h2 id="${curves.id}">${curves.text}</h2>${await curvesHtml(state.steps)}`,
     `<h2 id="${rollouts.id}">${rollouts.text}</h2>${rolloutsHtml(state.rollouts)}`,
     '</div>',
@@ -108,22 +108,23 @@ function progressText({ grpo }: TrainConfig, steps: readonly StepMetrics[]): str
 }
 
 /** Every guard with the newest value, and how often its limit was passed. */
-function guardsHtml(steps: readonly StepMetrics[]): string {
+function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): string {
   const newest = steps.at(-1);
   if (!newest) return NO_STEP;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
-  const guards = GUARDS.filter(({ metric }) => metric in newest.metrics);
+  const guards = guardsOf(settings).filter(({ metric }) => metric in newest.metrics);
   const ringing = guards.filter((guard) => rings(guard, newest));
   const cells: TableCells = {
     caption: `Signs of a run that goes wrong, at step ${newest.step}.`,
-    columns: ['Metric', 'Now', 'Value', 'Alarming', 'Steps with an alarm', 'What it would mean'],
+    columns: ['Metric', 'Now', 'Value', 'Alarming', 'Steps with an alarm', 'Then', 'What it would mean'],
     rows: guards.map((guard) => [
       guard.metric,
       ringing.includes(guard) ? 'ALARM' : 'ok',
       figureText(newest.metrics[guard.metric]),
       `${guard.bad} ${guard.limit}`,
       String(steps.filter((step) => rings(guard, step)).length),
+      guard.action,
       guard.meaning,
     ]),
   };

@@ -26,7 +26,19 @@ export async function readTail<T>(file: string): Promise<T[]> {
   const start = Math.max(0, (await sizeOf(file)) - TAIL_BYTES);
   const lines = (await text(createReadStream(file, { start }))).split('\n');
   const whole = lines.slice(start === 0 ? 0 : 1, -1).filter((line) => line !== '');
-  return whole.map((line) => JSON.parse(line) as T);
+  return whole.map((line) => parseLine(file, line) as T);
+}
+
+function parseLine(file: string, line: string): unknown {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // said below
+  }
+  throw new Error(
+    `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
+  );
 }
 
 type MetricsLine = { step: number; alarms: string[] } & Record<string, number>;

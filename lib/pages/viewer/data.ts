@@ -51,6 +51,8 @@ export interface ViewerTrajectory extends Pick<
   /** Whether `rewards` were recorded, not computed for the page. */
   recorded: boolean;
   advantage: number | null;
+  /** Why the transcript does not tell who wrote what; null where it does. */
+  ambiguous: string | null;
   signs: FailureSign[];
 }
 
@@ -146,6 +148,7 @@ export function viewerData(
     const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options);
     const { answer, exactMatch, f1, formatReason } = score;
     const searched: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
+    const ambiguous = run.ambiguous ?? null;
     const ending = { finish: run.finish ?? null, coverage: coverageOf(run, about) };
     return {
       question: questions.index(question),
@@ -158,7 +161,8 @@ export function viewerData(
       rewards: run.rewards ?? score.rewards,
       recorded: Boolean(run.rewards),
       advantage: run.advantage ?? null,
-      signs: failureSigns({ ...score, ...ending, shape: question.shape, turns: searched }),
+      ambiguous,
+      signs: failureSigns({ ...score, ...ending, ambiguous, shape: question.shape, turns: searched }),
     };
   });
   return { preset, questions: questions.values, texts: texts.values, turns: turns.values, trajectories };

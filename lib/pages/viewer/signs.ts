@@ -9,10 +9,16 @@ export interface SignInput extends Pick<TranscriptScore, 'formatOk' | 'answer' |
   turns: readonly Pick<ShownTurn, 'results'>[];
   /** Share of the independent sub-questions that were asked; null where the graph is unknown. */
   coverage: number | null;
+  /** Why a plain transcript does not tell who wrote what. */
+  ambiguous?: string | null;
 }
 
 /** Every sign: what it is called on the page, and when a trajectory shows it. */
 export const FAILURE_SIGNS = {
+  ambiguous: {
+    title: 'Ambiguous, so that its scores are a guess',
+    isShown: ({ ambiguous }) => Boolean(ambiguous),
+  },
   badFormat: { title: 'Bad format', isShown: ({ formatOk }) => !formatOk },
   noAnswer: { title: 'No answer', isShown: ({ answer }) => answer === null },
   budgetReached: {

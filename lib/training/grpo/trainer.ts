@@ -40,6 +40,7 @@ function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): 
 
 export class GrpoTrainer implements Trainer {
   step = 0;
+  rollbacks = 0;
   readonly trained: TrainedAdapter;
   private readonly random: Random;
   private readonly drawQuestions: (random: Random, count: number) => Question[];
@@ -78,11 +79,12 @@ export class GrpoTrainer implements Trainer {
   }
 
   /** Groups of equal rewards are skipped and counted (`frac_reward_zero_std`). */
-  async next(): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }> {
+  async next(isUsable: (metrics: Metrics) => boolean = () => true): ReturnType<Trainer['next']> {
     const { learningRate: peak, warmupSteps, questionsPerStep, groupSize } = this.task.config.grpo;
-    const random = this.random.fork(this.step);
+    const { rollbacks } = this;
+    const random = this.random.fork(rollbacks === 0 ? this.step : `${this.step} after rollback ${rollbacks}`);
     const schedule = { peak, final: peak, warmupSteps, totalSteps: this.numSteps };
-    const learningRate = scheduledRate(this.step, schedule);
+    const learningRate = scheduledRate(this.step, schedule) / 2 ** rollbacks;
     const questions = this.drawQuestions(random.fork('questions'), questionsPerStep);
 
     const start = performance.now();
@@ -92,19 +94,26 @@ export class GrpoTrainer implements Trainer {
     const trajectories = withAdvantages(rolledOut.trajectories, groupSize);
 
     const updateStart = performance.now();
-    const useful = groupsOf(trajectories, groupSize).filter((group) => !isZeroVariance(group));
+    const { stats } = rolledOut;
+    const { maxNewTokens } = rollout;
+    const told = {
+      ...rolloutMetrics(trajectories, { groupSize, stats, maxNewTokens }),
+      entropy: sampledEntropy(trajectories),
+    };
+    const useful = isUsable(told)
+      ? groupsOf(trajectories, groupSize).filter((group) => !isZeroVariance(group))
+      : [];
     const rows = await this.rowsOf(useful.flat());
     const batches = miniBatches(rows, task.config.grpo.miniBatches, random.fork('mini-batches'));
     const updates = batches.map((batch) => this.update(batch, learningRate));
     this.step++;
 
     const metrics = {
-      ...rolloutMetrics(trajectories, groupSize, rolledOut.stats),
+      ...told,
       loss: mean(updates.map(({ loss }) => loss)),
       kl: mean(updates.map(({ kl }) => kl)),
       clip_ratio: mean(updates.map(({ clipFraction }) => clipFraction)),
       grad_norm: mean(updates.map(({ gradNorm }) => gradNorm)),
-      entropy: sampledEntropy(trajectories),
       learning_rate: learningRate,
       rollout_seconds: (updateStart - start) / 1000,
       update_seconds: (performance.now() - updateStart) / 1000,

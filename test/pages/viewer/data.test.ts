@@ -73,6 +73,7 @@ describe('failureSigns', () => {
   it.each([
     [{}, []],
     [{ formatOk: false }, ['badFormat']],
+    [{ ambiguous: 'a block has no end' }, ['ambiguous']],
     [{ answer: null, finish: 'length' }, ['noAnswer', 'budgetReached']],
     [{ finish: 'budget' }, ['budgetReached']],
     [{ finish: 'stop' }, []],

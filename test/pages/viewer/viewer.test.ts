@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/html.js';
+import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
@@ -145,6 +146,17 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     for (const place of ['.segment.answer .text', '.queries li'])
       expect(await hostile.page.locator(place).first().textContent()).toBe(INJECTION);
     expect(hostile.complaints).toEqual([]);
+  });
+
+  it('says of a transcript that does not tell who wrote what that it does not', async () => {
+    const response = '<search>a</search><information>b</information></information><answer>c</answer>';
+    const unclear = parseTranscript({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
+    expect(unclear.ambiguous).toBeTruthy();
+    const shown = await openViewer('unclear.html', syntheticData([unclear]));
+    expect(await shown.page.locator('.signs li').allTextContents()).toContain(
+      `Ambiguous, so that its scores are a guess: ${unclear.ambiguous}`,
+    );
+    expect(await shown.page.locator('[name=sign] option', { hasText: 'Ambiguous' }).count()).toBe(1);
   });
 
   it('sums every component of a recorded reward, also one of the reader’s own', async () => {

@@ -3,7 +3,7 @@ import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
 import { componentTitle } from '../../../rewards/reward.js';
 import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
-import { FAILURE_SIGNS } from '../signs.js';
+import { FAILURE_SIGNS, type FailureSign } from '../signs.js';
 import { drawDiagram } from './drawing.js';
 import { policyDiagram, questionDiagram, type Diagram } from './graph.js';
 import { aboveMean, groupOf } from './groups.js';
@@ -43,11 +43,12 @@ function factsNode(trajectory: ViewerTrajectory, question: ViewerQuestion): HTML
   );
 }
 
-function signsNode({ signs, formatReason }: ViewerTrajectory): HTMLElement | null {
+function signsNode({ signs, formatReason, ambiguous }: ViewerTrajectory): HTMLElement | null {
   if (signs.length === 0) return null;
+  const reasons: Partial<Record<FailureSign, string | null>> = { badFormat: formatReason, ambiguous };
   const items = signs.map((sign) => {
-    const why = sign === 'badFormat' && formatReason ? `: ${formatReason}` : '';
-    return h('li', `${FAILURE_SIGNS[sign].title}${why}`);
+    const why = reasons[sign];
+    return h('li', `${FAILURE_SIGNS[sign].title}${why ? `: ${why}` : ''}`);
   });
   return h('ul.signs', { 'aria-label': 'Failure signs' }, items);
 }

@@ -1,0 +1,86 @@
+/** Inputs that are nearly what a reader expects: a good one with a few changes to its JSON or to its bytes. */
+import fc from 'fast-check';
+
+const DELETED: unique symbol = Symbol('deleted');
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type Holder = Record<string | number, Json>;
+
+const junk: fc.Arbitrary<Json | typeof DELETED> = fc.oneof(
+  fc.constant(DELETED),
+  fc.constantFrom<Json>(
+    ...[null, true, -1, 0, 0.5, 1e308, 2 ** 31, 2 ** 53, '', '-', '__proto__', '\u0000'],
+    ...['</search>', '<information>', '<answer>', '<eos>', [], {}, [[]]],
+  ),
+  fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
+);
+
+/** Every place in a value: the object or list that holds it, and its key there. */
+function placesIn(value: Json): [holder: Holder, key: string | number][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Holder;
+  return Object.keys(holder).flatMap((key) => [[holder, key] as [Holder, string], ...placesIn(holder[key])]);
+}
+
+const jsonEdits = fc.array(fc.tuple(fc.nat(), junk), { minLength: 1, maxLength: 3 });
+
+function editJson(seed: Json, edits: readonly (readonly [number, Json | typeof DELETED])[]): Json {
+  const root: Holder = { value: structuredClone(seed) };
+  for (const [at, replacement] of edits) {
+    const places = placesIn(root as Json);
+    if (places.length === 0) break;
+    const [holder, key] = places[at % places.length];
+    if (replacement === DELETED) delete holder[key];
+    else holder[key] = structuredClone(replacement);
+  }
+  return root.value ?? null;
+}
+
+const byteEdits = fc.array(
+  fc.record({
+    at: fc.nat(),
+    kind: fc.constantFrom('flip', 'cut', 'insert', 'repeat'),
+    bytes: fc.uint8Array({ minLength: 1, maxLength: 8 }),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+
+function editBytes(seed: Uint8Array, edits: typeof byteEdits extends fc.Arbitrary<infer E> ? E : never) {
+  let bytes = Buffer.from(seed);
+  for (const { at, kind, bytes: extra } of edits) {
+    const place = at % (bytes.length + 1);
+    const [before, after] = [bytes.subarray(0, place), bytes.subarray(place)];
+    if (kind === 'cut') bytes = Buffer.from(before);
+    else if (kind === 'repeat') bytes = Buffer.concat([bytes, after]);
+    else bytes = Buffer.concat([before, extra, kind === 'flip' ? after.subarray(extra.length) : after]);
+  }
+  return bytes;
+}
+
+export const textBytes = (text: string): Buffer => Buffer.from(text);
+export const jsonBytes = (value: unknown): Buffer => textBytes(JSON.stringify(value) ?? '');
+
+/** Bytes with changes, and now and then anything at all. */
+export const nearlyBytes = (...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
+  fc.oneof(
+    { weight: 9, arbitrary: fc.tuple(fc.constantFrom(...seeds), byteEdits).map((all) => editBytes(...all)) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
+  );
+
+/** JSON with changes to its values, to its text, and now and then any JSON. */
+export const nearlyJson = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...(seeds as Json[])), jsonEdits)
+        .map((all) => jsonBytes(editJson(...all))),
+    },
+    { weight: 2, arbitrary: nearlyBytes(...seeds.map(jsonBytes)) },
+    { weight: 1, arbitrary: fc.jsonValue().map(jsonBytes) },
+  );
+
+/** A few lines of JSON, each with changes. */
+export const nearlyJsonLines = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>
+  fc
+    .array(nearlyJson(...seeds), { minLength: 1, maxLength: 3 })
+    .map((lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')])));

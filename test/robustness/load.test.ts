@@ -1,0 +1,160 @@
+/** Long and heavy use (test:full): nothing is lost, mixed or silently changed, and memory does not grow. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import * as tf from '@tensorflow/tfjs-core';
+import { quantile } from 'd3-array';
+import { LRUCache } from 'lru-cache';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
+import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
+import { searchAll } from '../../lib/retrieval/search.js';
+import { startRetrievalServer } from '../../lib/retrieval/server.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
+import { runTraining } from '../../lib/training/run.js';
+import { temporaryFolder } from '../folder.js';
+import { echoRetriever } from '../retrieval/passages.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+
+const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
+const NUM_CONNECTIONS = 1000;
+const SECONDS = 60;
+const NUM_STEPS = 1000;
+const NUM_RETRIEVALS = 10_000;
+/** What a heap may grow by and still be called flat. */
+const FLAT_BYTES = 30e6;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const heapBytes = (): number => {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
+
+describe.skipIf(!isFull)('under load (test:full)', () => {
+  const root = temporaryFolder();
+  beforeAll(() => useBackend('wasm'));
+
+  it(`answers ${NUM_CONNECTIONS} connections beside a training, with an upstream of which one in ten fails and one in twenty hangs`, async () => {
+    const random = createRandom('flaky');
+    const flaky = echoRetriever((_, signal) => {
+      flaky.calls.length = 0;
+      const fate = random.uniform();
+      if (fate < 0.1) throw new Error('made to fail');
+      if (fate < 0.15) return new Promise((_, reject) => signal!.addEventListener('abort', reject));
+    });
+    const server = await startRetrievalServer(flaky, { maxConcurrency: 2000, timeoutMs: 3000 });
+    const agent = new Agent({ keepAlive: true, maxSockets: NUM_CONNECTIONS });
+    const counts: Record<number, number> = {};
+    const waitsMs: number[] = [];
+    let numSent = 0;
+    let isOver = false;
+
+    const ask = (query: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const start = performance.now();
+        const sent = request(server.url, {
+          ...{ agent, method: 'POST', headers: { 'content-type': 'application/json' } },
+        });
+        sent.on('error', reject).on('response', (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+          response.on('end', () => {
+            waitsMs.push(performance.now() - start);
+            const status = response.statusCode!;
+            counts[status] = (counts[status] ?? 0) + 1;
+            const { result } = JSON.parse(Buffer.concat(chunks).toString()) as {
+              result?: { contents: string }[][];
+            };
+            if (status === 200 && result?.[0]?.[0]?.contents !== query)
+              reject(new Error(`Expected ${query}, but got ${JSON.stringify(result)}`));
+            resolve();
+          });
+        });
+        numSent++;
+        sent.end(JSON.stringify({ queries: [query], topk: 1 }));
+      });
+    const connection = async (_: unknown, number: number): Promise<void> => {
+      for (let i = 0; !isOver; i++) await ask(`query ${i} of connection ${number}`);
+    };
+
+    const model = chattyModel();
+    const config = tinyTraining({
+      guards: { retrieval: { action: 'warn' } },
+      grpo: { steps: 100_000, questionsPerStep: 1, groupSize: 2 },
+    });
+    const controller = new AbortController();
+    const training = runTraining({
+      ...{ config, model, questions: QUESTIONS, inputsHash: 'i', folder: root },
+      retriever: createRemoteRetriever({ url: server.url, timeoutMs: 5000 }),
+      signal: controller.signal,
+    });
+    const connections = Promise.all(Array.from({ length: NUM_CONNECTIONS }, connection));
+    const pause = (seconds: number): Promise<unknown> =>
+      Promise.race([connections, new Promise((resolve) => setTimeout(resolve, seconds * 1000))]);
+    await pause(SECONDS / 3);
+    const early = heapBytes() - waitsMs.length * 16;
+    await pause((SECONDS * 2) / 3);
+    isOver = true;
+    await connections;
+    controller.abort(new Error('enough'));
+    await expect(training).rejects.toThrow('enough');
+    const late = heapBytes() - waitsMs.length * 16;
+    agent.destroy();
+    await server.close();
+
+    console.log(
+      `${numSent} requests, answers by status ${JSON.stringify(counts)}, p50 ${quantile(waitsMs, 0.5)!.toFixed(0)} ms, ` +
+        `p99 ${quantile(waitsMs, 0.99)!.toFixed(0)} ms, heap ${((late - early) / 1e6).toFixed(1)} MB more after ${SECONDS} s`,
+    );
+    expect(Object.values(counts).reduce((a, b) => a + b)).toBe(numSent);
+    expect(Object.keys(counts).sort()).toEqual(['200', '500', '503']);
+    expect(late - early).toBeLessThan(FLAT_BYTES);
+    const lines = readFileSync(join(root, 'trajectories.jsonl'), 'utf8').trimEnd().split('\n');
+    const turns = lines.flatMap((line) => (JSON.parse(line) as Trajectory).searchTurns);
+    expect(turns.length).toBeGreaterThan(0);
+    for (const { queries, results } of turns)
+      for (const [i, result] of results.entries())
+        if (result.status === 'ok') expect(result.passages.map(({ id }) => id)).toEqual([queries[i].trim()]);
+        else expect(result.reason).toBe('the search engine gave no answer.');
+  }, 600_000);
+
+  it(`does not grow over ${NUM_STEPS} steps`, async () => {
+    const model = chattyModel();
+    const config = tinyTraining({ grpo: { steps: NUM_STEPS, questionsPerStep: 1, groupSize: 2 } });
+    const retriever = createBm25Retriever(PASSAGES);
+    const trainer = new GrpoTrainer({ config, model, questions: QUESTIONS, retriever });
+    const measured: { heap: number; tensors: number }[] = [];
+    for (let step = 1; step <= NUM_STEPS; step++) {
+      await trainer.next();
+      if (step % (NUM_STEPS / 5) === 0) measured.push({ heap: heapBytes(), tensors: tf.memory().numTensors });
+    }
+    trainer.dispose();
+    const [first, last] = [measured[0], measured.at(-1)!];
+    expect(last.tensors).toBe(first.tensors);
+    expect(last.heap - first.heap).toBeLessThan(FLAT_BYTES);
+  }, 3_600_000);
+
+  it(`does not grow over ${NUM_RETRIEVALS} retrievals`, async () => {
+    const cache = new LRUCache<string, RetrievedPassage[]>({ max: 100 });
+    const retriever = createBm25Retriever(PASSAGES);
+    const search = async (from: number): Promise<void> => {
+      for (let i = from; i < from + NUM_RETRIEVALS / 2; i += 10) {
+        const queries = Array.from({ length: 10 }, (_, k) => `Ada Stone ${i + k}`);
+        const { stats } = await searchAll(retriever, queries, { topK: 3, cache });
+        expect(stats.failed).toBe(0);
+      }
+    };
+    await search(0);
+    const early = heapBytes();
+    await search(NUM_RETRIEVALS / 2);
+    expect(heapBytes() - early).toBeLessThan(FLAT_BYTES);
+  });
+});
