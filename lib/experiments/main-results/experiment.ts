@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
-import { METHODS, methodTitle, trainedBy } from '../../methods/index.js';
+import { BASELINES, METHODS, methodTitle, trainedBy } from '../../methods/index.js';
 import { UNTRAINED } from '../../methods/untrained.js';
 import { trainingRows } from '../../report/curves.js';
 import { answersOf, count, loadAnswers } from '../answers.js';
@@ -108,7 +108,7 @@ export const mainClaims: readonly PaperClaim[] = [
 
 /** Every run of the main comparison, the most telling first. An untrained policy answers greedily: one seed says it all. */
 export function mainRuns(): PolicyRun[] {
-  const names = METHODS.names();
+  const names = METHODS.all().flatMap((method) => (BASELINES.includes(method) ? [] : [method.name]));
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
