@@ -51,11 +51,10 @@ function searched(turns: readonly (readonly [query: string, ids: string[]])[], a
 }
 
 describe('StepSearch', () => {
-  const turns = [
+  const asked: [string, string[]][] = [
     ['Red River', ['p3', 'p0']],
     ['Bo Reed', ['p1', 'p3']],
-  ] as const;
-  const asked = turns.map(([query, ids]) => [query, [...ids]] as const);
+  ];
 
   it('gives the whole F1 and key words, and each turn its gain less its redundancy', () => {
     const right = searched(asked, '<think> t </think><answer> 1904 </answer>');

@@ -75,19 +75,6 @@ export const mainClaims: readonly PaperClaim[] = [
     },
   },
   {
-    id: 'other-baselines',
-    claim: 'Is ahead of OTC and ZeroSearch on average as well',
-    paper: 'Table 2',
-    tables: () =>
-      paperRows({ ...WHOLE, benchmark: 'average' })
-        .filter(({ method }) => ['OTC', 'ZeroSearch'].includes(method))
-        .map(({ model, method, value }) => `${method} ${figureText(value)} (${model})`)
-        .join(', '),
-    evidence: {
-      untestable: 'These baselines are not trained here; ZeroSearch and StepSearch use other training sets.',
-    },
-  },
-  {
     id: 'level',
     claim: 'Reaches this level of exact match with a 7B model over Wikipedia',
     paper: '0.458 (base), 0.425 (instruct)',
