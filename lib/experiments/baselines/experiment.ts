@@ -112,7 +112,7 @@ export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'ben
   const cells = group(rows, ({ benchmark, model }) => `${benchmark} ${model}`);
   const ranked = [...cells.values()].flatMap((cell) => {
     // d3 gives equal values the lowest of their ranks, from 0.
-    const places = rank(cell, (a, b) => b.value - a.value);
+    const places = rank(cell, (row: { value: number }) => -row.value);
     return cell.map(({ method }, i) => {
       const equal = places.filter((place) => place === places[i]).length;
       return { method, place: places[i] + 1 + (equal - 1) / 2 };

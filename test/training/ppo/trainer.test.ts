@@ -48,7 +48,7 @@ describe('tokenRewards', () => {
 
 describe('PPO', () => {
   it('asks as many questions once as GRPO has rollouts, begins at values of 0 and learns them', async () => {
-    const trainer = trainerOf();
+    const trainer = trainerOf({ grpo: { miniBatches: 1 } });
     expect(headOf(trainer).every((weight) => weight === 0)).toBe(true);
     const { metrics, trajectories } = await trainer.next();
     expect(trajectories).toHaveLength(12);
