@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching, type TidyResults } from '../../lib/evaluation/table.js';
-import type { Experiment } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type { Prediction } from '../../lib/experiments/report.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
@@ -129,13 +128,6 @@ const REPORTS: Record<string, Report> = {
   },
 };
 
-const nameOf = (file: string): string => file.replace(/^\d+-/, '');
-/** Whether some of what a report compares has been trained; npm start leaves out those of which nothing has. */
-const isTrained = async ({ computation }: Experiment): Promise<boolean> =>
-  !computation || (await computation.jobs()).length > 0;
-const untrained = new Set<string>();
-for (const experiment of EXPERIMENTS) if (!(await isTrained(experiment))) untrained.add(experiment.name);
-
 let numQuestions: number;
 beforeAll(async () => {
   numQuestions = await writeMadeUpAnswers(answered);
@@ -144,6 +136,7 @@ beforeAll(async () => {
   await writeSyntheticTopK(varied);
 }, 120_000);
 
+const nameOf = (file: string): string => file.replace(/^\d+-/, '');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const numbersOf = (name: string): TidyResults => JSON.parse(read(`${name}.json`)) as TidyResults;
 const textOf = (html: string): string => html.replace(/<[^>]+>/g, '');
@@ -156,46 +149,43 @@ it('all of them are here', () => {
   );
 });
 
-describe.each(Object.entries(REPORTS).filter(([file]) => !untrained.has(nameOf(file))))(
-  'the notebook %s',
-  (file, report) => {
-    const name = nameOf(file);
+describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
+  const name = nameOf(file);
 
-    it('says what it has found, in charts and in sentences, on one page below 3 MB', async () => {
-      const { html: page } = await exportNotebook(file, folder, report.parameters ?? { folder: answered });
-      expect(statSync(page).size).toBeLessThan(3e6);
-      const html = readFileSync(page, 'utf8');
-      expect(countOf(html, /<figure class="chart"/g)).toBe(report.numCharts);
-      if (report.numTables) expect(countOf(html, /<table class="ps-table"/g)).toBe(report.numTables);
-      const found = [...html.matchAll(/<p class="finding">(.*?)<\/p>/gs)].map(([, text]) => textOf(text));
-      expect(found.length).toBeGreaterThanOrEqual(Math.floor(countOf(html, /<h2/g) / 2));
-      for (const pattern of report.findings) expect(found).toContainEqual(expect.stringMatching(pattern));
-      expect(found.join()).not.toMatch(/NaN|undefined|null/);
-      for (const text of report.shows ?? []) expect(html.includes(text), text).toBe(true);
-    }, 600_000);
+  it('says what it has found, in charts and in sentences, on one page below 3 MB', async () => {
+    const { html: page } = await exportNotebook(file, folder, report.parameters ?? { folder: answered });
+    expect(statSync(page).size).toBeLessThan(3e6);
+    const html = readFileSync(page, 'utf8');
+    expect(countOf(html, /<figure class="chart"/g)).toBe(report.numCharts);
+    if (report.numTables) expect(countOf(html, /<table class="ps-table"/g)).toBe(report.numTables);
+    const found = [...html.matchAll(/<p class="finding">(.*?)<\/p>/gs)].map(([, text]) => textOf(text));
+    expect(found.length).toBeGreaterThanOrEqual(Math.floor(countOf(html, /<h2/g) / 2));
+    for (const pattern of report.findings) expect(found).toContainEqual(expect.stringMatching(pattern));
+    expect(found.join()).not.toMatch(/NaN|undefined|null/);
+    for (const text of report.shows ?? []) expect(html.includes(text), text).toBe(true);
+  }, 600_000);
 
-    it('has its own predictions in its JSON, and stands with them in the index', () => {
-      const [, title] = /<title>([^<]*)<\/title>/.exec(read(`${name}.html`))!;
-      const index = read('index.html');
-      expect(index.includes(`<a href="${name}.html">${title}</a>`), title).toBe(true);
-      const isTidy = existsSync(join(folder, `${name}.json`));
-      const predictions = ((isTidy && numbersOf(name).provenance.predictions) || []) as Prediction[];
-      expect(predictions.map(({ prediction }) => prediction)).toEqual(
-        report.predictions.map((pattern) => expect.stringMatching(pattern) as string),
-      );
-      for (const { prediction, found } of predictions) {
-        expect(found).toMatch(/^[+−]?\d+\.\d+ \[/);
-        for (const text of [prediction, found]) expect(index.includes(escapeHtml(text)), text).toBe(true);
-      }
-    });
-
-    it.skipIf(!chromiumPath)(
-      'is a page that works for every reader',
-      async () => expect(await complaintsAboutReport(join(folder, `${name}.html`))).toEqual([]),
-      300_000,
+  it('has its own predictions in its JSON, and stands with them in the index', () => {
+    const [, title] = /<title>([^<]*)<\/title>/.exec(read(`${name}.html`))!;
+    const index = read('index.html');
+    expect(index.includes(`<a href="${name}.html">${title}</a>`), title).toBe(true);
+    const isTidy = existsSync(join(folder, `${name}.json`));
+    const predictions = ((isTidy && numbersOf(name).provenance.predictions) || []) as Prediction[];
+    expect(predictions.map(({ prediction }) => prediction)).toEqual(
+      report.predictions.map((pattern) => expect.stringMatching(pattern) as string),
     );
-  },
-);
+    for (const { prediction, found } of predictions) {
+      expect(found).toMatch(/^[+−]?\d+\.\d+ \[/);
+      for (const text of [prediction, found]) expect(index.includes(escapeHtml(text)), text).toBe(true);
+    }
+  });
+
+  it.skipIf(!chromiumPath)(
+    'is a page that works for every reader',
+    async () => expect(await complaintsAboutReport(join(folder, `${name}.html`))).toEqual([]),
+    300_000,
+  );
+});
 
 it('the lesson of first steps shows rollouts, rewards and a probability that follows the reward', () => {
   const html = read('first-steps.html');
@@ -251,10 +241,9 @@ describe('the claims of the paper', () => {
   const claim = (id: string): JudgedClaim => claims().find((one) => one.id === id)!;
 
   it('are judged, all that can be, and lead to cells that are there', () => {
-    const reported = EXPERIMENTS.filter(({ name }) => !untrained.has(name));
-    const testable = reported
-      .flatMap(({ claims = [] }) => claims)
-      .filter(({ evidence }) => 'cell' in evidence);
+    const testable = EXPERIMENTS.flatMap(({ claims = [] }) => claims).filter(
+      ({ evidence }) => 'cell' in evidence,
+    );
     const linked = claims().filter(({ link }) => link !== null);
     expect(linked.map(({ id }) => id)).toEqual(testable.map(({ id }) => id));
     for (const { link, verdict } of linked) {
