@@ -118,9 +118,10 @@ const REPORTS: Record<string, Report> = {
   '08-baselines': {
     ...{ numCharts: 4, predictions: [/OTC needs fewer/, /OTC loses at most/, ...Array<RegExp>(4).fill(/./)] },
     findings: [/The best mean place is that of/, /Of \d+ cells, ParallelSearch is ahead in/],
+    shows: ['Seconds'],
   },
   '10-failures': {
-    ...{ numCharts: 3, predictions: [] },
+    ...{ numCharts: 6, predictions: [] },
     findings: [
       /ParallelSearch \(instruct\) fails most often so/,
       /Over-parallelized: \d cases of ParallelSearch/,

@@ -11,6 +11,7 @@ import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js'
 import type { Experiment } from '../experiment.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
 import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
+import { loadTiming, summariseTiming, timingOf, type Timing } from '../timing/experiment.js';
 import { trainingOf } from '../train-runs.js';
 import { holm, LEVEL, pOf } from '../verdicts.js';
 import { baselineClaims } from './claims.js';
@@ -47,6 +48,13 @@ export const baselines: Experiment = {
   computation: answersOf(() => comparedRuns(), { prepare: trainingOf(baselineRuns) }),
   claims: baselineClaims,
 };
+
+/** The compared runs of the first initial models, against each other. */
+export const baselinesTiming = timingOf('baselines-timing', 'seconds a question, all methods in turn', () =>
+  INITIAL_MODELS.map((model) =>
+    comparedRuns().filter((run) => run.model === model && run.warmUp === WARM_UPS_HERE[0]),
+  ).filter((runs) => runs.length > 0),
+);
 
 const METRICS: readonly Metric[] = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'];
 const DYNAMICS = ['rewards/outcome', 'turns', 'value_loss', 'explained_variance', 'kl'];
@@ -130,9 +138,15 @@ function missingText(methods: ReadonlySet<string>): string {
   return ` Left out, since not trained yet: ${listed(missing)} (npx parallelsearch experiment baselines).`;
 }
 
-/** The figures of Table 2 from answers. */
-export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {}) {
+/** The figures of Table 2 from answers, with the seconds a question where they were measured. */
+export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {}, timed?: Timing | null) {
   const tidy = summarise(read, { measures: METRICS.map(mainMeasure), selects, pairs: PAIRS }, options);
+  if (timed) {
+    const { rows, contrasts } = summariseTiming(timed, { selects, pairs: PAIRS, ...options });
+    tidy.rows.push(...rows);
+    tidy.contrasts.push(...contrasts);
+    tidy.provenance.timing = timed.provenance;
+  }
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
   const em = matching(tidy.rows, { metric: 'em', subset: 'all' }).filter(inTable);
@@ -155,5 +169,5 @@ export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {})
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export const loadBaselines = async (folder?: string, options: SummaryOptions = {}) =>
-  baselineReport(await loadAnswers(baselines, folder), options);
+  baselineReport(await loadAnswers(baselines, folder), options, await loadTiming(folder, baselinesTiming));
 export type Baselines = Awaited<ReturnType<typeof loadBaselines>>;

@@ -8,8 +8,11 @@ import { trainedBy } from '../../methods/index.js';
 import { trainingRows } from '../../report/curves.js';
 import { count, loadAnswers, type AnsweredRuns } from '../answers.js';
 import type { Experiment } from '../experiment.js';
+import { lambdaAblation } from '../lambda-ablation/experiment.js';
+import { lambdaMethod, lambdasOf, lambdasOfMethod, onLines } from '../lambda-ablation/settings.js';
 import { mainResults } from '../main-results/experiment.js';
 import { reportOf, summarise } from '../report.js';
+import { resultsOf } from '../results.js';
 import { loadTrajectories, trajectories, type TrajectoryLine } from '../trajectories/experiment.js';
 import { loadWorld } from '../world.js';
 
@@ -118,8 +121,20 @@ export const failureRates = (
     options,
   );
 
+/** Rates over the weights of the two rewards, on the lines of Table 4; none where these settings have not been answered. */
+async function ratesByLambda(folder?: string, options: SummaryOptions = {}) {
+  const known = await resultsOf(lambdaAblation, folder);
+  if (known.length === 0 || known.some(({ done }) => done === null)) return [];
+  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(lambdasOf(run)));
+  const rows = failureRates(read, { ...options, pairs: [] }).rows.map((row) => {
+    const { lambdaD, lambdaS } = lambdasOfMethod(row.method);
+    return { ...row, lambda_d: lambdaD, lambda_s: lambdaS };
+  });
+  return onLines(rows);
+}
+
 /**
- * Reads the main comparison's answers and the trajectories to read.
+ * Reads the main comparison's answers and the trajectories to read, and the answers of other weights of the rewards where they are there.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export async function loadFailures(folder?: string, options: SummaryOptions = {}) {
@@ -131,7 +146,9 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const training = trainingRows(curves, DYNAMICS);
   const report = reportOf({
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
-    ...{ tidy, training, frames: { training } },
+    ...{ tidy, training },
+    // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
+    frames: { training, lambdas: await ratesByLambda(folder, options) },
   });
   return { ...report, casesOf: (failure: string) => matching(cases, { failure }) };
 }
