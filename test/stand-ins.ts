@@ -10,6 +10,7 @@ export default async function setup(): Promise<() => void> {
   const { warn } = console;
   // Here tfjs comes twice, and says so of each of its kernels.
   console.warn = () => undefined;
+  const { baselineRuns } = await import('../lib/experiments/baselines/experiment.js');
   const { trainedRuns } = await import('../lib/experiments/retrain.js');
   const { modelNameOf, runName } = await import('../lib/experiments/runs.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
@@ -20,8 +21,8 @@ export default async function setup(): Promise<() => void> {
     const from = [name, standIn].map((one) => join(CHECKPOINTS, one)).find((folder) => existsSync(folder));
     if (from && !existsSync(join(root, name))) symlinkSync(from, join(root, name));
   };
-  for (const run of trainedRuns()) {
-    const [method] = run.method.split(':');
+  for (const run of [...trainedRuns(), ...baselineRuns()]) {
+    const method = run.method.startsWith('parallelsearch') ? 'parallelsearch' : 'search-r1';
     const standIn = { method, model: run.model, warmUp: 1, seed: 1 };
     link(modelNameOf(run), modelNameOf(standIn));
     link(runName(run), runName(standIn));

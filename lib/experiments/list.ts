@@ -1,7 +1,9 @@
 /** The experiments, in the order of their notebooks. A new one is its folder and its line here. */
+import { baselines, baselinesTiming } from './baselines/experiment.js';
 import { baseVsInstruct } from './base-vs-instruct/experiment.js';
 import { decomposition } from './decomposition/experiment.js';
 import type { Experiment } from './experiment.js';
+import { failures } from './failures/experiment.js';
 import { lambdaAblation } from './lambda-ablation/experiment.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results/experiment.js';
@@ -12,5 +14,5 @@ import { trajectories } from './trajectories/experiment.js';
 
 export const EXPERIMENTS: Experiment[] = [
   ...[mainResults, lambdaAblation, baseVsInstruct, topK, parallelVsSequential, decomposition],
-  ...[timing, latency, trajectories],
+  ...[timing, latency, baselines, baselinesTiming, failures, trajectories],
 ];

@@ -5,6 +5,8 @@ import { coverage } from '../../lib/rewards/coverage.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js';
+import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
+import { lambdaAblation } from '../../lib/experiments/lambda-ablation/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results/experiment.js';
 import { runName, type PolicyRun } from '../../lib/experiments/runs.js';
 import { timing } from '../../lib/experiments/timing/experiment.js';
@@ -27,7 +29,7 @@ const AT_ONCE: Readonly<Record<string, number>> = { parallelsearch: 0.95, 'searc
 /** The sub-queries of each turn: all independent ones at once or one by one, sometimes one of them again. */
 function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Random): string[][] {
   const { graph = [] } = metadata;
-  if (['r1', 'lookup'].includes(method)) return [];
+  if (['r1', 'r1:trained', 'sft', 'lookup'].includes(method)) return [];
   const queries = graph.map(({ entity, query }) =>
     random.uniform() < 0.05 ? 'somebody else' : `${entity} ${query}`,
   );
@@ -44,7 +46,7 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const searches = searchesOf(question, run, createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`));
   const [subset, turns] = [questionShape(graph), searches.length];
   const ease = createRandom(question.id).normal() * 0.15;
-  const em = random.uniform() < SKILL[run.method] + ease ? 1 : 0;
+  const em = random.uniform() < (SKILL[run.method] ?? 0.5) + ease ? 1 : 0;
   const asked = coverage(question, searches);
   return {
     ...{ questionId: question.id, benchmark, type, subset, wording, isYesNo: false },
@@ -60,22 +62,28 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
 }
 
 /**
- * Writes answers of the main comparison to one of `oneOf` evaluated questions of every kind, and the times of some of them.
+ * Writes answers of the main comparison, the baselines and the settings of the weights to one of `oneOf` evaluated questions of every kind, and the times of some of them.
  * Returns how many of these questions count as `all`.
  */
 export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): Promise<number> {
   const { questions } = await loadWorld();
   const sample = stratifiedSample(questions, { oneOf, seed: 'reports' });
-  await writeRecords(folder, mainResults, (run: PolicyRun) => ({
-    run,
-    measurements: sample.map((question) => madeUpAnswer(question, run)),
-  }));
-  const { answers } = await loadAnswers(mainResults, folder);
-  const timed = answers.filter(({ benchmark }) => ['hotpotqa', '2wikimultihopqa'].includes(benchmark));
-  await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
-    answers: runs
-      .flatMap((run) => matching(timed, { ...run }))
-      .map((answer) => ({ ...answer, seconds: SECONDS_A_CALL * answer.modelCalls })),
-  }));
+  for (const experiment of [mainResults, baselines, lambdaAblation])
+    await writeRecords(folder, experiment, (run: PolicyRun) => ({
+      run,
+      measurements: sample.map((question) => madeUpAnswer(question, run)),
+    }));
+  for (const [answered, timer] of [
+    [mainResults, timing],
+    [baselines, baselinesTiming],
+  ]) {
+    const { answers } = await loadAnswers(answered, folder);
+    const timed = answers.filter(({ benchmark }) => ['hotpotqa', '2wikimultihopqa'].includes(benchmark));
+    await writeRecords(folder, timer, (runs: readonly PolicyRun[]) => ({
+      answers: runs
+        .flatMap((run) => matching(timed, { ...run }))
+        .map((answer) => ({ ...answer, seconds: SECONDS_A_CALL * answer.modelCalls })),
+    }));
+  }
   return sample.filter(({ metadata }) => metadata.benchmark !== 'many').length;
 }

@@ -105,11 +105,11 @@ export function generationTimeOf(answers: readonly TimedAnswer[], backend: strin
 const METHODS = ['parallelsearch', 'search-r1'];
 /** Of the questions. */
 const ONE_OF = 15;
-/** Seconds of a job, roughly: two methods answer 84 questions. */
-const ROUGH_SECONDS = 170;
+/** Seconds of a run's 84 answers, roughly. */
+const ROUGH_SECONDS = 85;
 
 /** Runs that are timed against each other, apart from all else. */
-type Contest = readonly PolicyRun[];
+export type Contest = readonly PolicyRun[];
 
 /** What a contest has found. */
 interface Timed {
@@ -122,16 +122,15 @@ const contestsOf = (): Contest[] =>
     INITIAL_MODELS.map((model) => METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] }))),
   ).filter((runs) => runs.every((run) => isTrained(run)));
 
-function timingJobs(): Promise<Job<Contest>[]> {
-  const contests = contestsOf();
-  return Promise.all(
+const timingJobs = (name: string, contests: readonly Contest[]): Promise<Job<Contest>[]> =>
+  Promise.all(
     contests.map(async (runs) => {
       const [{ model, warmUp }] = runs;
       const hash = configHash({ oneOf: ONE_OF, runs: await Promise.all(runs.map(evaluationHash)) });
-      return { key: `timing/${model}-${warmUp}`, hash, input: runs, seconds: ROUGH_SECONDS };
+      const seconds = ROUGH_SECONDS * runs.length;
+      return { key: `${name}/${model}-${warmUp}`, hash, input: runs, seconds };
     }),
   );
-}
 
 async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Timed> {
   const questions = timedQuestions(world.questions, ONE_OF);
@@ -144,13 +143,17 @@ async function timeContest(runs: Contest, { world, onFraction }: WorkContext): P
   return { answers };
 }
 
-/** What the reports on calls and on latency take their seconds from. Times belong to a machine: the provenance names it. */
-export const timing: Experiment = {
-  name: 'timing',
-  title: 'seconds a question, both methods in turn',
+/** An experiment that times runs against each other. Times belong to a machine: the provenance names it. */
+export const timingOf = (name: string, title: string, contests: () => readonly Contest[]): Experiment => ({
+  ...{ name, title },
   // Two processes would get into each other's way.
-  computation: computation({ jobs: timingJobs, work: timeContest, processes: 1 }),
-};
+  computation: computation({
+    ...{ jobs: () => timingJobs(name, contests()), work: timeContest, processes: 1 },
+  }),
+});
+
+/** What the reports on calls and on latency take their seconds from. */
+export const timing = timingOf('timing', 'seconds a question, both methods in turn', contestsOf);
 
 export interface Timing {
   answers: TimedAnswer[];
@@ -158,12 +161,10 @@ export interface Timing {
 }
 
 /** Answers with the seconds that each took, or null where they were not timed with these weights and data. */
-export async function loadTiming(folder?: string): Promise<Timing | null> {
-  const done = (await resultsOf(timing, folder)).flatMap((result) => result.done ?? []) as Done<
-    Contest,
-    Timed
-  >[];
-  if (done.length === 0 || done.length < contestsOf().length) return null;
+export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
+  const results = await resultsOf(experiment, folder);
+  const done = results.flatMap((result) => result.done ?? []) as Done<Contest, Timed>[];
+  if (done.length === 0 || done.length < results.length) return null;
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
     provenance: provenanceOf(done, { ...seedsOf(done.flatMap(({ job }) => job.input)), ...(await drawOf()) }),
