@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
 import { parseModelConfig } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
-import type { NamedArray } from './safetensors.js';
+import type { Tensors } from './safetensors.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 
 export interface Model {
@@ -12,22 +13,33 @@ export interface Model {
   weights: Weights;
 }
 
-/** What the three files of a folder in Hugging Face format hold. */
+/** What the files of a folder in Hugging Face format hold. */
 export interface ModelContents {
   /** The JSON of `config.json`. */
   config: unknown;
   /** The JSON of `tokenizer.json`. */
   tokenizer: object;
-  /** The tensors of `model.safetensors`. */
-  arrays: ReadonlyMap<string, NamedArray>;
+  /** The JSON of `generation_config.json`, where there is one: its end tokens come before those of `config.json`. */
+  generation?: unknown;
+  /** The tensors of `model.safetensors`, or of the files that it is split into. */
+  arrays: Tensors;
 }
+
+const generationSchema = z.object({ eos_token_id: z.union([z.int(), z.array(z.int())]).nullish() });
 
 /**
  * A model from what its files hold, wherever they were read.
  * @throws Error naming what is missing or does not fit
  */
-export function createModel({ config: json, tokenizer: tokenizerJson, arrays }: ModelContents): Model {
-  const config = parseModelConfig(json);
+export function createModel({
+  config: json,
+  tokenizer: tokenizerJson,
+  generation,
+  arrays,
+}: ModelContents): Model {
+  const end = generationSchema.parse(generation ?? {}).eos_token_id;
+  const parsed = parseModelConfig(json);
+  const config = end === null || end === undefined ? parsed : { ...parsed, eosTokenIds: [end].flat() };
   const tokenizer = createTokenizer(tokenizerJson);
   if (tokenizer.vocabSize > config.vocabSize)
     throw new Error(
