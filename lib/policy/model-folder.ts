@@ -105,16 +105,28 @@ function joinTensors(files: readonly Tensors[]): Tensors {
   return { keys: () => homes.keys(), get: (name) => homes.get(name)?.get(name) };
 }
 
+const readIfThere = async (path: string): Promise<object> =>
+  existsSync(path) ? ((await readJson(path)) as object) : {};
+
+/** The JSON of `tokenizer_config.json`, with what `chat_template.jinja` holds as its `chat_template`; empty without either. */
+export async function readTokenizerConfig(folder: string): Promise<object> {
+  const template = join(folder, 'chat_template.jinja');
+  return {
+    ...(await readIfThere(join(folder, 'tokenizer_config.json'))),
+    ...(existsSync(template) ? { chat_template: await readFile(template, 'utf8') } : {}),
+  };
+}
+
 /**
  * Loads a folder in Hugging Face format.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function loadModel(folder: string): Promise<Model> {
-  const generation = join(folder, 'generation_config.json');
   const contents = {
     config: await readJson(join(folder, 'config.json')),
     tokenizer: (await readJson(join(folder, 'tokenizer.json'))) as object,
-    generation: existsSync(generation) ? await readJson(generation) : undefined,
+    tokenizerConfig: await readTokenizerConfig(folder),
+    generation: await readIfThere(join(folder, 'generation_config.json')),
   };
   const files = (await weightFiles(folder)).map(openTensors);
   try {
@@ -124,10 +136,18 @@ export async function loadModel(folder: string): Promise<Model> {
   }
 }
 
+/** Of the small models of this project. */
+const OWN_TOKENIZER_CONFIG = {
+  tokenizer_class: 'PreTrainedTokenizerFast',
+  clean_up_tokenization_spaces: false,
+  pad_token: '<pad>',
+  eos_token: '<eos>',
+};
+
 /** Writes a folder that `transformers` loads too. */
 export async function saveModel(
   folder: string,
-  model: Pick<Model, 'config' | 'tokenizerJson' | 'weights'>,
+  model: Pick<Model, 'config' | 'tokenizerJson' | 'tokenizerConfig' | 'weights'>,
   options: { storage: StorageType; metadata?: Record<string, string> },
 ): Promise<void> {
   const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
@@ -136,12 +156,7 @@ export async function saveModel(
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
   await writeFileSafely(
     join(folder, 'tokenizer_config.json'),
-    print({
-      tokenizer_class: 'PreTrainedTokenizerFast',
-      clean_up_tokenization_spaces: false,
-      pad_token: '<pad>',
-      eos_token: '<eos>',
-    }),
+    print(model.tokenizerConfig ?? OWN_TOKENIZER_CONFIG),
   );
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
 }

@@ -32,11 +32,8 @@ async function fixture(name: string) {
   const folder = join('test/fixtures/families', name);
   await cp(folder, inFolder(), { recursive: true });
   // Of the vocabulary's size; no text is read.
-  const tokenizer = {
-    ...TOKENIZER_JSON,
-    added_tokens: [],
-    model: { ...TOKENIZER_JSON.model, vocab: { a: 0 }, merges: [] },
-  };
+  const { model } = TOKENIZER_JSON as { model: object };
+  const tokenizer = { ...TOKENIZER_JSON, added_tokens: [], model: { ...model, vocab: { a: 0 }, merges: [] } };
   await writeFile(inFolder('tokenizer.json'), JSON.stringify(tokenizer));
   const expected = (await readJson(join(folder, 'expected.json'))) as Record<'ids' | 'greedy', number[]> & {
     logits: number[][];
