@@ -28,7 +28,7 @@ export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<
   const over = (some: typeof metrics, name: string): string =>
     (mean(some, (step) => step[name]) ?? 0).toFixed(3);
   const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
-  const { grpo, lora, rewards } = config;
+  const { grpo, lora, rewards, trainer } = config;
   const model = modelNameOf(run);
   const dev = (await readFile(join(folder, 'dev.jsonl'), 'utf8')).trimEnd().split('\n');
   const curve = dev.map((line) => JSON.parse(line) as DevPoint & { chosen: boolean });
@@ -41,7 +41,7 @@ library_name: peft
 
 # ${runName(run)}
 
-A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](../${model}/README.md), trained with GRPO: ${grpo.steps} steps of
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](../${model}/README.md), trained with ${(trainer ?? 'grpo').toUpperCase()}: ${grpo.steps} steps of
 ${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
 Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
 

@@ -11,4 +11,5 @@ export { timePartsChart } from './latency/figures.js';
 export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
 export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
 export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
+export { loadBaselines, type Baselines } from './baselines/experiment.js';
 export { firstSearches, type FirstSearch } from './first-steps/first-search.js';

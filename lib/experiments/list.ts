@@ -1,4 +1,5 @@
 /** The experiments, in the order of their notebooks. A new one is its folder and its line here. */
+import { baselines } from './baselines/experiment.js';
 import { baseVsInstruct } from './base-vs-instruct/experiment.js';
 import { decomposition } from './decomposition/experiment.js';
 import type { Experiment } from './experiment.js';
@@ -12,5 +13,5 @@ import { trajectories } from './trajectories/experiment.js';
 
 export const EXPERIMENTS: Experiment[] = [
   ...[mainResults, lambdaAblation, baseVsInstruct, topK, parallelVsSequential, decomposition],
-  ...[timing, latency, trajectories],
+  ...[timing, latency, baselines, trajectories],
 ];

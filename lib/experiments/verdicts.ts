@@ -100,12 +100,12 @@ export function verdictOn(parts: readonly Part[]): Verdict {
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
-const LEVEL = 0.05;
+export const LEVEL = 0.05;
 /** Standard errors from end to end of a 95 % interval. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
 /** Two-sided p of a figure against its limit, by the width of its interval. */
-function pOf({ found, threshold }: Part): number {
+export function pOf({ found, threshold }: Pick<Part, 'found' | 'threshold'>): number {
   const error = (found.high - found.low) / INTERVAL_WIDTH;
   if (error === 0) return found.value === threshold ? 1 : 0;
   return 2 * cumulativeNormal(-Math.abs(found.value - threshold) / error);

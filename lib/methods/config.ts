@@ -50,6 +50,9 @@ const EMBEDDED = {
   checkpointEvery: 20,
 };
 
+/** Share of the steps over which PPO's learning rate rises (App. A.4); GRPO's needs fewer at this rate. */
+const PPO_WARM_UP = 0.285;
+
 /**
  * The training configuration of a method at the embedded scale.
  * @param lambdas in place of the paper's
@@ -66,13 +69,16 @@ export function trainingPreset(
     throw new RangeError(
       `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
     );
+  const { trainer, rewards } = training;
+  const { grpo } = EMBEDDED;
+  const warmUp = trainer === 'ppo' ? { warmupSteps: Math.round(PPO_WARM_UP * grpo.steps) } : {};
   return parseTrainConfig({
     method,
     model,
     seed,
     rollout: rolloutConfigOf(method),
-    rewards: { preset: training.rewards, ...lambdas },
-    ...(training.trainer === 'grpo' ? {} : { trainer: training.trainer }),
-    ...EMBEDDED,
+    rewards: { preset: rewards, ...lambdas },
+    ...(trainer === 'grpo' ? {} : { trainer }),
+    ...{ ...EMBEDDED, grpo: { ...grpo, ...warmUp } },
   });
 }

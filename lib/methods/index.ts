@@ -3,18 +3,30 @@ import { createRegistry, nameSchema } from '../registry.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import { PROMPTS } from '../text/prompts.js';
 import type { Method } from './method.js';
-import { parallelSearch } from './parallelsearch.js';
-import { r1 } from './r1.js';
-import { searchR1ParallelPrompt } from './search-r1-parallel-prompt.js';
-import { searchR1, searchR1InFour } from './search-r1.js';
+import { rejectionSampling, supervisedFineTuning } from './imitation.js';
 import { lookup } from './lookup.js';
+import { otc, otcPpo } from './otc.js';
+import { parallelSearch, parallelSearchPpo, parallelSearchReleasedCode } from './parallelsearch.js';
+import { r1, r1Trained } from './r1.js';
+import { searchR1ParallelPrompt } from './search-r1-parallel-prompt.js';
+import { searchR1, searchR1InFour, searchR1Ppo } from './search-r1.js';
+import { stepSearch, stepSearchGrpo } from './stepsearch.js';
 import { UNTRAINED } from './untrained.js';
 
 export type { Method } from './method.js';
 
+/** Those of the experiment `baselines` alone: other papers' methods, and other ways to train this one's. */
+export const BASELINES: readonly Method[] = [
+  ...[r1Trained, supervisedFineTuning, rejectionSampling, otc, otcPpo, stepSearch, stepSearchGrpo],
+  ...[searchR1Ppo, parallelSearchPpo, parallelSearchReleasedCode],
+];
+
 export const METHODS = createRegistry<Method>(
   'method',
-  [lookup, r1, ...UNTRAINED, searchR1, searchR1InFour, searchR1ParallelPrompt, parallelSearch],
+  [
+    ...[lookup, r1, ...UNTRAINED, ...BASELINES],
+    ...[searchR1, searchR1InFour, searchR1ParallelPrompt, parallelSearch],
+  ],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

@@ -22,3 +22,13 @@ export const searchR1InFour: Method = {
   shape: 'triangle-down',
   rollout: { ...searchR1.rollout, maxSearchTurns: 4 },
 };
+
+/** Search-R1 with PPO, its paper's other half: `lib/training/ppo/trainer.ts`. */
+export const searchR1Ppo: Method = {
+  ...searchR1,
+  name: 'search-r1:ppo',
+  title: 'Search-R1, PPO',
+  paperName: null,
+  color: '#4a78d0',
+  training: { trainer: 'ppo', rewards: 'search-r1' },
+};

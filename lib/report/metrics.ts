@@ -72,6 +72,8 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   outcome_over_training: { title: 'Outcome reward, all of training', unit: ROLLOUT },
   kl: { title: 'KL to the reference', unit: 'nats per token' },
   entropy: { title: 'Entropy', unit: 'nats per token' },
+  value_loss: { title: 'Value loss', unit: 'squared error, halved' },
+  explained_variance: { title: 'Explained variance', unit: 'share of the variance of returns' },
   clip_ratio: { title: 'Clipped', unit: 'share of tokens' },
   grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
 };

@@ -1,4 +1,5 @@
 import type { QuestionShape } from '../data/question.js';
+import type { Reward } from './reward.js';
 
 /** The constants of Eq. 4 to 6, and the switches for what the authors' code does differently. */
 export interface RewardOptions {
@@ -16,4 +17,6 @@ export interface RewardOptions {
   decomposedBy: 'any' | 'first-turn';
   /** The shapes that form P; a question of unknown shape is outside of it. */
   parallelizableShapes: readonly (QuestionShape | undefined)[];
+  /** Rewards of another paper, in place of Eq. 3 to 6. */
+  rewards?: () => Reward[];
 }

@@ -1,13 +1,20 @@
 /** Named lists of rewards, each with the sentence it follows. */
 import { z } from 'zod';
 import { decomposition } from './decomposition.js';
+import { f1 } from './f1.js';
 import { format } from './format.js';
 import type { RewardOptions } from './options.js';
+import { otc } from './otc.js';
 import { outcome } from './outcome.js';
 import type { Reward } from './reward.js';
 import { searchCount } from './search-count.js';
+import { stepSearch } from './stepsearch.js';
 
-export const REWARD_PRESET_NAMES = ['paper', 'authors-code', 'search-r1'] as const;
+export const REWARD_PRESET_NAMES = [
+  ...(['paper', 'authors-code', 'search-r1'] as const),
+  // Other papers', in place of Eq. 3 to 7.
+  ...(['otc-grpo', 'otc-ppo', 'stepsearch', 'f1'] as const),
+] as const;
 export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
 
 const weight = z.number().min(0).optional();
@@ -31,6 +38,8 @@ const PAPER: RewardOptions = {
   parallelizableShapes: ['parallelizable'],
 };
 
+const OUTCOME_ONLY: RewardOptions = { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 };
+
 /** The constants of each preset, and what they follow. */
 export const REWARD_PRESETS: Readonly<
   Record<RewardPresetName, Readonly<{ source: string; options: RewardOptions }>>
@@ -50,7 +59,25 @@ export const REWARD_PRESETS: Readonly<
   'search-r1': {
     source:
       'Search-R1 (arXiv 2503.09516), the outcome reward only: exact match of the final answer, no format reward.',
-    options: { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 },
+    options: OUTCOME_ONLY,
+  },
+  'otc-grpo': {
+    source:
+      'OTC (arXiv 2504.14870), GRPO form: right answers by their search turns, relative to the fewest of a right one.',
+    options: { ...OUTCOME_ONLY, rewards: () => otc('grpo') },
+  },
+  'otc-ppo': {
+    source: 'OTC (arXiv 2504.14870), PPO form: right answers by their search turns.',
+    options: { ...OUTCOME_ONLY, rewards: () => otc('ppo') },
+  },
+  stepsearch: {
+    source:
+      'StepSearch (arXiv 2505.15107): F1 and key words for the whole, information gain minus redundancy for each search turn.',
+    options: { ...OUTCOME_ONLY, rewards: stepSearch },
+  },
+  f1: {
+    source: 'ZeroSearch (arXiv 2505.04588), the outcome reward only: F1 of the final answer.',
+    options: { ...OUTCOME_ONLY, rewards: f1 },
   },
 };
 
@@ -59,7 +86,12 @@ export function rewardOptions(name: string = 'paper', overrides: Partial<RewardO
   if (!Object.hasOwn(REWARD_PRESETS, name)) {
     throw new RangeError(`Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`);
   }
-  const options = { ...REWARD_PRESETS[name as RewardPresetName].options, ...overrides };
+  const preset = REWARD_PRESETS[name as RewardPresetName].options;
+  if (preset.rewards && Object.keys(overrides).length > 0)
+    throw new RangeError(
+      `Expected no weights beside the rewards ${name}, but got ${Object.keys(overrides).join(', ')}. They belong to the preset paper.`,
+    );
+  const options = { ...preset, ...overrides };
   for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
     if (!Number.isFinite(options[weight]) || options[weight] < 0)
       throw new RangeError(`Expected ${weight} to be a number >= 0, but got ${String(options[weight])}.`);
@@ -67,13 +99,9 @@ export function rewardOptions(name: string = 'paper', overrides: Partial<RewardO
   return options;
 }
 
-/** Eq. 3 to 6 with their constants; their sum is Eq. 7. */
-export const rewardsFrom = (options: RewardOptions): Reward[] => [
-  outcome(),
-  decomposition(options),
-  searchCount(options),
-  format(options),
-];
+/** Eq. 3 to 6 with their constants, whose sum is Eq. 7, or the rewards of another paper. */
+export const rewardsFrom = (options: RewardOptions): Reward[] =>
+  options.rewards?.() ?? [outcome(), decomposition(options), searchCount(options), format(options)];
 
 /**
  * The rewards of a preset. One's own join them in a list: `[...rewardsOf('paper'), own]`.

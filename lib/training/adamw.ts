@@ -22,8 +22,11 @@ export class AdamW {
     this.options = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0, ...options };
   }
 
-  /** New weights after one step; disposes of the old ones and of the gradients. */
-  apply(weights: Weights, gradients: Weights, learningRate: number): Weights {
+  /**
+   * New weights after one step; disposes of the old ones and of the gradients.
+   * @param rate the learning rate, or that of each weight
+   */
+  apply(weights: Weights, gradients: Weights, rate: number | ((key: string) => number)): Weights {
     const { beta1, beta2, epsilon, weightDecay } = this.options;
     this.step++;
     const correction1 = 1 - beta1 ** this.step;
@@ -31,6 +34,7 @@ export class AdamW {
     const next: Weights = {};
     for (const [key, weight] of Object.entries(weights)) {
       const gradient = gradients[key];
+      const learningRate = typeof rate === 'number' ? rate : rate(key);
       const { [`mean.${key}`]: oldMean, [`variance.${key}`]: oldVariance } = this.moments;
       const [mean, variance, updated] = tf.tidy((): tf.Tensor[] => {
         const m = ema(oldMean, gradient, beta1);

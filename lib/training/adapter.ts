@@ -8,7 +8,7 @@ import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
 import { clipByGlobalNorm, rowGradients, type TokenLoss } from './gradients.js';
-import { sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
+import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
 interface AdapterOptions {
   /** The name of the policy. */
@@ -18,6 +18,8 @@ interface AdapterOptions {
   /** That the policy samples at, so that log-probabilities are those of the sampler. */
   temperature: number;
   maxTokensPerPass: number;
+  /** What is trained beside the adapter and stays out of the policy, such as a value head; it becomes this object's. */
+  beside?: Weights;
 }
 
 /** An adapter in training over a model that stays as it is, with its optimizer and the policy that the two make. */
@@ -33,17 +35,17 @@ export class TrainedAdapter {
   /** @param model its weights stay the caller's */
   constructor(
     private readonly model: Model,
-    { name, lora, random, temperature, maxTokensPerPass }: AdapterOptions,
+    { name, lora, random, temperature, maxTokensPerPass, beside }: AdapterOptions,
   ) {
     const { config, tokenizer, weights } = model;
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     this.passes = { config, table, temperature, maxTokensPerPass };
     this.lora = lora;
-    this.trained = createAdapter(config, lora, random);
+    this.trained = { ...createAdapter(config, lora, random), ...beside };
   }
 
-  /** The adapter as it is; it stays this object's. */
+  /** The adapter as it is, with what is trained beside it; it stays this object's. */
   get weights(): Weights {
     return this.trained;
   }
@@ -51,6 +53,12 @@ export class TrainedAdapter {
   /** The policy as it is; it stays this object's, and is good until the next update. */
   get policy(): LocalPolicy {
     this.localPolicy.setWeights(this.mergedWeights());
+    return this.localPolicy;
+  }
+
+  /** The model without the adapter, as a policy; good until the next use of this object. */
+  get initialPolicy(): LocalPolicy {
+    this.release();
     return this.localPolicy;
   }
 
@@ -64,14 +72,26 @@ export class TrainedAdapter {
     return sequenceLogProbs(this.model.weights, sequences, this.passes);
   }
 
+  /** A number for each masked-in token of each sequence. @param compute from the hidden states (M, C) of the tokens before */
+  perToken(
+    sequences: readonly Sequence[],
+    compute: (hidden: tf.Tensor2D, trained: Weights) => tf.Tensor1D,
+  ): Promise<number[][]> {
+    const weights = this.mergedWeights();
+    return perToken(sequences, this.passes, (batch) =>
+      compute(batchHidden(weights, batch, this.passes), this.trained),
+    );
+  }
+
   /**
    * One optimizer step on some rows.
+   * @param options.learningRate of all that is trained, or of each weight
    * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
    * @throws Error when no token is masked in
    */
   update<Row extends Sequence>(
     rows: readonly Row[],
-    options: { learningRate: number; maxGradNorm: number },
+    options: { learningRate: Parameters<AdamW['apply']>[2]; maxGradNorm: number },
     tokenLoss: TokenLoss<Row>,
   ): { loss: number; gradNorm: number } {
     this.release();

@@ -1,10 +1,28 @@
 /** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
 import { disposeWeights, type Weights } from '../policy/weights.js';
-import { batchLogProbs, passesOf, type PassOptions, type Sequence, type SequenceBatch } from './sequences.js';
+import {
+  batchHidden,
+  batchLogProbs,
+  passesOf,
+  type PassOptions,
+  type Sequence,
+  type SequenceBatch,
+} from './sequences.js';
+
+/** What a loss may look at beside log-probabilities: hidden states (M, C) of the tokens before, and what is trained. */
+interface PassStates {
+  hidden: tf.Tensor2D;
+  trained: Weights;
+}
 
 /** The share of the loss that some rows have, from the log-probabilities (M) of their masked-in tokens, row by row. */
-export type TokenLoss<Row> = (logProbs: tf.Tensor1D, rows: readonly Row[], batch: SequenceBatch) => tf.Scalar;
+export type TokenLoss<Row> = (
+  logProbs: tf.Tensor1D,
+  rows: readonly Row[],
+  batch: SequenceBatch,
+  states: PassStates,
+) => tf.Scalar;
 
 /**
  * The loss summed over passes, and its gradients. The caller disposes of the gradients.
@@ -22,9 +40,12 @@ export function rowGradients<Row extends Sequence>(
   let loss = 0;
   for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
     const some = indices.map((i) => rows[i]);
-    const part = lossAndGradients(trained, (weights) =>
-      tokenLoss(batchLogProbs(weightsOf(weights), batch, options), some, batch),
-    );
+    const part = lossAndGradients(trained, (newest) => {
+      const weights = weightsOf(newest);
+      const hidden = batchHidden(weights, batch, options);
+      const logProbs = batchLogProbs(weights, batch, options, hidden);
+      return tokenLoss(logProbs, some, batch, { hidden, trained: newest });
+    });
     loss += part.value;
     gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
   }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { grpoSchema } from './grpo/options.js';
+import { ppoSchema } from './ppo/options.js';
 
 const loraSchema = z.strictObject({
   rank: z.int().min(1).default(16),
@@ -18,7 +19,10 @@ export const trainingFields = {
   seed: z.int().default(1),
   rollout: rolloutSchema,
   rewards: rewardsSchema,
+  /** Rollouts, steps and updates, of whichever trainer. */
   grpo: grpoSchema,
+  /** Of the trainer `ppo`. */
+  ppo: ppoSchema.optional(),
   lora: loraSchema.prefault({}),
 };
 

@@ -83,33 +83,54 @@ export function passesOf(rows: readonly Sequence[], maxTokens: number) {
 }
 
 /**
+ * Hidden states (M, C) of the tokens before the masked-in ones, which predict them. Differentiable in the weights; the caller disposes of
+ * the result.
+ */
+export function batchHidden(
+  weights: Weights,
+  batch: SequenceBatch,
+  { config, table }: Pick<PassOptions, 'config' | 'table'>,
+): tf.Tensor2D {
+  const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
+  return selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
+}
+
+/**
  * Log-probabilities (nats) of the masked-in tokens (M). Differentiable in the weights; the caller disposes of the result. The
  * vocabulary product is computed only where there is a loss.
+ * @param hidden as {@link batchHidden} gives them, where they are there already
  */
 export function batchLogProbs(
   weights: Weights,
   batch: SequenceBatch,
-  { config, table, temperature = 1 }: Omit<PassOptions, 'maxTokensPerPass'>,
+  options: Omit<PassOptions, 'maxTokensPerPass'>,
+  hidden = batchHidden(weights, batch, options),
 ): tf.Tensor1D {
-  const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
-  const hidden = selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
+  const { config, temperature = 1 } = options;
   const logits = logitsOf(weights, hidden, config);
   const tempered = temperature === 1 ? logits : tf.div<tf.Tensor2D>(logits, temperature);
   return chosenLogProbs(tempered, tf.tensor1d(batch.targets, 'int32'));
 }
 
 /** Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients. */
-export async function sequenceLogProbs(
+export const sequenceLogProbs = (
   weights: Weights,
   sequences: readonly Sequence[],
   options: PassOptions,
+): Promise<number[][]> => perToken(sequences, options, (batch) => batchLogProbs(weights, batch, options));
+
+/** A number for each masked-in token of each sequence, without gradients. @param compute gives those of a batch (M) */
+export async function perToken(
+  sequences: readonly Sequence[],
+  { maxTokensPerPass }: Pick<PassOptions, 'maxTokensPerPass'>,
+  compute: (batch: SequenceBatch) => tf.Tensor1D,
 ): Promise<number[][]> {
-  const scored = sequences.map((): number[] => []);
-  for (const { indices, batch } of passesOf(sequences, options.maxTokensPerPass)) {
-    const logProbs = tf.tidy(() => batchLogProbs(weights, batch, options));
-    const values = await logProbs.data();
-    logProbs.dispose();
-    batch.rows.forEach((row, m) => scored[indices[row]].push(values[m]));
+  const numbers = sequences.map((): number[] => []);
+  for (const { indices, batch } of passesOf(sequences, maxTokensPerPass)) {
+    const tensor = tf.tidy(() => compute(batch));
+    const values = await tensor.data();
+    tensor.dispose();
+    batch.rows.forEach((row, m) => numbers[indices[row]].push(values[m]));
   }
-  return scored;
+  return numbers;
 }

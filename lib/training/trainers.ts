@@ -1,10 +1,15 @@
 /** The ways to train a policy. A new one is a folder beside `grpo/` and its line here. */
 import { createRegistry } from '../registry.js';
 import { GrpoTrainer } from './grpo/trainer.js';
+import { createRejectionSampling, createSupervisedFineTuning } from './imitation.js';
+import { createPpoTrainer } from './ppo/trainer.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
 export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>('trainer', [
   { name: 'grpo', create: (task) => new GrpoTrainer(task) },
+  { name: 'ppo', create: createPpoTrainer },
+  { name: 'sft', create: createSupervisedFineTuning },
+  { name: 'rejection-sampling', create: createRejectionSampling },
 ]);
 
 /** The trainer that a task's configuration names. @throws RangeError that lists those there are */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrainConfig, trainingPreset } from '../../lib/methods/config.js';
-import { METHODS } from '../../lib/methods/index.js';
+import { METHODS, trainedMethods } from '../../lib/methods/index.js';
 import { configHash } from '../../lib/io/hash.js';
 import { TRAINERS } from '../../lib/training/trainers.js';
 
@@ -80,7 +80,7 @@ describe('parseTrainConfig', () => {
     expect(parse).toThrow(`Expected a method of ${METHODS.names().join(', ')}, but got mine.`);
     expect(() => trainingPreset('mine', 'base', 1)).toThrow('but got mine');
     expect(() => trainingPreset('r1', 'base', 1)).toThrow(
-      'that is trained (search-r1, search-r1:b4, parallelsearch), but got r1',
+      `that is trained (${trainedMethods().join(', ')}), but got r1.`,
     );
   });
 
@@ -90,7 +90,7 @@ describe('parseTrainConfig', () => {
       { retriever: 'bm52' },
       'Expected a retriever of bm25, exact, hnsw, or the address of a server',
     ],
-    ['trainer', { trainer: 'dpo' }, 'Expected a trainer of grpo, but got dpo.'],
+    ['trainer', { trainer: 'dpo' }, 'Expected a trainer of grpo, ppo, sft, rejection-sampling, but got dpo.'],
     ['prompt', { rollout: { prompt: 'none', splitQueries: true } }, 'Expected a prompt of r1, search-r1,'],
   ])('refuses a %s that there is not, and lists those that there are', (_, change, message) => {
     expect(() => parseTrainConfig({ ...MINIMAL, ...change })).toThrow(message);
@@ -129,6 +129,12 @@ describe('presets', () => {
       rollout: { ...searchR1.rollout, prompt, splitQueries },
     }).toEqual(parallel);
     expect(parallel).toMatchObject({ model: 'base', seed: 3 });
+  });
+
+  it('warm PPO up over the share of steps that the paper says', () => {
+    const config = trainingPreset('search-r1:ppo', 'base', 1);
+    expect(config).toMatchObject({ trainer: 'ppo', grpo: { steps: 200, warmupSteps: 57 } });
+    expect(trainingPreset('search-r1', 'base', 1).grpo.warmupSteps).toBe(10);
   });
 
   it("name a method's trainer where it is not grpo, so that the hashes of the others stay", () => {

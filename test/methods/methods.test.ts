@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { METHODS, methodTitle, rolloutConfigOf, trainedBy, trainedMethods } from '../../lib/methods/index.js';
+import {
+  BASELINES,
+  METHODS,
+  methodTitle,
+  rolloutConfigOf,
+  trainedBy,
+  trainedMethods,
+} from '../../lib/methods/index.js';
 import { UNTRAINED } from '../../lib/methods/untrained.js';
 import { paperTables } from '../../lib/experiments/paper.js';
+
+const isBaseline = (name: string): boolean => BASELINES.some((baseline) => baseline.name === name);
 
 describe('the methods', () => {
   it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
@@ -9,15 +18,17 @@ describe('the methods', () => {
       ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map((name) => [
         ...[name, null],
       ]),
-      ...['search-r1', 'search-r1:b4'].map((name) => [name, name]),
+      ...[...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map((name) => [name, name]),
       ['search-r1-parallel-prompt', 'search-r1'],
       ['parallelsearch', 'parallelsearch'],
     ]);
-    expect(trainedMethods()).toEqual(['search-r1', 'search-r1:b4', 'parallelsearch']);
+    expect(trainedMethods().filter((name) => !isBaseline(name))).toEqual([
+      ...['search-r1', 'search-r1:b4', 'parallelsearch'],
+    ]);
   });
 
-  it('search alike, but for r1 and Search-R1 in four turns', () => {
-    const most: Record<string, number> = { r1: 0, 'search-r1:b4': 4 };
+  it('search alike, but for those without search and Search-R1 in four turns', () => {
+    const most: Record<string, number> = { r1: 0, 'r1:trained': 0, sft: 0, 'search-r1:b4': 4 };
     const common = { topK: 3, maxNewTokens: 160, maxInformationTokens: 320 };
     for (const name of METHODS.names())
       expect(rolloutConfigOf(name)).toMatchObject({ ...common, maxSearchTurns: most[name] ?? 6 });
@@ -39,16 +50,16 @@ describe('the methods', () => {
       paperName === null ? [] : [[name, paperName]],
     );
     expect(inBoth.map(([name]) => name)).toEqual([
-      ...['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'],
+      ...['r1:trained', 'otc', 'stepsearch', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'],
     ]);
     for (const [, paperName] of inBoth) expect(inPaper).toContain(paperName);
   });
 
-  it('differ in colour and title, and in shape too, but that those of untrained models are as of trained ones', () => {
+  it('differ in colour and title, and in shape too, but that variants and untrained models are as what they vary', () => {
     const distinct = (values: string[]): boolean => new Set(values).size === values.length;
     for (const of of ['color', 'title'] as const)
       expect(distinct(METHODS.all().map((method) => method[of]))).toBe(true);
-    const shaped = METHODS.all().filter(({ name }) => !name.startsWith('untrained:'));
+    const shaped = METHODS.all().filter(({ name }) => !name.includes(':'));
     expect(distinct(shaped.map(({ shape }) => shape))).toBe(true);
     expect(distinct(UNTRAINED.map(({ shape }) => shape))).toBe(true);
   });

@@ -132,16 +132,20 @@ describe('rewardsOf (Eq. 7)', () => {
 
   it('sums finite components, and rewards no wrong answer above the same response with the right one', () => {
     fc.assert(
-      fc.property(rolloutArbitrary, fc.constantFrom(...REWARD_PRESET_NAMES), (random, preset) => {
-        const { total, ...parts } = scoreOf(preset, random);
-        expect(Object.keys(parts)).toEqual(['outcome', 'decomposition', 'search_count', 'format']);
-        expect(total).toBeCloseTo(
-          Object.values(parts).reduce((a, b) => a + b, 0),
-          PLACES,
-        );
-        const [right, wrong] = ['right', 'wrong'].map((answer) => scoreOf(preset, { ...random, answer }));
-        expect(right.total).toBeGreaterThan(wrong.total);
-      }),
+      fc.property(
+        rolloutArbitrary,
+        fc.constantFrom('paper', 'authors-code', 'search-r1'),
+        (random, preset) => {
+          const { total, ...parts } = scoreOf(preset, random);
+          expect(Object.keys(parts)).toEqual(['outcome', 'decomposition', 'search_count', 'format']);
+          expect(total).toBeCloseTo(
+            Object.values(parts).reduce((a, b) => a + b, 0),
+            PLACES,
+          );
+          const [right, wrong] = ['right', 'wrong'].map((answer) => scoreOf(preset, { ...random, answer }));
+          expect(right.total).toBeGreaterThan(wrong.total);
+        },
+      ),
     );
   });
 
@@ -151,6 +155,9 @@ describe('rewardsOf (Eq. 7)', () => {
       'Expected lambdaS to be a number >= 0, but got -1.',
     );
     expect(() => rewardsOf('paper', { alpha: Number.NaN })).toThrow('alpha');
+    expect(() => rewardsOf('f1', { lambdaD: 1 })).toThrow(
+      'no weights beside the rewards f1, but got lambdaD',
+    );
   });
 });
 

@@ -1,4 +1,4 @@
-/** The one chart of this report that has two quantities: what right answers cost. */
+/** The one chart that has two quantities: what right answers cost. */
 import type { DataFrame } from 'danfojs-node';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from '../../report/chart.js';
 import { rowsOf } from '../../report/frame.js';
@@ -12,34 +12,58 @@ function axis(metric: string): VegaLiteSpec {
   return { type: 'quantitative', title: titled(title, unit), scale: { zero: false } };
 }
 
-/** Exact match against model calls, a point for each setting. @param rows of both metrics, one each for a setting */
-export function tradeOffChart(rows: DataFrame): Chart {
+interface TradeOff {
+  /** What a point is of. */
+  of: 'setting' | 'method';
+  /** What its colour and shape tell. */
+  color: 'rewards' | 'method';
+  questions: string;
+  /** Whether a line joins those that none beats in both. */
+  hasFront?: boolean;
+}
+
+const SETTINGS: TradeOff = { of: 'setting', color: 'rewards', questions: 'parallelizable questions' };
+
+/** Exact match against model calls. @param rows of both metrics, one each for a point */
+export function tradeOffChart(rows: DataFrame, { of, color: by, questions, hasFront } = SETTINGS): Chart {
   const all = rowsOf(rows);
   const values = all
     .filter(({ metric }) => metric === 'em')
-    .map(({ setting, rewards, value: em, low: emLow, high: emHigh }) => {
-      const calls = all.find((row) => row.metric === 'model_calls' && row.setting === setting)!;
+    .map(({ value: em, low: emLow, high: emHigh, ...row }) => {
+      const calls = all.find((other) => other.metric === 'model_calls' && other[of] === row[of])!;
       return {
-        ...{ setting, rewards: titleOf('rewards', rewards), em, emLow, emHigh },
-        ...{ calls: calls.value, callsLow: calls.low, callsHigh: calls.high },
+        ...{ [of]: titleOf(of, row[of]), [by]: titleOf(by, row[by]) },
+        ...{ em: Number(em), emLow, emHigh },
+        ...{ calls: Number(calls.value), callsLow: calls.low, callsHigh: calls.high },
       };
     });
-  const kinds = valuesOf('rewards', all).map(String);
-  const { color, shape } = seriesOf('rewards', kinds);
-  const [x, y] = [axis('model_calls'), axis('em')];
-  const at = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' }, color };
-  const spoken = values.map(
-    ({ setting, em, calls }) =>
-      `${setting} ${figureText(em as number)} with ${figureText(calls as number, 2)} calls`,
+  const front = values.filter(
+    (one) =>
+      !values.some(
+        (other) =>
+          other.em >= one.em && other.calls <= one.calls && (other.em > one.em || other.calls < one.calls),
+      ),
   );
+  const { color, shape } = seriesOf(by, valuesOf(by, all).map(String));
+  const [x, y] = [axis('model_calls'), axis('em')];
+  const place = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' } };
+  const at = { ...place, color };
+  const spoken = values.map(
+    ({ em, calls, ...point }) =>
+      `${String((point as Record<string, unknown>)[of])} ${figureText(em)} with ${figureText(calls, 2)} calls`,
+  );
+  const what = of === 'setting' ? 'setting (lambda_d, lambda_s)' : of;
   return chartOf({
-    title: 'Exact match against model calls, parallelizable questions, with 95 % intervals',
+    title: `Exact match against model calls, ${questions}, with 95 % intervals`,
     subtitle: SMALL_WORLD,
-    alt: `Exact match and model calls of each setting (lambda_d, lambda_s): ${spoken.join('; ')}.`,
+    alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
     spec: {
       data: { values },
       ...{ width: 460, height: 280 },
       layer: [
+        ...(hasFront
+          ? [{ data: { values: front }, mark: { type: 'line', strokeDash: [4, 4] }, encoding: place }]
+          : []),
         { mark: 'rule', encoding: { ...at, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' } } },
         { mark: 'rule', encoding: { ...at, x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' } } },
         { mark: { type: 'point', filled: true, size: 80, opacity: 1 }, encoding: { ...at, shape } },

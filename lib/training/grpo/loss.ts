@@ -11,6 +11,18 @@ interface GrpoTokens {
   weights: tf.Tensor1D;
 }
 
+/** min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 + clip]. Differentiable in `logProbs`. */
+export function clippedObjective(
+  logProbs: tf.Tensor1D,
+  { oldLogProbs, advantages }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages'>,
+  clip: number,
+): tf.Tensor1D {
+  const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
+  const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
+  // Not tf.where, whose gradient asks for one of the comparison. Equal shapes: tfjs's gradient is wrong for broadcast ones.
+  return tf.minimum(tf.mul(ratio, advantages), clipped);
+}
+
 /**
  * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's low-variance estimator
  * KL = exp(d) - d - 1, d = log reference - log policy. Differentiable in `logProbs`.
@@ -22,13 +34,9 @@ export function grpoLoss(
   tokens: GrpoTokens,
   { clip, beta }: { clip: number; beta: number },
 ): tf.Scalar {
-  const ratio = tf.exp(tf.sub(logProbs, tokens.oldLogProbs));
-  const unclipped = tf.mul(ratio, tokens.advantages);
-  const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), tokens.advantages);
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
-  // Not tf.where, whose gradient asks for one of the comparison. Equal shapes: tfjs's gradient is wrong for broadcast ones.
-  const surrogate = tf.minimum(unclipped, clipped);
+  const surrogate = clippedObjective(logProbs, tokens, clip);
   return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
 }
 

@@ -111,8 +111,8 @@ describe('GrpoTrainer', () => {
   it('refuses rewards of the same name, and a trainer that there is not', () => {
     const rewards = [...rewardsOf('paper'), ...rewardsOf('paper')];
     expect(() => trainerOf({}, { rewards })).toThrow('a name of its own, but got "outcome"');
-    const config = { ...tinyTraining(), trainer: 'ppo' };
+    const config = { ...tinyTraining(), trainer: 'dpo' };
     const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
-    expect(() => createTrainer(task)).toThrow('Expected a trainer of grpo, but got ppo.');
+    expect(() => createTrainer(task)).toThrow('but got dpo.');
   });
 });

@@ -1,0 +1,159 @@
+/** Table 2 whole: every method of the paper's comparison and other ways to train them, from the same initial models with one seed. */
+import { group, mean, rank } from 'd3-array';
+import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
+import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
+import { matching, type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
+import type { Interval } from '../../evaluation/bootstrap.js';
+import { BASELINES, methodTitle, METHODS } from '../../methods/index.js';
+import { trainingRows } from '../../report/curves.js';
+import { listed } from '../../text/listed.js';
+import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js';
+import type { Experiment } from '../experiment.js';
+import { reportOf, summarise, type Predicted } from '../report.js';
+import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
+import { trainingOf } from '../train-runs.js';
+import { holm, LEVEL, pOf } from '../verdicts.js';
+import { baselineClaims } from './claims.js';
+
+const OURS = 'parallelsearch';
+/** Methods of the main comparison that stand beside them. */
+const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
+const NAMES = BASELINES.map(({ name }) => name);
+/** Two, and one seed of reinforcement each, are what two cores train in a working day. */
+const WARM_UPS_HERE = WARM_UPS.slice(0, 2);
+
+const runsOf = (method: string, warmUp: number): PolicyRun[] =>
+  INITIAL_MODELS.map((model) => ({ method, model, warmUp, seed: SEEDS[0] }));
+
+/** What is trained for this experiment alone: all methods from the first initial models, then from the second. */
+export const baselineRuns = (): PolicyRun[] =>
+  WARM_UPS_HERE.flatMap((warmUp) => NAMES.flatMap((method) => runsOf(method, warmUp)));
+
+/** The runs that can be compared: of methods trained from the first initial models, and of warm-ups that all of these methods have. */
+export function comparedRuns(root?: string): PolicyRun[] {
+  const isWhole = (method: string, warmUp: number): boolean =>
+    runsOf(method, warmUp).every((run) => isTrained(run, root));
+  const trained = NAMES.filter((method) => isWhole(method, WARM_UPS_HERE[0]));
+  if (trained.length === 0) return [];
+  const methods = [...COMPARED, ...trained];
+  return WARM_UPS_HERE.filter((warmUp) => methods.every((method) => isWhole(method, warmUp))).flatMap(
+    (warmUp) => methods.flatMap((method) => runsOf(method, warmUp)),
+  );
+}
+
+export const baselines: Experiment = {
+  name: 'baselines',
+  title: 'every baseline of Table 2, and PPO, beside the two methods',
+  computation: answersOf(() => comparedRuns(), { prepare: trainingOf(baselineRuns) }),
+  claims: baselineClaims,
+};
+
+const METRICS: readonly Metric[] = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'];
+const DYNAMICS = ['rewards/outcome', 'turns', 'value_loss', 'explained_variance', 'kl'];
+
+/** ParallelSearch beside every other method, and every variant of a method beside it. */
+const PAIRS: readonly MethodPair[] = [
+  ...METHODS.names()
+    .filter((name) => name !== OURS)
+    .map((against): MethodPair => [OURS, against]),
+  ...NAMES.map((method): MethodPair => [method, 'search-r1']),
+  ['stepsearch:grpo', 'stepsearch'],
+];
+
+const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+  (subset === 'all' && (benchmark in BENCHMARK_TITLES || benchmark === 'average')) ||
+  (benchmark === 'all' && ['all', 'parallelizable', 'sequential'].includes(subset));
+
+const EM = { benchmark: 'average', subset: 'all', model: 'all', metric: 'em', kind: 'difference' };
+
+/** What each baseline's own paper says of it. */
+const PREDICTED: readonly Predicted[] = [
+  {
+    prediction: 'OTC needs fewer model calls than Search-R1',
+    figure: { ...EM, method: 'otc', against: 'search-r1', metric: 'model_calls' },
+    holds: ({ high }) => high < 0,
+  },
+  {
+    prediction: 'OTC loses at most 2 points of exact match to Search-R1',
+    figure: { ...EM, method: 'otc', against: 'search-r1' },
+    holds: ({ value }) => value >= -0.02,
+  },
+  ...['base', 'instruct'].map((model): Predicted => ({
+    prediction: `StepSearch is at least as good as Search-R1 on the longest chains (MuSiQue, ${model})`,
+    figure: { ...EM, method: 'stepsearch', against: 'search-r1', benchmark: 'musique', model },
+    holds: ({ value }) => value >= 0,
+  })),
+  {
+    prediction: 'Search-R1 by PPO and by GRPO are within their interval of each other',
+    figure: { ...EM, method: 'search-r1:ppo', against: 'search-r1' },
+    holds: ({ low, high }) => low <= 0 && high >= 0,
+  },
+  {
+    prediction: 'ParallelSearch by GRPO and by PPO are within their interval of each other',
+    figure: { ...EM, method: OURS, against: 'parallelsearch:ppo' },
+    holds: ({ low, high }) => low <= 0 && high >= 0,
+  },
+];
+
+/** Whether an interval of a difference lies on one side of 0, and its p allows to say so. */
+function sideOf({ low, high }: Interval, p: number): 'ahead' | 'behind' | 'undecided' {
+  if (p > LEVEL || (low <= 0 && high >= 0)) return 'undecided';
+  return low > 0 ? 'ahead' : 'behind';
+}
+
+/** Differences with their p after Holm's correction over all of them, and what may be said. */
+export function decided<Row extends Interval>(differences: readonly Row[]) {
+  const ps = holm(differences.map((found) => pOf({ found, threshold: 0 })));
+  return differences.map((row, i) => ({ ...row, p: ps[i], side: sideOf(row, ps[i]) }));
+}
+
+/** The mean rank of each method over benchmarks and models, 1 for the most right answers; equal figures share the mean of their ranks. */
+export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'value'>[]) {
+  const cells = group(rows, ({ benchmark, model }) => `${benchmark} ${model}`);
+  const ranked = [...cells.values()].flatMap((cell) => {
+    // d3 gives equal values the lowest of their ranks, from 0.
+    const places = rank(cell, (a, b) => b.value - a.value);
+    return cell.map(({ method }, i) => {
+      const equal = places.filter((place) => place === places[i]).length;
+      return { method, place: places[i] + 1 + (equal - 1) / 2 };
+    });
+  });
+  return [...group(ranked, ({ method }) => method)]
+    .map(([method, own]) => ({ method, mean_rank: mean(own, ({ place }) => place)!, cells: own.length }))
+    .sort((a, b) => a.mean_rank - b.mean_rank);
+}
+
+/** What is not there yet, and how to get it; empty where nothing is missing. */
+function missingText(methods: ReadonlySet<string>): string {
+  const missing = NAMES.filter((name) => !methods.has(name)).map(methodTitle);
+  if (missing.length === 0) return '';
+  return ` Left out, since not trained yet: ${listed(missing)} (npx parallelsearch experiment baselines).`;
+}
+
+/** The figures of Table 2 from answers. */
+export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {}) {
+  const tidy = summarise(read, { measures: METRICS.map(mainMeasure), selects, pairs: PAIRS }, options);
+  const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
+    benchmark in BENCHMARK_TITLES && model !== 'all';
+  const em = matching(tidy.rows, { metric: 'em', subset: 'all' }).filter(inTable);
+  const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
+  return reportOf({
+    summary: `${count(read.answers)} answers.${missingText(new Set(read.answers.map(({ method }) => method)))}`,
+    ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
+    frames: {
+      // ParallelSearch minus every other method in every cell of Table 2: `p` after Holm's correction over all cells, and the `side`.
+      cells: decided(matching(tidy.contrasts, sides).filter(inTable)),
+      // The mean place of each method over the cells of Table 2.
+      ranks: meanRanks(em),
+      training: trainingRows(read.curves, DYNAMICS),
+    },
+  });
+}
+
+/**
+ * Reads the answers of the baselines and of the methods beside them.
+ * @param folder of this machine's results; what is not there is taken from the recorded ones
+ */
+export const loadBaselines = async (folder?: string, options: SummaryOptions = {}) =>
+  baselineReport(await loadAnswers(baselines, folder), options);
+export type Baselines = Awaited<ReturnType<typeof loadBaselines>>;

@@ -1,0 +1,123 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
+import {
+  baselineReport,
+  baselineRuns,
+  comparedRuns,
+  decided,
+  meanRanks,
+} from '../../../lib/experiments/baselines/experiment.js';
+import { runName, weightFolders } from '../../../lib/experiments/runs.js';
+import { BASELINES } from '../../../lib/methods/index.js';
+import { rowsOf } from '../../../lib/report/frame.js';
+import { temporaryFolder } from '../../folder.js';
+import { syntheticResults } from '../synthetic.js';
+
+const root = temporaryFolder();
+
+/** Puts folders where the weights of the runs are looked for. */
+const train = (runs: ReturnType<typeof baselineRuns>): void =>
+  runs.flatMap((run) => weightFolders(run, root)).forEach((folder) => mkdirSync(folder, { recursive: true }));
+
+it('every baseline is trained from two initial models of each kind, all from the first ones before the second', () => {
+  const runs = baselineRuns();
+  expect(runs).toHaveLength(BASELINES.length * 4);
+  expect(new Set(runs.map(runName)).size).toBe(runs.length);
+  expect(runs.map(({ warmUp }) => warmUp)).toEqual(runs.map((_, i) => (i < runs.length / 2 ? 1 : 2)));
+});
+
+it('what has been trained from both kinds of model is compared, from initial models that all of it has', () => {
+  expect(comparedRuns(root)).toEqual([]);
+  const main = ['search-r1', 'parallelsearch'].flatMap((method) =>
+    baselineRuns().map((run) => ({ ...run, method })),
+  );
+  train(main);
+  expect(comparedRuns(root)).toEqual([]);
+  const ofMethod = (name: string) => baselineRuns().filter(({ method }) => method === name);
+  // OTC everywhere, StepSearch from the first initial models only, PPO from one kind only.
+  train([
+    ...ofMethod('otc'),
+    ...ofMethod('stepsearch').slice(0, 2),
+    ...ofMethod('search-r1:ppo').slice(0, 1),
+  ]);
+  const compared = comparedRuns(join(root));
+  expect([...new Set(compared.map(({ method }) => method))]).toEqual([
+    ...['search-r1', 'search-r1-parallel-prompt', 'parallelsearch', 'otc', 'stepsearch'],
+  ]);
+  expect(new Set(compared.map(({ warmUp }) => warmUp))).toEqual(new Set([1]));
+  train(ofMethod('stepsearch'));
+  expect(new Set(comparedRuns(root).map(({ warmUp }) => warmUp))).toEqual(new Set([1, 2]));
+});
+
+describe('a side', () => {
+  const clear = { value: 0.1, low: 0.05, high: 0.15 };
+  const close = { value: 0.1, low: 0.001, high: 0.199 };
+
+  it('is named where the interval is beyond 0', () => {
+    const [ahead] = decided([clear]);
+    expect(ahead.side).toBe('ahead');
+    expect(ahead.p).toBeLessThan(0.001);
+    expect(decided([{ value: -0.1, low: -0.15, high: -0.05 }])[0].side).toBe('behind');
+    expect(decided([{ value: 0.1, low: -0.1, high: 0.3 }])[0].side).toBe('undecided');
+  });
+
+  it('is not named where p does not stay below 0.05 among all cells', () => {
+    expect(decided([close])[0].side).toBe('ahead');
+    const [first, second] = decided([close, { ...close }]);
+    expect([first.side, second.side]).toEqual(['undecided', 'undecided']);
+    expect(decided([clear, close]).map(({ side }) => side)).toEqual(['ahead', 'ahead']);
+  });
+});
+
+it('ranks are means over cells, and equal figures share theirs', () => {
+  const row = (benchmark: string, method: string, value: number) => ({
+    model: 'base',
+    benchmark,
+    method,
+    value,
+  });
+  expect(
+    meanRanks([
+      ...[row('nq', 'a', 0.5), row('nq', 'b', 0.5), row('nq', 'c', 0.1)],
+      ...[row('popqa', 'a', 0.2), row('popqa', 'b', 0.3), row('popqa', 'c', 0.1)],
+    ]),
+  ).toEqual([
+    { method: 'b', mean_rank: 1.25, cells: 2 },
+    { method: 'a', mean_rank: 1.75, cells: 2 },
+    { method: 'c', mean_rank: 3, cells: 2 },
+  ]);
+});
+
+describe('the report', () => {
+  const answers = syntheticResults({ perTemplate: 4 }).filter(
+    ({ warmUp, seed }) => warmUp === 1 && seed === 1,
+  );
+  // OTC answers as Search-R1 does, with a call less.
+  const otc = matching(answers, { method: 'search-r1' }).map((answer) => ({
+    ...{ ...answer, method: 'otc', modelCalls: answer.modelCalls - 1 },
+  }));
+  const report = baselineReport(
+    { answers: [...answers, ...otc], curves: [], provenance: {} },
+    { resamples: 40 },
+  );
+
+  it('has ParallelSearch beside every method in every cell of Table 2, with p and side', () => {
+    const cells = rowsOf(report.cells);
+    const besideOtc = matching(cells, { against: 'otc' });
+    expect(besideOtc.length).toBe(14);
+    for (const { p, side, method } of besideOtc) {
+      expect(method).toBe('parallelsearch');
+      expect(Number(p)).toBeLessThanOrEqual(1);
+      expect(['ahead', 'behind', 'undecided']).toContain(side);
+    }
+  });
+
+  it('judges what the papers of the baselines say, and ranks', () => {
+    const [fewer, noLoss] = rowsOf(report.predictions);
+    expect(fewer).toMatchObject({ prediction: 'OTC needs fewer model calls than Search-R1', holds: true });
+    expect(noLoss).toMatchObject({ holds: true });
+    expect(rowsOf(report.ranks).map(({ method }) => method)).toContain('otc');
+  });
+});

@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import type { Trainer } from '../../lib/training/trainer.js';
+import { createTrainer } from '../../lib/training/trainers.js';
+import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
+
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}): Trainer =>
+  createTrainer({
+    config: tinyTraining({ trainer, grpo, rewards: { preset: 'search-r1' } }),
+    ...{ model, questions: [{ ...SINGLE, goldenAnswers }], retriever: createBm25Retriever(PASSAGES) },
+  });
+
+describe('rejection sampling', () => {
+  it('imitates what is right of five rollouts a question, always of the initial model', async () => {
+    // What the chatty model often says.
+    const trainer = trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 20 });
+    const first = await trainer.next();
+    const { trajectories, metrics } = first;
+    expect(trajectories).toHaveLength(80);
+    const right = trajectories.filter(({ rewards }) => rewards.outcome === 1);
+    expect(right.length).toBeGreaterThan(0);
+    expect(trajectories.map(({ advantage }) => advantage)).toEqual(
+      trajectories.map(({ rewards }) => rewards.outcome),
+    );
+    expect(metrics.loss).toBeGreaterThan(0);
+    // The log-probabilities recorded are the initial model's, also after the adapter has learned.
+    const { trajectories: later } = await trainer.next();
+    const sequence = later[0].segments.flatMap(({ tokenIds }) => tokenIds);
+    const mask = later[0].segments.flatMap(({ kind, tokenIds }) =>
+      tokenIds.map(() => Number(kind === 'policy')),
+    );
+    const [reference] = await trainer.trained.referenceLogProbs([{ tokenIds: sequence, lossMask: mask }]);
+    const own = later[0].segments.flatMap(({ logProbs = [] }) => logProbs);
+    own.forEach((logProb, i) => expect(logProb).toBeCloseTo(reference[i], 4));
+    trainer.dispose();
+  });
+
+  it('learns nothing in a step without a right rollout', async () => {
+    const trainer = trainerOf('rejection-sampling', ['never written']);
+    expect((await trainer.next()).metrics).toMatchObject({ loss: 0, grad_norm: 0, frac_reward_zero_std: 1 });
+    trainer.dispose();
+  });
+});
+
+it('supervised fine-tuning makes gold answers likelier', async () => {
+  const trainer = trainerOf('sft', ['1960'], { steps: 8 });
+  const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) => TOKENIZER.encode(text));
+  const sequence = {
+    tokenIds: [...prompt, ...answer],
+    lossMask: [...prompt.map(() => 0), ...answer.map(() => 1)],
+  };
+  const sumOf = async (): Promise<number> =>
+    (await trainer.logProbs([sequence]))[0].reduce((a, b) => a + b, 0);
+  const before = await sumOf();
+  const first = await trainer.next();
+  let last = first;
+  for (let step = 1; step < 8; step++) last = await trainer.next();
+  expect(last.metrics.loss).toBeLessThan(first.metrics.loss);
+  expect(await sumOf()).toBeGreaterThan(before);
+  trainer.dispose();
+});

@@ -1,0 +1,91 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Model } from '../../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { resumeCheckpoint, saveCheckpoint } from '../../../lib/training/checkpoint.js';
+import { createPpoTrainer, tokenRewards } from '../../../lib/training/ppo/trainer.js';
+import type { RewardedTrajectory } from '../../../lib/training/rollouts.js';
+import { temporaryFolder } from '../../folder.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
+
+const folder = temporaryFolder();
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
+  createPpoTrainer({
+    config: tinyTraining({ trainer: 'ppo', ...more }),
+    ...{ model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+  });
+const headOf = ({ trained }: ReturnType<typeof trainerOf>): number[] => [
+  ...trained.weights['value.weight'].dataSync(),
+];
+
+describe('tokenRewards', () => {
+  it('come at the last token of a search turn and of the rollout, 0 elsewhere', () => {
+    const segment = (kind: string, length: number) => ({
+      kind,
+      tokenIds: Array<number>(length).fill(7),
+      text: '',
+    });
+    const trajectory = {
+      segments: [
+        ...[segment('prompt', 4), segment('policy', 3), segment('information', 5)],
+        ...[segment('policy', 1), segment('notice', 2), segment('policy', 2)],
+      ],
+      rewards: { total: 1 },
+      turnRewards: [0.5],
+    };
+    expect(tokenRewards(trajectory as unknown as RewardedTrajectory)).toEqual([0, 0, 0.5, 0, 0, 1]);
+  });
+});
+
+describe('PPO', () => {
+  it('asks as many questions once as GRPO has rollouts, begins at values of 0 and learns them', async () => {
+    const trainer = trainerOf();
+    expect(headOf(trainer).every((weight) => weight === 0)).toBe(true);
+    const { metrics, trajectories } = await trainer.next();
+    expect(trajectories).toHaveLength(12);
+    expect(metrics.kl).toBeLessThan(1e-6);
+    expect(metrics.explained_variance).toBe(0);
+    expect(metrics.value_loss).toBeGreaterThan(0);
+    expect(metrics.grad_norm).toBeGreaterThan(0);
+    expect(headOf(trainer).some((weight) => weight !== 0)).toBe(true);
+    expect((await trainer.next()).metrics.explained_variance).not.toBe(0);
+    trainer.dispose();
+  });
+
+  it('learns nothing where nothing is rewarded, values are right and the KL costs nothing', async () => {
+    const never = QUESTIONS.map((question) => ({ ...question, goldenAnswers: ['never written'] }));
+    const equal = createPpoTrainer({
+      config: tinyTraining({ grpo: { beta: 0 }, rewards: { preset: 'search-r1' }, trainer: 'ppo' }),
+      ...{ model, questions: never, retriever: createBm25Retriever(PASSAGES) },
+    });
+    const { metrics } = await equal.next();
+    expect(metrics).toMatchObject({ reward: 0, loss: 0, value_loss: 0, grad_norm: 0 });
+    equal.dispose();
+  });
+
+  it('keeps its value head in a checkpoint, and leaks no tensors', async () => {
+    const before = tf.memory().numTensors;
+    const trainer = trainerOf();
+    await trainer.next();
+    const { weights, optimizer } = trainer.trained;
+    await rm(join(folder, 'ppo'), { recursive: true, force: true });
+    await saveCheckpoint(join(folder, 'ppo'), weights, optimizer, { nextStep: 1, hash: 'h' });
+    const saved = headOf(trainer);
+    await trainer.next();
+    expect(headOf(trainer)).not.toEqual(saved);
+    const checkpoint = await resumeCheckpoint(join(folder, 'ppo'), 'h');
+    trainer.trained.restore(checkpoint!);
+    expect(headOf(trainer)).toEqual(saved);
+    trainer.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+});
