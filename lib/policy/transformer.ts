@@ -5,7 +5,17 @@
  * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits, transposesAreSlow } from '../tensor/ops.js';
+import {
+  frozenLinear,
+  gatherRows,
+  linear,
+  matMulTransposeB,
+  rmsNorm,
+  rotary,
+  swiglu,
+  tiedLogits,
+  transposesAreSlow,
+} from '../tensor/ops.js';
 import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Weights } from './weights.js';
@@ -66,10 +76,15 @@ function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, head
   return tf.reshape(byHead, [rows * heads, tokens, headDim]);
 }
 
-/** x (N, I) times the weight of this name, plus its bias where there is one. */
+/**
+ * x (N, I) times the weight of this name, plus its bias where there is one. With an adapter A (I, R) and B (R, O) beside it, the weight
+ * is frozen and x A B is added.
+ */
 function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
-  const y = linear(x, w[key] as tf.Tensor2D);
-  const bias = w[`${key}Bias`] as tf.Tensor1D | undefined;
+  const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
+    (name) => w[name] as tf.Tensor2D | undefined,
+  );
+  const y = a ? tf.add<tf.Tensor2D>(frozenLinear(x, weight!), linear(linear(x, a), b!)) : linear(x, weight!);
   return bias ? tf.add(y, bias) : y;
 }
 
@@ -155,27 +170,58 @@ function causalBias(tokens: number, groups: number): tf.Tensor2D {
   return tf.tile(tf.tensor2d(bias, [tokens, tokens]), [groups, 1]);
 }
 
+/** What every layer needs of right-padded rows. */
+export interface LayerContext {
+  batch: Batch;
+  rope: RotaryRows;
+  bias: tf.Tensor2D;
+}
+
+/** @param shape (B, T): a causal mask alone keeps padding out of every real token's sight */
+export function layerContext(
+  [rows, tokens]: [number, number],
+  c: ModelConfig,
+  table: RotaryTable,
+): LayerContext {
+  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
+  return {
+    batch: { rows, tokens },
+    rope: rotaryRows(table, positions, c),
+    bias: causalBias(tokens, c.numHeads / c.numKeyValueHeads),
+  };
+}
+
+/** Embeddings (N, C) of token ids (B, T). */
+export const embedTokens = (w: Weights, ids: tf.Tensor2D): tf.Tensor2D =>
+  gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
+
+/** One layer, (N, C) -> (N, C). Differentiable in x and the weights. */
+export function runLayer(
+  x: tf.Tensor2D,
+  w: Weights,
+  i: number,
+  c: ModelConfig,
+  { batch, rope, bias }: LayerContext,
+): tf.Tensor2D {
+  const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
+  const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
+  const scores = tf.add(tf.matMul(tf.mul(q, 1 / Math.sqrt(c.headDim)), k, false, true), bias);
+  const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
+  return afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+}
+
+export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
+  rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+
 /**
- * Final hidden states (N, C) of right-padded rows: a causal mask alone keeps padding out of every real token's sight.
- * Differentiable in the weights. The caller disposes of the result.
+ * Final hidden states (N, C) of right-padded rows. Differentiable in the weights. The caller disposes of the result.
  * @param ids (B, T) token ids, int32
  */
 export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
-  const [rows, tokens] = ids.shape;
-  const batch = { rows, tokens };
-  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
-  const rope = rotaryRows(table, positions, c);
-  const bias = causalBias(tokens, c.numHeads / c.numKeyValueHeads);
-  const scale = 1 / Math.sqrt(c.headDim);
-  let x = gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
-  for (let i = 0; i < c.numLayers; i++) {
-    const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-    const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
-    const scores = tf.add(tf.matMul(tf.mul(q, scale), k, false, true), bias);
-    const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
-    x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
-  }
-  return rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+  const context = layerContext(ids.shape, c, table);
+  let x = embedTokens(w, ids);
+  for (let i = 0; i < c.numLayers; i++) x = runLayer(x, w, i, c, context);
+  return finalNorm(x, w, c);
 }
 
 /** Logits (M, V) of hidden states (M, C). */
@@ -184,6 +230,12 @@ export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Te
     ? tiedLogits(hidden, w.embed as tf.Tensor2D)
     : linear(hidden, w.head as tf.Tensor2D);
 }
+
+/** Gradient of logits (M, V) to that of hidden states (M, C). */
+export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig): tf.Tensor2D =>
+  c.tieWordEmbeddings
+    ? tf.matMul(dLogits, w.embed as tf.Tensor2D)
+    : matMulTransposeB(dLogits, w.head as tf.Tensor2D);
 
 /**
  * The tied embedding as (C, V), transposed once for many tokens, where a transposed operand is slow; null where the embedding
@@ -274,7 +326,7 @@ export function forwardCached(
       layers.push({ k: layer.k, v: layer.v });
       x = layer.x;
     }
-    const hidden = rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+    const hidden = finalNorm(x, w, c);
     return { hidden, block: { layers, bias: newBias } };
   });
 }
