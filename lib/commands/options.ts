@@ -9,6 +9,7 @@ import {
   type BackendName,
   type BackendReport,
 } from '../tensor/backend.js';
+import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { say } from './frame.js';
 
 /** What is told of a policy and of where it searches. */
@@ -18,6 +19,7 @@ export interface PolicySettings {
   retriever?: string;
   encoder?: string;
   data?: string;
+  promptForm?: PromptForm;
   backend: BackendName | 'auto';
 }
 
@@ -44,6 +46,13 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
     .option(
       '--data <folder>',
       'a folder in the FlashRAG layout (see `data check`); by default the small world',
+    )
+    .addOption(
+      new Option(
+        '--prompt-form <form>',
+        'the short prompt of the small policies, the paper’s in full, or that in the model’s chat template' +
+          '; an adapter’s own by default, else chat for a model with a template, and short for others',
+      ).choices(PROMPT_FORMS),
     )
     .addOption(backendOption());
 

@@ -54,6 +54,14 @@ export interface Subject {
  * @throws Error for an unknown model, or a folder that is missing
  */
 export async function loadSubject(settings: SubjectSettings): Promise<Subject> {
+  const subject = await findSubject(settings);
+  const { trained, policy, rollout } = subject;
+  const ofModel = policy.tokenizer.encodeChat ? 'chat' : rollout.promptForm;
+  const promptForm = settings.promptForm ?? trained?.rollout.promptForm ?? ofModel;
+  return { ...subject, rollout: { ...rollout, promptForm } };
+}
+
+async function findSubject(settings: SubjectSettings): Promise<Subject> {
   const { method, model, seed, checkpoints, adapter, topK } = settings;
   const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
   const rollout = { ...rolloutConfigOf(run.method), ...(topK && { topK }) };

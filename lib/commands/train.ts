@@ -14,13 +14,14 @@ import { trainedMethods } from '../methods/index.js';
 import { writeRunReport, type RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
-import { loadModel } from '../policy/model-folder.js';
+import { loadModel, readTokenizerConfig } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { shapeOf } from '../rewards/rollout.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
+import { chatTemplate } from '../text/chat.js';
 import { runTraining } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
@@ -59,12 +60,14 @@ const given = (settings: object): object =>
 /** A configuration's file or a method's preset, with what the command line says in its place. */
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   const { config: file, method = DEFAULT_METHOD, model, seed, retriever, encoder } = settings;
-  const { lambdaD, lambdaS, steps } = settings;
+  const { lambdaD, lambdaS, steps, promptForm } = settings;
   const config = file
     ? parseTrainConfig(await readJson(file))
     : trainingPreset(method, model ?? DEFAULT_MODEL, seed ?? 1);
+  const isChat = !file && chatTemplate(await readTokenizerConfig(modelPath(model ?? config.model))) !== null;
   return parseTrainConfig({
     ...config,
+    rollout: { ...config.rollout, ...(isChat ? { promptForm: 'chat' } : {}), ...given({ promptForm }) },
     ...given({ model, seed, retriever, encoder }),
     rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
     grpo: { ...config.grpo, ...given({ steps }) },

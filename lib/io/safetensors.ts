@@ -9,6 +9,13 @@ export interface StoredTensor {
   bytes: Uint8Array;
 }
 
+/** Where the bytes of a file are: in memory, or on disk to be read as they are asked for. */
+export interface ByteSource {
+  byteLength: number;
+  /** Bytes `from` up to `to`, like {@link Uint8Array.subarray}. */
+  subarray(from: number, to: number): Uint8Array;
+}
+
 export interface SafetensorsFile {
   metadata: Record<string, string>;
   tensors: Map<string, StoredTensor>;
@@ -47,13 +54,15 @@ function parseHeader(bytes: Uint8Array): z.infer<typeof headerSchema> {
 }
 
 /**
- * The tensors of a file, in the order of their bytes and as views of them. As in the reference implementation, they follow each
+ * The tensors of a file, in the order of their bytes; those of each are read when they are asked for. As in the reference implementation, they follow each
  * other without a gap, have as many bytes as type and shape say, and fill the file.
  * @throws Error when the bytes are no safetensors file, or are cut short, naming the tensor that does not fit
  */
-export function readSafetensors(bytes: Uint8Array): SafetensorsFile {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headerLength = bytes.byteLength < 8 ? -1 : Number(view.getBigUint64(0, true));
+export function readSafetensors(bytes: ByteSource): SafetensorsFile {
+  const prefix = bytes.byteLength < 8 ? null : bytes.subarray(0, 8);
+  const headerLength = prefix
+    ? Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true))
+    : -1;
   if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
     throw new Error(`Expected a safetensors file, but its header would be ${headerLength} bytes long.`);
   const start = 8 + headerLength;
@@ -75,7 +84,16 @@ export function readSafetensors(bytes: Uint8Array): SafetensorsFile {
         `Expected ${numBytes} bytes for tensor ${name} (${dtype}, [${shape.join(', ')}]), but got ${to - from}.`,
       );
     end = to;
-    return [name, { dtype, shape, bytes: bytes.subarray(start + from, start + to) }];
+    return [
+      name,
+      {
+        dtype,
+        shape,
+        get bytes() {
+          return bytes.subarray(start + from, start + to);
+        },
+      },
+    ];
   });
   if (start + end !== bytes.byteLength)
     throw new Error(`Expected a file of ${start + end} bytes, but got ${bytes.byteLength}. Copy it again.`);
@@ -84,8 +102,9 @@ export function readSafetensors(bytes: Uint8Array): SafetensorsFile {
 
 /** @throws Error naming the tensor when a value is not a finite number */
 export function requireFinite(name: string, values: Float32Array): void {
-  const at = values.findIndex((value) => !Number.isFinite(value));
-  if (at >= 0)
+  let at = 0;
+  while (at < values.length && Number.isFinite(values[at])) at++;
+  if (at < values.length)
     throw new Error(
       `Expected tensor ${name} to hold finite numbers, but value ${at} is ${values[at]}: the training that made it has failed. Lower its learning rate.`,
     );

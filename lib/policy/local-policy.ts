@@ -271,7 +271,7 @@ export class LocalPolicy implements Policy {
   private stopTest(stop: readonly string[]): (generated: readonly number[]) => boolean {
     const encoded = stop.map((text) => this.tokenizer.encode(text));
     const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));
-    if (this.config.eosTokenId !== null) single.add(this.config.eosTokenId);
+    for (const id of this.config.eosTokenIds) single.add(id);
     const several = stop.filter((_, i) => encoded[i].length > 1);
     const window = 4 * Math.max(0, ...several.map((text) => text.length));
     return (generated) => {

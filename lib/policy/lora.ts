@@ -47,6 +47,17 @@ export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: L
   );
 }
 
+/**
+ * The weights with the adapter beside them, as a product takes them without merging; differentiable in the adapter. The base's tensors
+ * stay its own.
+ */
+export const withAdapter = (base: Weights, adapter: Weights, { rank, alpha }: LoraOptions): Weights => ({
+  ...base,
+  ...Object.fromEntries(
+    Object.entries(adapter).map(([key, x]) => [key, key.endsWith('.B') ? tf.mul(x, alpha / rank) : x]),
+  ),
+});
+
 /** Disposes of what a merge made, not of the base. */
 export function disposeMerged(merged: Weights, base: Weights): void {
   for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();

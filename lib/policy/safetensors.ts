@@ -1,10 +1,19 @@
 /** Weights in safetensors files. Half precisions are widened to float32 on reading, since tfjs has no half type. */
-import { readSafetensors, requireFinite, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
+import {
+  readSafetensors,
+  requireFinite,
+  writeSafetensors,
+  type ByteSource,
+  type StoredTensor,
+} from '../io/safetensors.js';
 
 export interface NamedArray {
   shape: number[];
   values: Float32Array;
 }
+
+/** Tensors by name, as a map has them or as files hold them. */
+export type Tensors = Pick<ReadonlyMap<string, NamedArray>, 'get' | 'keys'>;
 
 export type StorageType = 'F32' | 'F16';
 
@@ -45,19 +54,31 @@ function roundShift(value: number, shift: number): number {
   return rest > half || (rest === half && quotient & 1) ? quotient + 1 : quotient;
 }
 
-function decode(dtype: string, bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const width = dtype === 'F32' ? 4 : 2;
-  const values = new Float32Array(bytes.byteLength / width);
-  for (let i = 0; i < values.length; i++) {
-    if (dtype === 'F32') values[i] = view.getFloat32(4 * i, true);
-    else if (dtype === 'F16') values[i] = halfToFloat(view.getUint16(2 * i, true));
-    else {
-      scratch.setUint32(0, view.getUint16(2 * i, true) << 16);
-      values[i] = scratch.getFloat32(0);
-    }
+/** All halves as numbers: a look at it is ten times faster than the arithmetic. */
+let halves: Float32Array | null = null;
+
+function decode(name: string, { dtype, bytes }: StoredTensor): Float32Array {
+  if (!['F32', 'F16', 'BF16'].includes(dtype))
+    throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
+  // A view must begin at a multiple of the width.
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  if (dtype === 'F32') return new Float32Array(buffer, byteOffset, byteLength / 4);
+  const stored = new Uint16Array(buffer, byteOffset, byteLength / 2);
+  const values = new Float32Array(stored.length);
+  if (dtype === 'F16') {
+    halves ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => halfToFloat(bits));
+    for (let i = 0; i < values.length; i++) values[i] = halves[stored[i]];
+  } else {
+    const bits = new Uint32Array(values.buffer);
+    for (let i = 0; i < values.length; i++) bits[i] = stored[i] << 16;
   }
   return values;
+}
+
+function read(name: string, stored: StoredTensor): NamedArray {
+  const values = decode(name, stored);
+  requireFinite(name, values);
+  return { shape: stored.shape, values };
 }
 
 function encode(name: string, values: Float32Array, storage: StorageType): Uint8Array {
@@ -81,16 +102,22 @@ function encode(name: string, values: Float32Array, storage: StorageType): Uint8
  * Reads F32, F16 and BF16 tensors.
  * @throws Error when the bytes are no safetensors file, or naming a tensor of another type or with a value that is not finite
  */
-export function parseSafetensors(bytes: Uint8Array): Map<string, NamedArray> {
-  const tensors = new Map<string, NamedArray>();
-  for (const [name, { dtype, shape, bytes: stored }] of readSafetensors(bytes).tensors) {
-    if (!['F32', 'F16', 'BF16'].includes(dtype))
-      throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
-    const values = decode(dtype, stored);
-    requireFinite(name, values);
-    tensors.set(name, { shape, values });
-  }
-  return tensors;
+export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
+  new Map(Array.from(readSafetensors(bytes).tensors, ([name, stored]) => [name, read(name, stored)]));
+
+/**
+ * The same, each tensor read when it is asked for, so that a large file is never whole in memory.
+ * @throws Error when the bytes are no safetensors file
+ */
+export function openSafetensors(bytes: ByteSource): Tensors {
+  const { tensors } = readSafetensors(bytes);
+  return {
+    keys: () => tensors.keys(),
+    get: (name) => {
+      const stored = tensors.get(name);
+      return stored && read(name, stored);
+    },
+  };
 }
 
 /**

@@ -5,27 +5,48 @@
  * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, linear, rmsNorm, rotary, swiglu, tiedLogits, transposesAreSlow } from '../tensor/ops.js';
+import {
+  frozenLinear,
+  gatherRows,
+  linear,
+  matMulTransposeB,
+  rmsNorm,
+  rotary,
+  swiglu,
+  tiedLogits,
+  transposesAreSlow,
+} from '../tensor/ops.js';
 import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Weights } from './weights.js';
 
-/**
- * Cosines and sines of every position, repeated for each head that is rotated (positions, (H+K)*D), and the constant "rotate
- * half" matrix (D, D).
- */
+/** Cosines and sines of every position (positions, D), and the constant "rotate half" matrix (D, D). */
 export interface RotaryTable {
   cos: tf.Tensor2D;
   sin: tf.Tensor2D;
   rotation: tf.Tensor2D;
 }
 
+/** Angle (radians) by which each position turns the pairs of a head, as transformers' `ROPE_INIT_FUNCTIONS` have it: (D/2). */
+export function rotaryFrequencies({ headDim, rope: { theta, scaling } }: ModelConfig): number[] {
+  const frequencies = Array.from({ length: headDim / 2 }, (_, i) => theta ** (-i / (headDim / 2)));
+  if (scaling.type === 'none') return frequencies;
+  if (scaling.type === 'linear') return frequencies.map((frequency) => frequency / scaling.factor);
+  const { factor, lowFreqFactor: low, highFreqFactor: high, originalLength } = scaling;
+  return frequencies.map((frequency) => {
+    const turns = (originalLength * frequency) / (2 * Math.PI);
+    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return (frequency / factor) * (1 - kept) + frequency * kept;
+  });
+}
+
 /** The caller disposes of the three tensors. */
 export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
   const half = c.headDim / 2;
+  const frequencies = rotaryFrequencies(c);
   const angles = new Float32Array(numPositions * c.headDim);
   for (let p = 0; p < numPositions; p++) {
-    for (let i = 0; i < c.headDim; i++) angles[p * c.headDim + i] = p * c.ropeTheta ** (-(i % half) / half);
+    for (let i = 0; i < c.headDim; i++) angles[p * c.headDim + i] = p * frequencies[i % half];
   }
   const rotation = new Float32Array(c.headDim * c.headDim);
   for (let i = 0; i < half; i++) {
@@ -33,10 +54,7 @@ export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
     rotation[i * c.headDim + i + half] = 1;
   }
   return tf.tidy(() => {
-    const table = tf.tile(tf.tensor2d(angles, [numPositions, c.headDim]), [
-      1,
-      c.numHeads + c.numKeyValueHeads,
-    ]);
+    const table = tf.tensor2d(angles, [numPositions, c.headDim]);
     return {
       cos: tf.cos(table),
       sin: tf.sin(table),
@@ -58,13 +76,43 @@ function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, head
   return tf.reshape(byHead, [rows * heads, tokens, headDim]);
 }
 
+/**
+ * x (N, I) times the weight of this name, plus its bias where there is one. With an adapter A (I, R) and B (R, O) beside it, the weight
+ * is frozen and x A B is added.
+ */
+function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
+  const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
+    (name) => w[name] as tf.Tensor2D | undefined,
+  );
+  const y = a ? tf.add<tf.Tensor2D>(frozenLinear(x, weight!), linear(linear(x, a), b!)) : linear(x, weight!);
+  return bias ? tf.add(y, bias) : y;
+}
+
+/** Rows (N*(H+K), D), the query heads of each token before its key heads, normalised with the gains of queries and of keys. */
+function normedHeads(rows: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): tf.Tensor2D {
+  const gains = tf.concat([
+    tf.tile(w[`${i}.qNorm`], [c.numHeads]),
+    tf.tile(w[`${i}.kNorm`], [c.numKeyValueHeads]),
+  ]);
+  const normed = rmsNorm(rows, tf.ones([c.headDim]), c.rmsNormEps);
+  return tf.reshape(tf.mul(tf.reshape(normed, [-1, gains.size]), gains), rows.shape);
+}
+
 /** Queries (B*K, G*T, D), keys and values (B*K, T, D) of a normalised input (N, C). */
-function queryKeyValue(x: tf.Tensor2D, weight: tf.Tensor2D, batch: Batch, c: ModelConfig, rope: RotaryRows) {
+function queryKeyValue(
+  x: tf.Tensor2D,
+  w: Weights,
+  i: number,
+  batch: Batch,
+  c: ModelConfig,
+  rope: RotaryRows,
+) {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
-  const qkv = linear(x, weight);
+  const qkv = product(x, w, `${i}.qkv`);
   const n = batch.rows * batch.tokens;
   const [toRotate, v] = tf.split<tf.Tensor2D>(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1);
-  const flat = tf.reshape<tf.Rank.R2>(toRotate, [n * (heads + kvHeads), headDim]);
+  const perHead = tf.reshape<tf.Rank.R2>(toRotate, [n * (heads + kvHeads), headDim]);
+  const flat = c.qkNorm ? normedHeads(perHead, w, i, c) : perHead;
   const rotated = tf.reshape(rotary(flat, rope.cos, rope.sin, rope.rotation), [
     n,
     (heads + kvHeads) * headDim,
@@ -88,7 +136,9 @@ interface RotaryRows {
 
 /** @param positions (N) position of each token */
 function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig): RotaryRows {
-  const rowsOf = (t: tf.Tensor2D): tf.Tensor2D => tf.reshape(tf.gather(t, positions), [-1, c.headDim]);
+  const heads = c.numHeads + c.numKeyValueHeads;
+  const rowsOf = (t: tf.Tensor2D): tf.Tensor2D =>
+    tf.reshape(tf.tile(tf.gather(t, positions), [1, heads]), [-1, c.headDim]);
   return { cos: rowsOf(table.cos), sin: rowsOf(table.sin), rotation: table.rotation };
 }
 
@@ -107,10 +157,10 @@ function afterAttention(
   i: number,
   c: ModelConfig,
 ): tf.Tensor2D {
-  const y = tf.add<tf.Tensor2D>(x, linear(attended, w[`${i}.o`] as tf.Tensor2D));
+  const y = tf.add<tf.Tensor2D>(x, product(attended, w, `${i}.o`));
   const normed = rmsNorm(y, w[`${i}.postNorm`] as tf.Tensor1D, c.rmsNormEps);
-  const hidden = swiglu(linear(normed, w[`${i}.gateUp`] as tf.Tensor2D));
-  return tf.add(y, linear(hidden, w[`${i}.down`] as tf.Tensor2D));
+  const hidden = swiglu(product(normed, w, `${i}.gateUp`));
+  return tf.add(y, product(hidden, w, `${i}.down`));
 }
 
 /** (G*T, T): 0 where a query may look, a large negative number where it may not. */
@@ -120,27 +170,58 @@ function causalBias(tokens: number, groups: number): tf.Tensor2D {
   return tf.tile(tf.tensor2d(bias, [tokens, tokens]), [groups, 1]);
 }
 
+/** What every layer needs of right-padded rows. */
+export interface LayerContext {
+  batch: Batch;
+  rope: RotaryRows;
+  bias: tf.Tensor2D;
+}
+
+/** @param shape (B, T): a causal mask alone keeps padding out of every real token's sight */
+export function layerContext(
+  [rows, tokens]: [number, number],
+  c: ModelConfig,
+  table: RotaryTable,
+): LayerContext {
+  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
+  return {
+    batch: { rows, tokens },
+    rope: rotaryRows(table, positions, c),
+    bias: causalBias(tokens, c.numHeads / c.numKeyValueHeads),
+  };
+}
+
+/** Embeddings (N, C) of token ids (B, T). */
+export const embedTokens = (w: Weights, ids: tf.Tensor2D): tf.Tensor2D =>
+  gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
+
+/** One layer, (N, C) -> (N, C). Differentiable in x and the weights. */
+export function runLayer(
+  x: tf.Tensor2D,
+  w: Weights,
+  i: number,
+  c: ModelConfig,
+  { batch, rope, bias }: LayerContext,
+): tf.Tensor2D {
+  const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
+  const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
+  const scores = tf.add(tf.matMul(tf.mul(q, 1 / Math.sqrt(c.headDim)), k, false, true), bias);
+  const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
+  return afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+}
+
+export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
+  rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+
 /**
- * Final hidden states (N, C) of right-padded rows: a causal mask alone keeps padding out of every real token's sight.
- * Differentiable in the weights. The caller disposes of the result.
+ * Final hidden states (N, C) of right-padded rows. Differentiable in the weights. The caller disposes of the result.
  * @param ids (B, T) token ids, int32
  */
 export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
-  const [rows, tokens] = ids.shape;
-  const batch = { rows, tokens };
-  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
-  const rope = rotaryRows(table, positions, c);
-  const bias = causalBias(tokens, c.numHeads / c.numKeyValueHeads);
-  const scale = 1 / Math.sqrt(c.headDim);
-  let x = gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
-  for (let i = 0; i < c.numLayers; i++) {
-    const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-    const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
-    const scores = tf.add(tf.matMul(tf.mul(q, scale), k, false, true), bias);
-    const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
-    x = afterAttention(x, joinHeads(attended, batch, c), w, i, c);
-  }
-  return rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+  const context = layerContext(ids.shape, c, table);
+  let x = embedTokens(w, ids);
+  for (let i = 0; i < c.numLayers; i++) x = runLayer(x, w, i, c, context);
+  return finalNorm(x, w, c);
 }
 
 /** Logits (M, V) of hidden states (M, C). */
@@ -149,6 +230,12 @@ export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Te
     ? tiedLogits(hidden, w.embed as tf.Tensor2D)
     : linear(hidden, w.head as tf.Tensor2D);
 }
+
+/** Gradient of logits (M, V) to that of hidden states (M, C). */
+export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig): tf.Tensor2D =>
+  c.tieWordEmbeddings
+    ? tf.matMul(dLogits, w.embed as tf.Tensor2D)
+    : matMulTransposeB(dLogits, w.head as tf.Tensor2D);
 
 /**
  * The tied embedding as (C, V), transposed once for many tokens, where a transposed operand is slow; null where the embedding
@@ -228,7 +315,7 @@ export function forwardCached(
       // What a layer computes on its way is given back before the next one begins.
       const layer = tf.tidy(() => {
         const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-        const { q, k, v } = queryKeyValue(normed, w[`${i}.qkv`] as tf.Tensor2D, batch, c, rope);
+        const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
         const kv = tail
           ? { k: tf.concat([tail.layers[i].k, k], 1), v: tf.concat([tail.layers[i].v, v], 1) }
           : { k, v };
@@ -239,7 +326,7 @@ export function forwardCached(
       layers.push({ k: layer.k, v: layer.v });
       x = layer.x;
     }
-    const hidden = rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
+    const hidden = finalNorm(x, w, c);
     return { hidden, block: { layers, bias: newBias } };
   });
 }

@@ -6,16 +6,22 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
 import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
-import type { NamedArray } from './safetensors.js';
+import type { NamedArray, Tensors } from './safetensors.js';
 
-/** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`. */
+/** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, where the model has them, `i.qNorm`, `i.kNorm` and biases such as `i.qkvBias`. */
 export type Weights = Record<string, tf.Tensor>;
+
+const TILE = 32;
 
 /** (rows, columns) row-major into its transpose. */
 export function transposeValues(values: Float32Array, rows: number, columns: number): Float32Array {
   const out = new Float32Array(values.length);
-  for (let r = 0; r < rows; r++)
-    for (let c = 0; c < columns; c++) out[c * rows + r] = values[r * columns + c];
+  // In tiles that fit into the cache.
+  for (let top = 0; top < rows; top += TILE)
+    for (let left = 0; left < columns; left += TILE)
+      for (let r = top; r < Math.min(top + TILE, rows); r++)
+        for (let c = left; c < Math.min(left + TILE, columns); c++)
+          out[c * rows + r] = values[r * columns + c];
   return out;
 }
 
@@ -41,29 +47,41 @@ export function takeColumns(values: Float32Array, total: number, from: number, w
   return out;
 }
 
+/** Tensors that some checkpoints hold and nobody needs: a copy of what config.json says, and of the embedding. */
+const isSpare = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
+  name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
+
 /**
  * Fuses Hugging Face tensors. The caller disposes of the result ({@link disposeWeights}).
- * @throws Error naming a tensor that is missing or has another shape than the config says
+ * @throws Error naming a tensor that is missing, of another shape than the config says, or not of use
  */
-export function weightsFromArrays(arrays: ReadonlyMap<string, NamedArray>, config: ModelConfig): Weights {
+export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights {
   const weights: Weights = {};
+  const known = new Set(weightSlots(config).flatMap(({ parts }) => parts.map(({ name }) => name)));
+  const unused = [...arrays.keys()].find((name) => !known.has(name) && !isSpare(name, config));
+  if (unused)
+    throw new Error(
+      `Expected only tensors that a ${config.modelType} model with this config.json is computed from, but there is ${unused}.`,
+    );
   for (const { key, kind, shape, parts } of weightSlots(config)) {
-    const [rows, total] = kind === 'vector' ? [1, shape[0]] : shape;
+    const isMatrix = kind === 'matrix';
+    const [rows, total] = shape.length === 1 ? [1, shape[0]] : shape;
     const stored = parts.map(({ name, columns }) => {
       const array = arrays.get(name);
-      const expected = kind === 'matrix' ? [columns, rows] : shape;
+      const expected = isMatrix ? [columns, rows] : [...shape.slice(0, -1), columns];
       if (array?.shape.join() === expected.join())
-        return kind === 'matrix' ? transposeValues(array.values, columns, rows) : array.values;
+        return isMatrix ? transposeValues(array.values, columns, rows) : array.values;
       throw new Error(
         `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
       );
     });
-    const fused = new Float32Array(rows * total);
+    const fused = parts.length === 1 ? stored[0] : new Float32Array(rows * total);
     let from = 0;
-    parts.forEach(({ columns }, i) => {
-      putColumns(fused, total, from, stored[i], columns);
-      from += columns;
-    });
+    if (parts.length > 1)
+      parts.forEach(({ columns }, i) => {
+        putColumns(fused, total, from, stored[i], columns);
+        from += columns;
+      });
     weights[key] = tf.tensor(fused, shape);
   }
   return weights;
@@ -77,13 +95,13 @@ export async function arraysFromWeights(
   const arrays = new Map<string, NamedArray>();
   for (const slot of weightSlots(config)) {
     const values = (await weights[slot.key].data()) as Float32Array;
-    const [rows, total] = slot.kind === 'vector' ? [1, slot.shape[0]] : slot.shape;
+    const [rows, total] = slot.shape.length === 1 ? [1, slot.shape[0]] : slot.shape;
     let from = 0;
     for (const { name, columns } of slot.parts) {
       const part = takeColumns(values, total, from, columns);
       const isMatrix = slot.kind === 'matrix';
       arrays.set(name, {
-        shape: isMatrix ? [columns, rows] : slot.shape,
+        shape: isMatrix ? [columns, rows] : [...slot.shape.slice(0, -1), columns],
         values: isMatrix ? transposeValues(part, rows, columns) : part,
       });
       from += columns;
@@ -94,7 +112,7 @@ export async function arraysFromWeights(
 
 /**
  * Fresh weights, normal: embeddings with deviation 0.02 as in GPT-2, products with 1/sqrt(rows), which keeps activations in
- * narrow models where 0.02 does not, and those that end in a residual 1/sqrt(2 layers) of that; gains are 1.
+ * narrow models where 0.02 does not, and those that end in a residual 1/sqrt(2 layers) of that; gains are 1, biases 0.
  */
 export function randomWeights(config: ModelConfig, random: Random): Weights {
   const weights: Weights = {};
@@ -105,9 +123,8 @@ export function randomWeights(config: ModelConfig, random: Random): Weights {
       (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
     const stream = random.fork(key);
     const size = shape.reduce((a, b) => a * b, 1);
-    const values = Float32Array.from({ length: size }, () =>
-      kind === 'vector' ? 1 : stream.normal() * deviation,
-    );
+    const fixed = { gain: 1, bias: 0 }[kind as string];
+    const values = Float32Array.from({ length: size }, () => fixed ?? stream.normal() * deviation);
     weights[key] = tf.tensor(values, shape);
   }
   return weights;

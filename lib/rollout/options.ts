@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
-import { PROMPTS } from '../text/prompts.js';
+import { PROMPT_FORMS, PROMPTS } from '../text/prompts.js';
 
 const count = z.int().min(1);
 
 /** How rollouts go, as a configuration says it. Unknown keys throw, so that a misspelt option never passes for a default. */
 export const rolloutSchema = z.strictObject({
   prompt: nameSchema(PROMPTS),
-  promptForm: z.enum(['short', 'full']).default('short'),
+  promptForm: z.enum(PROMPT_FORMS).default('short'),
   /** B of Algorithm 1, turns in which a search is executed: 4 in the authors' code; 6 are enough to ask for each of five entities by itself. */
   maxSearchTurns: z.int().min(0).default(6),
   /** Passages per query, as in the paper. */

@@ -57,6 +57,17 @@ function append({ index, tokenIds, trajectory }: Row, segment: Segment, { onSegm
   onSegment?.(segment, index, trajectory.searchTurns);
 }
 
+function encodePrompt(
+  question: string,
+  { name, tokenizer }: Policy,
+  { prompt, promptForm: form }: RunOptions,
+): { text: string; tokenIds: number[] } {
+  const text = buildPrompt(prompt, question, { form });
+  if (form !== 'chat') return { text, tokenIds: tokenizer.encode(text) };
+  if (tokenizer.encodeChat) return tokenizer.encodeChat(text);
+  throw new Error(`Expected ${name} to have a chat template, but it has none. Use --prompt-form full.`);
+}
+
 function startRow(
   { id, question, goldenAnswers }: Question,
   index: number,
@@ -74,8 +85,7 @@ function startRow(
     finish: 'budget',
   };
   const row = { index, random: options.randoms[index], tokenIds: [], trajectory };
-  const text = buildPrompt(options.prompt, question, { form: options.promptForm });
-  append(row, { kind: 'prompt', tokenIds: policy.tokenizer.encode(text), text }, options);
+  append(row, { kind: 'prompt', ...encodePrompt(question, policy, options) }, options);
   return row;
 }
 
@@ -185,7 +195,7 @@ function appendInformation(
 
 /** In the words of the prompt: full for real language models, short for the small policy. */
 function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
-  const text = options.promptForm === 'full' ? INVALID_ACTION_NOTICE_FULL : INVALID_ACTION_NOTICE;
+  const text = options.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL;
   append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
 }
 

@@ -54,6 +54,18 @@ export function linear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
   );
 }
 
+/** The same for a weight that is not trained: its gradient, a third of the arithmetic, is not computed. */
+export function frozenLinear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
+  return withGradient(
+    [x],
+    (save) => {
+      save([weight]);
+      return tf.matMul(x, weight);
+    },
+    (dy, [w]) => [matMulTransposeB(dy, w as tf.Tensor2D)],
+  );
+}
+
 /** Sums rows of `values` (N, C) into `numRows` rows by index: the gradient of a gather. */
 function sumRowsByIndex(values: tf.Tensor2D, indices: tf.Tensor1D, numRows: number): tf.Tensor2D {
   if (tf.getBackend() === 'wasm') {
@@ -158,6 +170,53 @@ export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tens
       return matMulTransposeB(hidden, embedding);
     },
     (dy, [h, e]) => [tf.matMul(dy, e as tf.Tensor2D), matMulTransposeA(dy, h as tf.Tensor2D)],
+  );
+}
+
+/** Rows of logits that are in memory at a time: 25 MB with a vocabulary of 49,152. */
+const LOGITS_AT_ONCE = 128;
+
+/**
+ * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The head is not trained. Logits are computed for some
+ * rows at a time, and again for the gradient, so that those of all rows are never in memory.
+ * @param logits of some rows, (m, C) -> (m, V)
+ * @param backward gradient of some rows of logits to that of their hidden states, (m, V) -> (m, C)
+ */
+export function chosenLogProbsInParts(
+  hidden: tf.Tensor2D,
+  chosen: tf.Tensor1D,
+  logits: (hidden: tf.Tensor2D) => tf.Tensor2D,
+  backward: (dLogits: tf.Tensor2D) => tf.Tensor2D,
+): tf.Tensor1D {
+  const [numRows, width] = hidden.shape;
+  const starts = Array.from({ length: Math.ceil(numRows / LOGITS_AT_ONCE) }, (_, i) => i * LOGITS_AT_ONCE);
+  const rows = (x: tf.Tensor, from: number): tf.Tensor => {
+    const count = Math.min(LOGITS_AT_ONCE, numRows - from);
+    return x.rank === 1
+      ? tf.slice(x as tf.Tensor1D, from, count)
+      : tf.slice(x as tf.Tensor2D, [from, 0], [count, width]);
+  };
+  const parts = <T extends tf.Tensor>(compute: (from: number) => T): T[] =>
+    starts.map((from) => tf.tidy(() => compute(from)));
+  return withGradient<tf.Tensor1D>(
+    [hidden],
+    (save) => {
+      save([hidden, chosen]);
+      return tf.concat(
+        parts((from) =>
+          chosenLogProbs(logits(rows(hidden, from) as tf.Tensor2D), rows(chosen, from) as tf.Tensor1D),
+        ),
+      );
+    },
+    (dy, [states, ids]) => [
+      tf.concat(
+        parts((from) => {
+          const probabilities = tf.softmax(logits(rows(states, from) as tf.Tensor2D));
+          const oneHot = tf.oneHot(rows(ids, from) as tf.Tensor1D, probabilities.shape[1]);
+          return backward(tf.mul(tf.sub(oneHot, probabilities), tf.expandDims(rows(dy, from), 1)));
+        }),
+      ),
+    ],
   );
 }
 

@@ -12,9 +12,15 @@ export interface Prompt {
   readonly short: string;
 }
 
+/**
+ * How a prompt is put: `short` for the small policies, `full` in the paper's words, `chat` the same as a user's message in the model's
+ * chat template.
+ */
+export const PROMPT_FORMS = ['short', 'full', 'chat'] as const;
+export type PromptForm = (typeof PROMPT_FORMS)[number];
+
 export interface PromptOptions {
-  /** `full` is the content of one user message; `short` is the whole prompt. */
-  form: 'short' | 'full';
+  form: PromptForm;
 }
 
 const THINK =
@@ -59,4 +65,4 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
  * line break. @throws RangeError for an unknown name
  */
 export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
-  `${PROMPTS.get(name)[form]}Question: ${question.trim().replace(/\??$/, '?')}\n`;
+  `${PROMPTS.get(name)[form === 'short' ? 'short' : 'full']}Question: ${question.trim().replace(/\??$/, '?')}\n`;

@@ -1,6 +1,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
+import { chatTemplate } from './chat.js';
 
 /** What is used of the package, whose own types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {
@@ -17,6 +18,11 @@ const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
 export interface Tokenizer {
   /** Never gives a special token: the name of one in a text, such as `<eos>` in a passage, becomes several ordinary ones. */
   encode(text: string): number[];
+  /**
+   * A user's message in the model's chat template, up to where the model answers, for models that have one. Only the template's
+   * own special tokens are special.
+   */
+  encodeChat?: (message: string) => { text: string; tokenIds: number[] };
   /** Shows special tokens by their names. */
   decode(tokenIds: readonly number[]): string;
   /** The id of a whole token, undefined when the vocabulary has none. */
@@ -41,9 +47,10 @@ const tokenizerSchema = z.object({
 });
 
 /** The package trusts the JSON: what does not fit shows where it is used, by a text of any kind. */
-function readTokenizer(json: object, config: object): HuggingFaceTokenizer {
+function readTokenizer(json: object): HuggingFaceTokenizer {
   try {
-    const tokenizer = new HuggingFaceTokenizer(json, { clean_up_tokenization_spaces: false, ...config });
+    // Decoded text is to be what the ids say, whatever the model's own settings are.
+    const tokenizer = new HuggingFaceTokenizer(json, { clean_up_tokenization_spaces: false });
     tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
       skip_special_tokens: false,
     });
@@ -54,8 +61,8 @@ function readTokenizer(json: object, config: object): HuggingFaceTokenizer {
 }
 
 /**
- * A tokenizer from the JSON object of a Hugging Face `tokenizer.json`.
- * @throws Error when the object is no tokenizer
+ * A tokenizer from the JSON objects of a Hugging Face `tokenizer.json` and `tokenizer_config.json`.
+ * @throws Error when an object is no such file
  */
 export function createTokenizer(tokenizerJson: object, tokenizerConfig: object = {}): Tokenizer {
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
@@ -67,7 +74,7 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),
   ];
-  const tokenizer = readTokenizer(tokenizerJson, tokenizerConfig);
+  const tokenizer = readTokenizer(tokenizerJson);
   const special = added.filter((token) => token.special);
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   // After the first character of a special token's name: a part of a split text holds no such name.
@@ -81,12 +88,33 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
   );
   const encodePart = (text: string): number[] =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const encode = (text: string): number[] =>
+    text
+      .split(breaks)
+      .flatMap(encodePart)
+      .filter((id) => !controls.has(id));
+  const template = chatTemplate(tokenizerConfig);
+  /** @param content the message, which the template may have trimmed */
+  const encodeChat = (text: string, content: string): { text: string; tokenIds: number[] } => {
+    const from = text.lastIndexOf(content);
+    if (content === '' || from < 0)
+      throw new Error(
+        `Expected the chat template to show the message as it is, but ${JSON.stringify(content.slice(0, 40))} is not in it. Use --prompt-form full.`,
+      );
+    // A message without the name of a special token is encoded together with what surrounds it, as transformers does.
+    const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
+    const tokenIds = isPlain
+      ? encodePart(text)
+      : [
+          ...encodePart(text.slice(0, from)),
+          ...encode(content),
+          ...encodePart(text.slice(from + content.length)),
+        ];
+    return { text, tokenIds };
+  };
   return {
-    encode: (text) =>
-      text
-        .split(breaks)
-        .flatMap(encodePart)
-        .filter((id) => !controls.has(id)),
+    encode,
+    ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),

@@ -1,6 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { numParameters } from '../policy/families/index.js';
+import type { ModelConfig } from '../policy/model-config.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { createAdapter, disposeMerged, mergeAdapter, type LoraOptions } from '../policy/lora.js';
+import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
@@ -22,6 +24,10 @@ interface AdapterOptions {
   beside?: Weights;
 }
 
+/** Weights from which on activations take more memory than there is time to save. */
+const LARGE = 20e6;
+const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;
+
 /** An adapter in training over a model that stays as it is, with its optimizer and the policy that the two make. */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
@@ -40,7 +46,8 @@ export class TrainedAdapter {
     const { config, tokenizer, weights } = model;
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
-    this.passes = { config, table, temperature, maxTokensPerPass };
+    const isCheckpointed = isLarge(config);
+    this.passes = { config, table, temperature, maxTokensPerPass, isAdapter: true, isCheckpointed };
     this.lora = lora;
     this.trained = { ...createAdapter(config, lora, random), ...beside };
   }
@@ -95,7 +102,7 @@ export class TrainedAdapter {
     tokenLoss: TokenLoss<Row>,
   ): { loss: number; gradNorm: number } {
     this.release();
-    const weightsOf = (trained: Weights): Weights => mergeAdapter(this.model.weights, trained, this.lora);
+    const weightsOf = (trained: Weights): Weights => withAdapter(this.model.weights, trained, this.lora);
     const { loss, gradients } = rowGradients(this.trained, rows, { ...this.passes, weightsOf }, tokenLoss);
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
     if (Number.isFinite(clipped.norm))

@@ -1,6 +1,8 @@
 /** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
+import { embedTokens, finalNorm, layerContext, runLayer } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
+import { selectRows } from '../tensor/ops.js';
 import {
   batchHidden,
   batchLogProbs,
@@ -40,12 +42,13 @@ export function rowGradients<Row extends Sequence>(
   let loss = 0;
   for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
     const some = indices.map((i) => rows[i]);
-    const part = lossAndGradients(trained, (newest) => {
-      const weights = weightsOf(newest);
-      const hidden = batchHidden(weights, batch, options);
-      const logProbs = batchLogProbs(weights, batch, options, hidden);
+    const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
+      const logProbs = batchLogProbs(weightsOf(newest), batch, options, hidden);
       return tokenLoss(logProbs, some, batch, { hidden, trained: newest });
-    });
+    };
+    const part = options.isCheckpointed
+      ? checkpointedGradients(trained, batch, { ...options, weightsOf }, lossOf)
+      : lossAndGradients(trained, (newest) => lossOf(batchHidden(weightsOf(newest), batch, options), newest));
     loss += part.value;
     gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
   }
@@ -66,6 +69,66 @@ export function lossAndGradients(
   const number = value.dataSync()[0];
   value.dispose();
   return { value: number, gradients: Object.fromEntries(keys.map((key, i) => [key, grads[i]])) };
+}
+
+/** Number of the layer that a weight is of, or null. */
+const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
+
+const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
+  Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
+
+/**
+ * Gradients with one layer's activations in memory at a time (gradient checkpointing, Chen et al. 2016, arXiv 1604.06174): the forward pass
+ * keeps what goes into each layer, and the backward pass computes a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of the gradients.
+ * @param weightsOf the weights that run, out of those that are trained
+ */
+function checkpointedGradients(
+  trained: Weights,
+  batch: SequenceBatch,
+  { config, table, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
+): { value: number; gradients: Weights } {
+  let value = 0;
+  const gradients = tf.tidy(() => {
+    const ids = tf.tensor2d(batch.ids, undefined, 'int32');
+    const context = layerContext(ids.shape, config, table);
+    const weights = weightsOf(trained);
+    const inputs = [embedTokens(weights, ids)];
+    for (let i = 0; i < config.numLayers; i++)
+      inputs.push(tf.tidy(() => runLayer(inputs[i], weights, i, config, context)));
+
+    // The embedding is above the layers, too, where the head is tied to it.
+    const isAbove = (key: string): boolean =>
+      layerOf(key) === null && (key !== 'embed' || config.tieWordEmbeddings);
+    const top = { ...pick(trained, isAbove), x: inputs.pop()! };
+    const whole = lossAndGradients(top, ({ x, ...others }) => {
+      const newest = { ...trained, ...others };
+      const normed = finalNorm(x as tf.Tensor2D, weightsOf(newest), config);
+      return loss(selectRows(normed, tf.tensor1d(batch.positions, 'int32')), newest);
+    });
+    value = whole.value;
+    const { x: last, ...gradients } = whole.gradients;
+    top.x.dispose();
+    let dx = last;
+    for (let i = config.numLayers - 1; i >= 0; i--) {
+      const own = pick(trained, (key) => layerOf(key) === i);
+      const keys = Object.keys(own);
+      const x = inputs.pop()!;
+      const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
+        const newest = { ...trained, ...Object.fromEntries(keys.map((key, k) => [key, tensors[k]])) };
+        return runLayer(x as tf.Tensor2D, weightsOf(newest), i, config, context);
+      })([x, ...Object.values(own)], dx);
+      tf.dispose([x, dx]);
+      dx = dInput;
+      keys.forEach((key, k) => (gradients[key] = dOwn[k]));
+    }
+    if (trained.embed) {
+      const [embedded] = tf.grads((embed: tf.Tensor) => embedTokens({ embed }, ids))([trained.embed], dx);
+      gradients.embed = gradients.embed ? tf.add(gradients.embed, embedded) : embedded;
+    }
+    return gradients;
+  });
+  return { value, gradients };
 }
 
 /** Sum of two sets of gradients; disposes of both. */

@@ -1,9 +1,9 @@
 /** Token sequences with loss masks, as padded batches, and the log-probabilities a policy gives their tokens. */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ModelConfig } from '../policy/model-config.js';
-import { forward, logitsOf, type RotaryTable } from '../policy/transformer.js';
+import { forward, logitsBackward, logitsOf, type RotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
-import { chosenLogProbs, selectRows } from '../tensor/ops.js';
+import { chosenLogProbs, chosenLogProbsInParts, selectRows } from '../tensor/ops.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
@@ -19,6 +19,13 @@ export interface PassOptions {
   table: RotaryTable;
   /** Most padded tokens in one pass; rows are split into passes of similar length. */
   maxTokensPerPass: number;
+  /** Only an adapter is trained, the head is not. */
+  isAdapter?: boolean;
+  /**
+   * One layer's activations are kept at a time, and those of the others computed again (gradient checkpointing, Chen et al. 2016): a
+   * third more arithmetic, and memory that does not grow with the layers.
+   */
+  isCheckpointed?: boolean;
   /** That the tokens were sampled at (1 by default), so that their log-probabilities are those of the sampler. */
   temperature?: number;
 }
@@ -106,10 +113,17 @@ export function batchLogProbs(
   options: Omit<PassOptions, 'maxTokensPerPass'>,
   hidden = batchHidden(weights, batch, options),
 ): tf.Tensor1D {
-  const { config, temperature = 1 } = options;
-  const logits = logitsOf(weights, hidden, config);
-  const tempered = temperature === 1 ? logits : tf.div<tf.Tensor2D>(logits, temperature);
-  return chosenLogProbs(tempered, tf.tensor1d(batch.targets, 'int32'));
+  const { config, temperature = 1, isAdapter } = options;
+  const targets = tf.tensor1d(batch.targets, 'int32');
+  const tempered = <T extends tf.Tensor>(x: T): T => (temperature === 1 ? x : tf.div(x, temperature));
+  if (isAdapter)
+    return chosenLogProbsInParts(
+      hidden,
+      targets,
+      (some) => tempered(logitsOf(weights, some, config)),
+      (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
+    );
+  return chosenLogProbs(tempered(logitsOf(weights, hidden, config)), targets);
 }
 
 /** Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients. */

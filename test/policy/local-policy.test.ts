@@ -9,7 +9,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenId: null };
+const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 
 let weights: Weights;
 let policy: LocalPolicy;

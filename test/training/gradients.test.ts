@@ -1,12 +1,12 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAdapter, mergeAdapter } from '../../lib/policy/lora.js';
+import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/lora.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { clipByGlobalNorm, lossAndGradients } from '../../lib/training/gradients.js';
+import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo/loss.js';
 import {
   batchLogProbs,
@@ -140,4 +140,59 @@ it.each([
 it.each([NaN, Infinity])('clipByGlobalNorm gives no finite norm for gradients with %d in them', (value) => {
   const given = { a: tf.tensor1d([3, value]) };
   expect(clipByGlobalNorm(given, 1).norm).toBe(value);
+});
+
+describe('gradients one layer at a time', () => {
+  const { tieWordEmbeddings: _, ...rest } = CONFIG;
+  /** A value head beside the weights, and a loss that looks at it, at the log-probabilities and at their rows. */
+  const gradientsOf = (trained: Weights, options: Partial<Parameters<typeof rowGradients>[2]>) =>
+    rowGradients(
+      trained,
+      ROWS,
+      { ...passes, ...options },
+      (logProbs, some, { targets }, { hidden, trained }) => {
+        expect(some.length).toBeGreaterThan(0);
+        const values = tf.matMul(hidden, trained.value as tf.Tensor2D);
+        const weighted = tf.mul(tf.square(logProbs), tf.tensor1d(targets));
+        return tf.add<tf.Scalar>(tf.sum(weighted), tf.sum(tf.square(values)));
+      },
+    );
+  const value = () => tf.fill([CONFIG.hiddenSize, 1], 0.3);
+  function expectClose(a: ReturnType<typeof gradientsOf>, b: ReturnType<typeof gradientsOf>): void {
+    expect(a.loss / b.loss).toBeCloseTo(1, 5);
+    expect(Object.keys(a.gradients).sort()).toEqual(Object.keys(b.gradients).sort());
+    for (const [key, gradient] of Object.entries(b.gradients)) {
+      const difference = tf.norm(tf.sub(a.gradients[key], gradient)).dataSync()[0];
+      expect(difference / tf.norm(gradient).dataSync()[0], key).toBeLessThan(1e-4);
+    }
+  }
+
+  it.each([true, false])('are those of the whole pass, every weight, with a tied head: %s', (isTied) => {
+    const config = { ...rest, tieWordEmbeddings: isTied };
+    const all = { ...weights, value: value(), ...(isTied ? {} : { head: tf.transpose(weights.embed) }) };
+    const before = tf.memory().numTensors;
+    const whole = gradientsOf(all, { config });
+    const kept = tf.memory().numTensors - before;
+    const parts = gradientsOf(all, { config, isCheckpointed: true });
+    expect(tf.memory().numTensors - before).toBe(2 * kept);
+    expectClose(parts, whole);
+  });
+
+  it('are those of the merged weights for an adapter, which stands beside the weights', () => {
+    const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
+      tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
+    );
+    const trained = { ...adapter, value: value() };
+    const merged = gradientsOf(trained, {
+      weightsOf: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
+    });
+    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA), isAdapter: true };
+    expectClose(gradientsOf(trained, beside), merged);
+    expectClose(gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }), merged);
+    const tempered = { ...beside, temperature: 0.7 };
+    expectClose(
+      gradientsOf(trained, { ...tempered, isCheckpointed: true }),
+      gradientsOf(trained, { ...tempered, isAdapter: false }),
+    );
+  });
 });

@@ -62,8 +62,8 @@ it('encodePieces tokenises each piece by itself and gives its tokens its weight'
 
 it('encodePieces takes a piece for a token only where it says so', () => {
   const eos = { text: '<eos>', weight: 1 };
-  expect(encodePieces([{ ...eos, isToken: true }], TOKENIZER).tokenIds).toEqual([CONFIG.eosTokenId]);
-  expect(encodePieces([eos], TOKENIZER).tokenIds).not.toContain(CONFIG.eosTokenId);
+  expect(encodePieces([{ ...eos, isToken: true }], TOKENIZER).tokenIds).toEqual(CONFIG.eosTokenIds);
+  expect(encodePieces([eos], TOKENIZER).tokenIds).not.toContain(CONFIG.eosTokenIds[0]);
 });
 
 it('totalWeight sums the weights of all tokens that have a prediction', () => {

@@ -107,9 +107,11 @@ export const CONFIG: ModelConfig = {
   headDim: 4,
   maxPositionEmbeddings: 512,
   rmsNormEps: 1e-5,
-  ropeTheta: 10000,
+  rope: { theta: 10000, scaling: { type: 'none' } },
   tieWordEmbeddings: true,
-  eosTokenId: 1,
+  biases: { qkv: false, o: false, mlp: false },
+  qkNorm: false,
+  eosTokenIds: [1],
   padTokenId: 0,
 };
 

@@ -13,14 +13,14 @@ export interface Slot {
   /** As {@link Weights} names it. */
   key: string;
   shape: number[];
-  /** Tensors of the checkpoint side by side in this one; each is stored transposed unless it is a vector or an embedding. */
+  /** Tensors of the checkpoint side by side in this one; each is stored transposed if it is a matrix. */
   parts: Part[];
-  kind: 'matrix' | 'vector' | 'embedding';
+  kind: 'matrix' | 'gain' | 'bias' | 'embedding';
 }
 
 /**
  * Models that say their sizes in one way and name their tensors in one way. All are computed alike: pre-normalised blocks of
- * rotary grouped-query attention and SwiGLU, without biases.
+ * rotary grouped-query attention and SwiGLU, with or without biases and norms of queries and keys.
  */
 export interface ModelFamily {
   /** `model_type` in config.json. */
@@ -32,18 +32,3 @@ export interface ModelFamily {
   /** Every weight, its shape and the tensors that it is made of. */
   readonly slots: (config: ModelConfig) => Slot[];
 }
-
-/** A gain of a norm: (C). */
-export const vector = (key: string, name: string, size: number): Slot => ({
-  ...{ key, shape: [size], parts: [{ name, columns: size }], kind: 'vector' },
-});
-
-/** A product of (rows) by the columns of its parts. */
-export const matrix = (key: string, rows: number, parts: Part[]): Slot => ({
-  ...{ key, shape: [rows, parts.reduce((sum, { columns }) => sum + columns, 0)], parts, kind: 'matrix' },
-});
-
-/** (V, C). */
-export const embedding = (key: string, name: string, { vocabSize, hiddenSize }: ModelConfig): Slot => ({
-  ...{ key, shape: [vocabSize, hiddenSize], parts: [{ name, columns: hiddenSize }], kind: 'embedding' },
-});

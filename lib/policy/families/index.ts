@@ -3,10 +3,12 @@ import { createRegistry } from '../../registry.js';
 import type { ModelConfig } from '../model-config.js';
 import type { ModelFamily, Slot } from './family.js';
 import { llama } from './llama.js';
+import { mistral } from './mistral.js';
+import { qwen2, qwen3 } from './qwen.js';
 
 export type { ModelFamily, Part, Slot } from './family.js';
 
-export const FAMILIES = createRegistry<ModelFamily>('model_type', [llama]);
+export const FAMILIES = createRegistry<ModelFamily>('model_type', [llama, mistral, qwen2, qwen3]);
 
 /**
  * Reads a Hugging Face `config.json`.

@@ -20,9 +20,11 @@ export const SMALL_MODEL: ModelConfig = {
   headDim: 32,
   maxPositionEmbeddings: 1024,
   rmsNormEps: 1e-5,
-  ropeTheta: 10000,
+  rope: { theta: 10000, scaling: { type: 'none' } },
   tieWordEmbeddings: true,
-  eosTokenId: 1,
+  biases: { qkv: false, o: false, mlp: false },
+  qkNorm: false,
+  eosTokenIds: [1],
   padTokenId: 0,
 };
 

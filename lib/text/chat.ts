@@ -1,0 +1,39 @@
+/** Chat templates: how a model was taught to tell a user's message from its own answer. */
+import { Template } from '@huggingface/jinja';
+import { z } from 'zod';
+
+/** A special token's text, by itself or with how it is matched. */
+const tokenSchema = z
+  .union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
+  .nullish();
+
+const configSchema = z.looseObject({
+  chat_template: z
+    .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
+    .optional(),
+  ...{ bos_token: tokenSchema, eos_token: tokenSchema, pad_token: tokenSchema, unk_token: tokenSchema },
+});
+
+/** A user's message in the template, up to where the model answers. */
+export type ChatTemplate = (message: string) => string;
+
+/**
+ * The chat template of a `tokenizer_config.json`, with that of `chat_template.jinja` in it where the folder has one; null where there
+ * is none. It is rendered as transformers does with `apply_chat_template(.., add_generation_prompt=True)`.
+ * @throws Error when the file is no tokenizer_config.json, or the template none that can be read
+ */
+export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
+  const parsed = configSchema.safeParse(tokenizerConfig);
+  if (!parsed.success)
+    throw new Error(`Expected the JSON of a tokenizer_config.json, but ${z.prettifyError(parsed.error)}`);
+  const { chat_template: templates, bos_token, eos_token, pad_token, unk_token } = parsed.data;
+  const source = Array.isArray(templates)
+    ? templates.find(({ name }) => name === 'default')?.template
+    : templates;
+  if (source === undefined) return null;
+  const template = new Template(source);
+  const tokens = { bos_token, eos_token, pad_token, unk_token };
+  const known = Object.fromEntries(Object.entries(tokens).map(([name, token]) => [name, token ?? '']));
+  return (content) =>
+    template.render({ ...known, messages: [{ role: 'user', content }], add_generation_prompt: true });
+}
