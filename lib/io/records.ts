@@ -56,7 +56,9 @@ async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
   try {
     return recordSchema.parse(JSON.parse(gunzipSync(bytes).toString())) as ResultRecord<T>;
   } catch (cause) {
-    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`, { cause });
+    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`, {
+      cause,
+    });
   }
 }
 

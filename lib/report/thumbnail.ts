@@ -40,7 +40,7 @@ async function draw({ data, facet = {}, spec, config, title: _, ...chart }: Vega
   const facets = ('field' in (facet as object) ? [facet] : Object.values(facet as object)) as Facet[];
   const isLast = (row: VegaLiteSpec): boolean =>
     facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
-  const view = { ...((spec ?? chart)), data: { values: values.filter(isLast) }, height: HEIGHT };
+  const view = { ...(spec ?? chart), data: { values: values.filter(isLast) }, height: HEIGHT };
   const small = narrowed({ ...view, config: { ...(config as object), ...CONFIG } }, WIDTH);
   const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } });
   return withUniqueIds(svg, id);
