@@ -41,7 +41,7 @@ const sweepSchema = z.looseObject({
 /** A copy of nested objects with the value at a dotted name. */
 function withValue(object: object, [key, ...rest]: readonly string[], value: unknown): object {
   const inner = (object as Record<string, unknown>)[key];
-  return { ...object, [key]: rest.length === 0 ? value : withValue((inner ?? {}) as object, rest, value) };
+  return { ...object, [key]: rest.length === 0 ? value : withValue(inner ?? {}, rest, value) };
 }
 
 /**

@@ -26,17 +26,19 @@ export const maskedCrc = (bytes: Uint8Array): number => {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 };
 
-const uint32 = (value: number): Buffer => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
+/** A number in bytes of its own. */
+function bytesOf(kind: 'UInt32' | 'BigUInt64' | 'Float' | 'Double', value: number): Buffer {
+  const bytes = Buffer.alloc(kind === 'UInt32' || kind === 'Float' ? 4 : 8);
+  if (kind === 'BigUInt64') bytes.writeBigUInt64LE(BigInt(value));
+  else bytes[`write${kind}LE`](value);
   return bytes;
-};
+}
 
 /** Length, its checksum, the bytes, theirs. */
 function record(bytes: Uint8Array): Buffer {
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(bytes.length));
-  return Buffer.concat([length, uint32(maskedCrc(length)), bytes, uint32(maskedCrc(bytes))]);
+  const length = bytesOf('BigUInt64', bytes.length);
+  const checked = [length, bytes].flatMap((part) => [part, bytesOf('UInt32', maskedCrc(part))]);
+  return Buffer.concat(checked);
 }
 
 /** The kinds of fields in a protocol buffer. */
@@ -57,21 +59,11 @@ const bytesField = (number: number, content: string | Uint8Array): Buffer => {
   return field(number, BYTES, varint(bytes.length), bytes);
 };
 
-const float = (value: number): Buffer => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeFloatLE(value);
-  return bytes;
-};
-
-const wallTimeField = (seconds: number): Buffer => {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleLE(seconds);
-  return field(1, DOUBLE, bytes);
-};
+const wallTimeField = (seconds: number): Buffer => field(1, DOUBLE, bytesOf('Double', seconds));
 
 function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
-    bytesField(1, Buffer.concat([bytesField(1, tag), field(2, FLOAT, float(value))])),
+    bytesField(1, Buffer.concat([bytesField(1, tag), field(2, FLOAT, bytesOf('Float', value))])),
   );
   // A field that is 0 is left out.
   const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];

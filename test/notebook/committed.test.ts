@@ -8,8 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { codeCells, linesOf, readNotebook, textOf, type Notebook } from '../../lib/notebook/nbformat.js';
 
 const MAX_LINES = 20;
-const folder = fileURLToPath(new URL('../../notebooks/', import.meta.url));
-const files = readdirSync(folder).filter((name) => name.endsWith('.ipynb'));
+const folder = fileURLToPath(new URL('../../', import.meta.url));
+const files = ['notebooks', 'data/templates', 'data/templates/project'].flatMap((place) =>
+  readdirSync(path.join(folder, place))
+    .filter((name) => name.endsWith('.ipynb'))
+    .map((name) => path.join(place, name)),
+);
 
 /** Functions of statements and classes that a cell gives a name: those belong in the library. A predicate, or a step of a query, may stay. */
 function definitionsIn(source: string): string[] {

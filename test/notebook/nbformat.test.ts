@@ -27,6 +27,16 @@ describe('readNotebook', () => {
     expect(codeCells(notebook)).toEqual([notebook.cells[1]]);
   });
 
+  it('reads what VS Code writes', () => {
+    const metadata = { vscode: { languageId: 'typescript' } };
+    const cell = { ...code('1'), id: 'a1b2c3d4', metadata };
+    const notebook = notebookOf(cell, { ...markdown('text'), id: '5e6f', metadata: {} });
+    const language = { name: 'typescript', file_extension: '.ts', mimetype: 'text/typescript' };
+    Object.assign(notebook.metadata, { language_info: language, orig_nbformat: 4 });
+    writeFileSync(file, JSON.stringify(notebook));
+    expect(readNotebook(file)).toEqual(notebook);
+  });
+
   it('names the file and what is wrong', () => {
     writeFileSync(file, '{"cells": [');
     expect(() => readNotebook(file)).toThrow(`${file} is not a notebook of nbformat 4: `);

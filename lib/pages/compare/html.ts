@@ -130,14 +130,11 @@ function figuresSection(runs: readonly ComparedRun[]): Section {
     }),
   );
   const metrics = [...new Set(found?.rows.map(({ metric }) => metric))];
-  const isAlone = answered.length === 1;
   const columns = metrics.flatMap((metric) => {
     const { title } = metricInfo(metric);
-    const [mean, difference] = [cellOf(found!.rows, metric), cellOf(differences, metric)];
-    if (isAlone) return [[title, mean] as const];
     return [
-      [`${title} · mean`, mean] as const,
-      [`${title} · minus ${answered[0].name}`, difference] as const,
+      [`${title} · mean`, cellOf(found!.rows, metric)] as const,
+      [`${title} · minus ${answered[0].name}`, cellOf(differences, metric)] as const,
     ];
   });
   const numLast = [...new Set(ends.map(({ numSteps }) => numSteps))].join(' or ');
@@ -146,7 +143,7 @@ function figuresSection(runs: readonly ComparedRun[]): Section {
     answered.length > 0 && !found
       ? '<p>No question was answered by all runs, so that their answers are not compared.</p>'
       : runsTable(
-          `Answers to ${found?.numQuestions} questions${isAlone ? '' : ' that all of these runs have answered'}; intervals of 95 % by a bootstrap over the questions${isAlone ? '' : ', differences paired by question'}.`,
+          `Answers to the ${found?.numQuestions} questions that all runs with answers have answered; intervals of 95 % by a bootstrap over the questions, differences paired by question.`,
           'answers',
           answered,
           columns,
