@@ -38,7 +38,15 @@ export function provenanceHtml(provenance: Readonly<Record<string, unknown>>, in
     markup('dd', valueText(value)),
   ]);
   const { id, text } = PROVENANCE;
-  return markupHtml(markup('section', { id }, markup('h2', text), intro !== '' && markup('p', intro), markup('dl.provenance', list)));
+  return markupHtml(
+    markup(
+      'section',
+      { id },
+      markup('h2', text),
+      intro !== '' && markup('p', intro),
+      markup('dl.provenance', list),
+    ),
+  );
 }
 
 function valueText(value: unknown): string {

@@ -1,5 +1,5 @@
 /** A chart as a small picture: its last panel, without its title. */
-import { narrowed, type ChartSpec } from '../html/browser/narrow.js';
+import { narrowed } from '../html/browser/narrow.js';
 import type { VegaLiteSpec } from './chart.js';
 import { withUniqueIds } from './figures.js';
 import { renderSvg } from './render.js';
@@ -40,7 +40,7 @@ async function draw({ data, facet = {}, spec, config, title: _, ...chart }: Vega
   const facets = ('field' in (facet as object) ? [facet] : Object.values(facet as object)) as Facet[];
   const isLast = (row: VegaLiteSpec): boolean =>
     facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
-  const view = { ...((spec ?? chart)), data: { values: values.filter(isLast) }, height: HEIGHT };
+  const view = { ...(spec ?? chart), data: { values: values.filter(isLast) }, height: HEIGHT };
   const small = narrowed({ ...view, config: { ...(config as object), ...CONFIG } }, WIDTH);
   const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } });
   return withUniqueIds(svg, id);
