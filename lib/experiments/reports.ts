@@ -53,24 +53,14 @@ export function tidyJson(tidy: TidyTable): string {
   return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
 }
 
-/** A page in the folder of the reports; title and description are HTML. */
-export interface ReportEntry {
-  name: string;
-  title: string;
-  description: string;
-  /** What was found, in a sentence; empty for a page that is to be tried or read. */
-  finding: string;
-  predictions: Prediction[];
-}
-
-/** The reports of a folder: those with a finding first, both in the order of the experiments. */
-export function readReports(outDir: string): ReportEntry[] {
+/** The pages of a folder, title and description as HTML: reports with a finding first, then what is to be tried or read. */
+export function readReports(outDir: string) {
   const names = readdirSync(outDir)
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
     .map((name) => name.slice(0, -'.html'.length));
   const rank = (name: string): number => EXPERIMENTS.findIndex((experiment) => experiment.name === name);
-  const entries = sort(names).map((name): ReportEntry => {
-    const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8').slice(0, HEAD_LENGTH);
+  const entries = sort(names).map((name) => {
+    const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8');
     const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
     const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
     const provenance = provenanceIn(outDir, name);
@@ -79,9 +69,6 @@ export function readReports(outDir: string): ReportEntry[] {
   });
   return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : EXPERIMENTS.length));
 }
-
-/** Within so many characters a page says its title and what it is about. */
-const HEAD_LENGTH = 2000;
 
 /** What a report's numbers say of themselves; nothing where there are none. */
 function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
@@ -118,6 +105,8 @@ export async function writeIndex(outDir: string): Promise<string> {
 export function askedIn(outDir: string): string {
   return EXPERIMENTS.map(({ name }) => askedText(provenanceIn(outDir, name))).find(Boolean) ?? '';
 }
+
+type ReportEntry = ReturnType<typeof readReports>[number];
 
 async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
   const { name, title, finding, description, predictions } = report;

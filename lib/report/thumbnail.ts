@@ -1,5 +1,5 @@
 /** A chart as a small picture: its last panel, without its title. */
-import { narrowed, type ChartSpec } from '../html/browser/narrow.js';
+import { narrowed } from '../html/browser/narrow.js';
 import type { VegaLiteSpec } from './chart.js';
 import { withUniqueIds } from './figures.js';
 import { renderSvg } from './render.js';

@@ -55,7 +55,7 @@ const REPORTS: Record<string, Report> = {
     numCharts: 15,
     findings: [
       /of 22 predictions hold/,
-      /Beside the best prompt: ParallelSearch is ahead of Untrained, .* \(average of seven benchmarks, both models pooled\)/,
+      /Beside the best prompt: .* ParallelSearch is ahead of Untrained, .* \(average of seven benchmarks, both models pooled\)/,
       /ParallelSearch takes less: .* \(comparisons of 2, both models pooled\)/,
       /Lookup of wordings 0\.\d+ .* \(questions worded as never before, average of seven benchmarks, base\)/,
     ],

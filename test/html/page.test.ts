@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeIndex } from '../../lib/experiments/reports.js';
+import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';
@@ -102,8 +102,11 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 });
 
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
-  it('complains of nothing and is accessible', async () => {
+  it('complains of nothing and is accessible, pictures and all', async () => {
+    const provenance = { finding: 'It is better: 0.5 [0.4, 0.6].' };
+    writeFileSync(path.join(folder, 'report.json'), tidyJson({ rows: [], contrasts: [], provenance }));
     const { page, complaints, requests } = await openPage(await writeIndex(folder));
+    expect(await page.locator('.picture svg').count()).toBe(1);
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect([...complaints, ...requests]).toEqual([]);
   }, 300_000);

@@ -3,9 +3,7 @@ import { askedText, openingOf, setupText } from '../../lib/report/opening.js';
 
 const prediction = (name: string, holds: boolean) => ({ prediction: name, found: '0.5 [0.4, 0.6]', holds });
 const textOf = (provenance: object): string =>
-  openingOf({ summary: 'Some answers.', tidy: { provenance: { ...provenance } } })[
-    'text/plain'
-  ];
+  openingOf({ summary: 'Some answers.', tidy: { provenance: { ...provenance } } })['text/plain'];
 
 describe('the opening of a report', () => {
   it('says which questions were asked', () => {

@@ -26,7 +26,11 @@ const baseOverInstruct: PaperClaim = {
     rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
     parts: (numbers) => {
       const sides = { against: 'parallelsearch', model: 'base', against_model: 'instruct' };
-      return partsAhead(numbers, 'average of seven benchmarks', { ...sides, benchmark: 'average', subset: 'all' });
+      return partsAhead(numbers, 'average of seven benchmarks', {
+        ...sides,
+        benchmark: 'average',
+        subset: 'all',
+      });
     },
   },
 };

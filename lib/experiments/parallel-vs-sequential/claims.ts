@@ -20,7 +20,12 @@ const PROMPT = 'search-r1-parallel-prompt';
 function costRatio({ contrasts }: Numbers, metric: string, threshold: number): Part[] {
   const sides = { ...OURS, against: 'search-r1', model: 'all' };
   const cell = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
-  return partsWhere(contrasts, cell, { of: 'both models pooled, ratio', unit: 'number', side: 'below', threshold });
+  return partsWhere(contrasts, cell, {
+    of: 'both models pooled, ratio',
+    unit: 'number',
+    side: 'below',
+    threshold,
+  });
 }
 
 /** The same in the means of Table 3. */

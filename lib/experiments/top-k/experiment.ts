@@ -192,7 +192,11 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   };
   const { rows, contrasts } = summarise({ answers, provenance }, own, options);
   const ten = told(contrasts.map(contrastOf), besideOne(10));
-  const change = { above: 'answer more questions', below: 'answer fewer questions', undecided: 'decide nothing' };
+  const change = {
+    above: 'answer more questions',
+    below: 'answer fewer questions',
+    undecided: 'decide nothing',
+  };
   return reportOf({
     finding: `With BM25, ten passages per query in place of one ${change[ten.side]}: ${ten.text} of exact match for ParallelSearch, all sampled questions.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,

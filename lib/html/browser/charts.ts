@@ -33,9 +33,11 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   const drawing = figure.querySelector('.drawing')!;
   let { view } = await embed(live, drawn, options);
   drawing.replaceChildren(live);
-  if (drawing.scrollWidth > drawing.clientWidth) {
-    const narrow = narrowed(drawn as ChartSpec, drawing.clientWidth);
-    ({ view } = await embed(live, narrow as VisualizationSpec, options));
+  let room = drawing.clientWidth;
+  // How much stands beside a drawing is known when it is drawn.
+  for (let tries = 0; tries < 3 && drawing.scrollWidth > drawing.clientWidth; tries++) {
+    if (tries > 0) room -= drawing.scrollWidth - drawing.clientWidth + 4;
+    ({ view } = await embed(live, narrowed(drawn as ChartSpec, room) as VisualizationSpec, options));
   }
   drawing.setAttribute('role', 'group');
   offerFiles(figure, dataset.name!, spec, view);

@@ -116,6 +116,17 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     await choose('sign', '');
   });
 
+  it('folds its filters in a narrow window', async () => {
+    const before = page.viewportSize()!;
+    await page.setViewportSize({ width: 360, height: 740 });
+    const method = page.locator('[name=method]');
+    expect(await method.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Filters' }).click();
+    expect(await method.isVisible()).toBe(true);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    await page.setViewportSize(before);
+  });
+
   it('shows the segments, scores, group and both diagrams, and two methods side by side', async () => {
     await page.getByRole('listbox').press('Home');
     await choose('partner', 'search-r1');

@@ -11,21 +11,11 @@ import {
   WORKER_FILE,
   type PlaygroundSetup,
 } from '../setup.js';
-import { listed } from '../../../text/listed.js';
-import { comparisonNode, speedSentence } from './comparison.js';
+import { comparisonNode, outsideText, speedSentence } from './comparison.js';
 import { readBytes, readJson, readPolicy, readText } from './files.js';
 import { createForm, type Wish } from './form.js';
 import { createPlayer } from './player.js';
 import { createTimeLine } from './time-line.js';
-
-/** Which names of a question no passage knows, in a sentence; empty where all are known. A name has a capital, and does not begin the question. */
-function outsideText(question: string, passages: string): string {
-  const names = question.match(/(?<=\S\s+)\p{Lu}[\p{L}\d]+/gu) ?? [];
-  const unknown = [...new Set(names)].filter((name) => !passages.includes(name)).map((name) => `“${name}”`);
-  if (unknown.length === 0) return '';
-  const are = unknown.length === 1 ? 'is' : 'are';
-  return `${listed(unknown)} ${are} outside this world: no passage says anything of it, so that answers are guesses.`;
-}
 
 /** Milliseconds between two drawings of the time line while it grows. */
 const DRAW_MS = 100;
@@ -80,7 +70,7 @@ async function start(root: HTMLElement): Promise<void> {
   function ask(asked: Wish): void {
     wish = asked;
     results.replaceChildren();
-    status.textContent = `At work. ${outsideText(asked.question, passages)}`;
+    status.textContent = `${outsideText(asked.question, passages)} At work.`.trim();
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
@@ -100,10 +90,12 @@ async function start(root: HTMLElement): Promise<void> {
     );
     const areAllThere = outcomes.length === players.length;
     status.textContent = [
+      ...(wish ? [outsideText(wish.question, passages)] : []),
       ...said,
       ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
-      ...(wish ? [outsideText(wish.question, passages)] : []),
-    ].join(' ');
+    ]
+      .filter(Boolean)
+      .join(' ');
     if (!areAllThere) return;
     results.replaceChildren(comparisonNode(outcomes, wish!.goldenAnswers));
     form.setState('ready');
