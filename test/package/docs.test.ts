@@ -9,6 +9,7 @@ const read = (...parts: string[]): string => readFileSync(packagePath(...parts),
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync(packagePath('docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => path.join('docs', file)),

@@ -1,5 +1,6 @@
 /** Long and heavy use (test:full): nothing is lost, mixed or silently changed, and memory does not grow. */
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -10,14 +11,14 @@ import { LRUCache } from 'lru-cache';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
 import { searchAll } from '../../lib/retrieval/search.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
-import { runTraining } from '../../lib/training/run.js';
+import { isBuilt, startCommand } from '../commands/command-line.js';
+import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
@@ -38,7 +39,7 @@ const heapBytes = (): number => {
   return heapUsed + arrayBuffers;
 };
 
-describe.skipIf(!isFull)('under load (test:full)', () => {
+describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
   const root = temporaryFolder();
   beforeAll(() => useBackend('wasm'));
 
@@ -85,17 +86,17 @@ describe.skipIf(!isFull)('under load (test:full)', () => {
       for (let i = 0; !isOver; i++) await ask(`query ${i} of connection ${number}`);
     };
 
-    const model = chattyModel();
+    await writeTinyWorld(root);
     const config = tinyTraining({
-      guards: { retrieval: { action: 'warn' } },
+      ...{ model: 'model', retriever: server.url, guards: { retrieval: { action: 'warn' } } },
       grpo: { steps: 100_000, questionsPerStep: 1, groupSize: 2 },
     });
-    const controller = new AbortController();
-    const training = runTraining({
-      ...{ config, model, questions: QUESTIONS, inputsHash: 'i', folder: root },
-      retriever: createRemoteRetriever({ url: server.url, timeoutMs: 5000 }),
-      signal: controller.signal,
-    });
+    writeFileSync(join(root, 'config.json'), JSON.stringify(config));
+    const asked = ['--config', 'config.json', '--model', 'model', '--data', 'data', '--backend', 'wasm'];
+    const training = startCommand(['train', ...asked, '--out', 'run'], root);
+    let said = '';
+    training.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const ended = once(training, 'close') as Promise<[number | null]>;
     const connections = Promise.all(Array.from({ length: NUM_CONNECTIONS }, connection));
     const pause = (seconds: number): Promise<unknown> =>
       Promise.race([connections, new Promise((resolve) => setTimeout(resolve, seconds * 1000))]);
@@ -104,8 +105,8 @@ describe.skipIf(!isFull)('under load (test:full)', () => {
     await pause((SECONDS * 2) / 3);
     isOver = true;
     await connections;
-    controller.abort(new Error('enough'));
-    await expect(training).rejects.toThrow('enough');
+    training.kill('SIGINT');
+    expect((await ended)[0], said).toBe(130);
     const late = heapBytes() - waitsMs.length * 16;
     agent.destroy();
     await server.close();
@@ -117,7 +118,9 @@ describe.skipIf(!isFull)('under load (test:full)', () => {
     expect(Object.values(counts).reduce((a, b) => a + b)).toBe(numSent);
     expect(Object.keys(counts).sort()).toEqual(['200', '500', '503']);
     expect(late - early).toBeLessThan(FLAT_BYTES);
-    const lines = readFileSync(join(root, 'trajectories.jsonl'), 'utf8').trimEnd().split('\n');
+    const lines = readFileSync(join(root, 'run', 'trajectories.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n');
     const turns = lines.flatMap((line) => (JSON.parse(line) as Trajectory).searchTurns);
     expect(turns.length).toBeGreaterThan(0);
     for (const { queries, results } of turns)

@@ -23,6 +23,7 @@ import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from 
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
+import { INJECTION } from '../viewer/synthetic.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 type Method = (typeof METHODS)[number];
@@ -125,6 +126,18 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
       );
       expect(await texts(`${column} .answer strong`)).toEqual([finalAnswer(expected.segments) ?? '']);
     }
+  });
+
+  it('takes markup in a question as text', async () => {
+    const before = await question();
+    await page.locator('[name=question]').fill(INJECTION);
+    await ask();
+    await answered();
+    expect(await page.evaluate(() => 'injected' in window)).toBe(false);
+    expect(await count('#playground :is(script, img)')).toBe(0);
+    await page.locator('[name=question]').fill(before);
+    await ask();
+    await answered();
   });
 
   it('draws every search with its delay, and tells the probability of each token', async () => {

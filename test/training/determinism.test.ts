@@ -1,0 +1,37 @@
+/** The same seed gives the same bytes on wasm, whatever Node it is and however many processes work at a time. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../lib/io/hash.js';
+import { isBuilt, runCommand } from '../commands/command-line.js';
+import { writeTinyWorld } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+import { tinyTraining } from './tiny.js';
+
+/** Of a training of two steps. Every version of Node that the tests run on has to come to it. */
+const EXPECTED = 'ff2dd5cba72eb20acc959dce428e70812a935b12ddb65b7c706c843c3069af5e';
+
+describe.skipIf(!isBuilt)('a training on wasm (skipped without dist/: npm run build)', () => {
+  const root = temporaryFolder();
+  beforeAll(async () => {
+    await writeTinyWorld(root);
+    const config = tinyTraining({ model: 'model', grpo: { steps: 2 } });
+    writeFileSync(join(root, 'config.json'), JSON.stringify(config));
+  });
+
+  const train = async (out: string): Promise<string> => {
+    const asked = ['--config', 'config.json', '--model', 'model', '--data', 'data', '--backend', 'wasm'];
+    const { code, stderr } = await runCommand(['train', ...asked, '--out', out], root);
+    expect(code, stderr).toBe(0);
+    const bytes = ['adapter/adapter_model.safetensors', 'trajectories.jsonl'].map((name) =>
+      readFileSync(join(root, out, name)),
+    );
+    return sha256(Buffer.concat(bytes));
+  };
+
+  it('comes to the committed bytes, by itself and beside another one', async () => {
+    const alone = await train('alone');
+    expect(await Promise.all([train('one'), train('other')])).toEqual([alone, alone]);
+    expect(alone).toBe(EXPECTED);
+  });
+});
