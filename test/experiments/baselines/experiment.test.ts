@@ -9,6 +9,7 @@ import {
   decided,
   meanRanks,
 } from '../../../lib/experiments/baselines/experiment.js';
+import { trainingOf } from '../../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../../lib/experiments/runs.js';
 import { BASELINES } from '../../../lib/methods/index.js';
 import { rowsOf } from '../../../lib/report/frame.js';
@@ -120,4 +121,14 @@ describe('the report', () => {
     expect(noLoss).toMatchObject({ holds: true });
     expect(rowsOf(report.ranks).map(({ method }) => method)).toContain('otc');
   });
+});
+
+it('says how long the training takes before anything of it is there, by the methods beside it', async () => {
+  const { plan } = trainingOf(
+    () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
+    () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
+  );
+  const { work, seconds } = (await plan())!;
+  expect(work).toContain('40 of 40 runs to train (8000 GRPO steps)');
+  expect(seconds).toBeGreaterThan(3600);
 });
