@@ -184,7 +184,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 export function trainCommand(): Command {
   const orElse = (byDefault: string): string => ` (default: ${byDefault})`;
   const command = new Command('train')
-    .description('train a policy with GRPO; goes on where an earlier run of the same configuration stopped')
+    .description(
+      'train a policy as its method says, with GRPO by default; goes on where an earlier run of the same configuration stopped',
+    )
     .option(
       '--config <file>',
       'a training configuration (JSON) instead of a preset; other options replace parts of it',

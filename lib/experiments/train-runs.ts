@@ -218,15 +218,21 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
   }
 }
 
-/** Training of those runs that an experiment needs and that have not been trained yet, and of their initial models. */
-export function trainingOf(runs: () => readonly PolicyRun[]): Preparation {
+/**
+ * Training of those runs that an experiment needs and that have not been trained yet, and of their initial models.
+ * @param alike runs by whose metrics the time is estimated
+ */
+export function trainingOf(
+  runs: () => readonly PolicyRun[],
+  alike: () => readonly PolicyRun[] = runs,
+): Preparation {
   const open = (): PolicyRun[] => runs().filter((run) => !isTrained(run));
   return {
     plan: async () => {
       const untrained = open();
       if (untrained.length === 0) return null;
       const steps = sum(untrained, (run) => stepsOf(run));
-      const trained = runs().filter((run) => isTrained(run));
+      const trained = alike().filter((run) => isTrained(run));
       const seeds = seedsToWarmUp(untrained);
       const first = seeds.length > 0 ? `the initial models of seed ${seeds.join(' and ')}, ` : '';
       return {

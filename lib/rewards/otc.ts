@@ -1,9 +1,9 @@
 /**
  * OTC (Wang et al. 2025, arXiv 2504.14870): a right answer is worth more the fewer tool calls it took. The reward is alpha * r_tool * r_phi
- * with alpha = 1 and r_phi = 1 for a right answer, else 0; m is the number of search turns. There is no released code.
+ * with alpha = 1 and r_phi = 1 for a right answer, else 0; m is the number of search turns. Written from the paper alone.
  *
  * Departures: the fewest calls of a right answer, n, are those of the question's rollouts in this step, where the paper keeps the fewest over
- * all steps: with 1,600 draws of 3,700 questions most are asked at most once. The smoothing constant c, for which the equation gives no
+ * all steps: a run draws 1,600 times from 3,700 questions, so few come again. The smoothing constant c, for which the equation gives no
  * value, is the number of search turns that there are here.
  */
 import { outcome, outcomeReward } from './outcome.js';

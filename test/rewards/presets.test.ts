@@ -149,6 +149,12 @@ describe('rewardsOf (Eq. 7)', () => {
     );
   });
 
+  it('pay words in common with the preset f1, and record right answers', () => {
+    const score = (answer: string) => scoreRollout(rewardsOf('f1'), rolloutLike({ answer })).components;
+    expect(score('right')).toEqual({ outcome: 1, answer_f1: 1, total: 1 });
+    expect(score('right or wrong').total).toBeCloseTo(0.5, PLACES);
+  });
+
   it('puts overrides over the preset, and refuses a weight that is negative or no number', () => {
     expect(scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition).toBe(3);
     expect(() => rewardsOf('paper', { lambdaS: -1 })).toThrow(

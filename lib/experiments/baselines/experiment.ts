@@ -45,7 +45,9 @@ export function comparedRuns(root?: string): PolicyRun[] {
 export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO, beside the two methods',
-  computation: answersOf(() => comparedRuns(), { prepare: trainingOf(baselineRuns) }),
+  computation: answersOf(() => comparedRuns(), {
+    prepare: trainingOf(baselineRuns, () => COMPARED.flatMap((method) => runsOf(method, WARM_UPS_HERE[0]))),
+  }),
   claims: baselineClaims,
 };
 

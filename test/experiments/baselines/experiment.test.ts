@@ -9,9 +9,11 @@ import {
   decided,
   meanRanks,
 } from '../../../lib/experiments/baselines/experiment.js';
+import { trainingOf } from '../../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../../lib/experiments/runs.js';
 import { BASELINES } from '../../../lib/methods/index.js';
-import { rowsOf } from '../../../lib/report/frame.js';
+import { tradeOffChart } from '../../../lib/experiments/lambda-ablation/figures.js';
+import { frameOf, rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { syntheticResults } from '../synthetic.js';
 
@@ -120,4 +122,33 @@ describe('the report', () => {
     expect(noLoss).toMatchObject({ holds: true });
     expect(rowsOf(report.ranks).map(({ method }) => method)).toContain('otc');
   });
+});
+
+it('says how long the training takes before anything of it is there, by the methods beside it', async () => {
+  const { plan } = trainingOf(
+    () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
+    () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
+  );
+  const { work, seconds } = (await plan())!;
+  expect(work).toContain('40 of 40 runs to train (8000 GRPO steps)');
+  expect(seconds).toBeGreaterThan(3600);
+});
+
+it('the chart of answers and calls joins the methods that none beats in both', () => {
+  const rows = [
+    ['otc', 0.5, 2],
+    ['stepsearch', 0.6, 3],
+    // As many calls as the one before, and fewer right answers.
+    ['sft', 0.4, 3],
+  ].flatMap(([method, em, calls]) =>
+    Object.entries({ em, model_calls: calls }).map(([metric, value]) => ({
+      ...{ method, metric, value, low: value, high: value },
+    })),
+  );
+  const { spec, alt } = tradeOffChart(frameOf(rows), {
+    ...{ of: 'method', color: 'method', questions: 'all questions', hasFront: true },
+  });
+  const [line] = spec.layer as { data: { values: { method: string }[] } }[];
+  expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);
+  expect(alt).toContain('SFT (no search) 0.400 with 3.00 calls');
 });
