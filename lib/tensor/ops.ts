@@ -174,7 +174,7 @@ export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tens
 }
 
 /** Rows of logits that are in memory at a time: 25 MB with a vocabulary of 49,152. */
-const LOGITS_AT_ONCE = 128;
+export const LOGITS_AT_ONCE = 128;
 
 /**
  * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The head is not trained. Logits are computed for some
