@@ -212,7 +212,7 @@ export function chosenLogProbsInParts(
       tf.concat(
         parts((from) => {
           const probabilities = tf.softmax(logits(rows(states, from) as tf.Tensor2D));
-          const oneHot = tf.oneHot(rows(ids, from) as tf.Tensor1D, probabilities.shape[1]);
+          const oneHot = tf.oneHot(rows(ids, from), probabilities.shape[1]);
           return backward(tf.mul(tf.sub(oneHot, probabilities), tf.expandDims(rows(dy, from), 1)));
         }),
       ),
