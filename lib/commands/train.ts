@@ -14,6 +14,7 @@ import { trainedMethods } from '../methods/index.js';
 import { writeRunReport, type RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
+import { parseModelConfig } from '../policy/families/index.js';
 import { loadModel, readTokenizerConfig } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
@@ -22,6 +23,7 @@ import { shapeOf } from '../rewards/rollout.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { chatTemplate } from '../text/chat.js';
+import { isLarge, trainingMemory } from '../training/memory.js';
 import { runTraining } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
@@ -115,6 +117,25 @@ function describeRun(config: TrainConfig, backend: BackendReport): RunDescriptio
   return { config, provenance: { ...made, ...machine } };
 }
 
+/**
+ * Says what a large model's training takes of memory.
+ * @throws Error where there is less
+ */
+async function announceMemory(modelFolder: string, config: TrainConfig): Promise<void> {
+  const model = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
+  if (!isLarge(model)) return;
+  const [needed, free] = [trainingMemory(model, config), process.availableMemory()].map(
+    (bytes) => bytes / 1e9,
+  );
+  const figure = `${needed.toFixed(1)} GB of memory`;
+  if (needed > free)
+    throw new Error(
+      `Expected ${figure} for this training, but ${free.toFixed(1)} GB are free. ` +
+        'Lower grpo.questionsPerStep, grpo.maxTokensPerPass, rollout.maxSearchTurns or rollout.maxInformationTokens.',
+    );
+  say(`It takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
+}
+
 /** Serves the page of a run; what it returns ends that, once open pages have seen the last step. */
 async function watchRun(folder: string, run: RunDescription, port?: number): Promise<() => Promise<void>> {
   const server = startWatching();
@@ -143,6 +164,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const modelFolder = modelPath(config.model);
   const questions = await trainingQuestions(settings.data, config);
   const backend = await announceBackend(settings.backend);
+  await announceMemory(modelFolder, config);
   const retriever = await openRetriever(settings.data, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);

@@ -233,9 +233,7 @@ export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Te
 
 /** Gradient of logits (M, V) to that of hidden states (M, C). */
 export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig): tf.Tensor2D =>
-  c.tieWordEmbeddings
-    ? tf.matMul(dLogits, w.embed as tf.Tensor2D)
-    : matMulTransposeB(dLogits, w.head as tf.Tensor2D);
+  c.tieWordEmbeddings ? tf.matMul(dLogits, w.embed) : matMulTransposeB(dLogits, w.head as tf.Tensor2D);
 
 /**
  * The tied embedding as (C, V), transposed once for many tokens, where a transposed operand is slow; null where the embedding

@@ -174,7 +174,7 @@ export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tens
 }
 
 /** Rows of logits that are in memory at a time: 25 MB with a vocabulary of 49,152. */
-const LOGITS_AT_ONCE = 128;
+export const LOGITS_AT_ONCE = 128;
 
 /**
  * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The head is not trained. Logits are computed for some
@@ -212,7 +212,7 @@ export function chosenLogProbsInParts(
       tf.concat(
         parts((from) => {
           const probabilities = tf.softmax(logits(rows(states, from) as tf.Tensor2D));
-          const oneHot = tf.oneHot(rows(ids, from) as tf.Tensor1D, probabilities.shape[1]);
+          const oneHot = tf.oneHot(rows(ids, from), probabilities.shape[1]);
           return backward(tf.mul(tf.sub(oneHot, probabilities), tf.expandDims(rows(dy, from), 1)));
         }),
       ),

@@ -1,6 +1,4 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { numParameters } from '../policy/families/index.js';
-import type { ModelConfig } from '../policy/model-config.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
@@ -9,6 +7,7 @@ import { disposeWeights, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
+import { isLarge } from './memory.js';
 import { clipByGlobalNorm, rowGradients, type TokenLoss } from './gradients.js';
 import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
@@ -23,10 +22,6 @@ interface AdapterOptions {
   /** What is trained beside the adapter and stays out of the policy, such as a value head; it becomes this object's. */
   beside?: Weights;
 }
-
-/** Weights from which on activations take more memory than there is time to save. */
-const LARGE = 20e6;
-const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;
 
 /** An adapter in training over a model that stays as it is, with its optimizer and the policy that the two make. */
 export class TrainedAdapter {

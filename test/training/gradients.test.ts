@@ -152,7 +152,7 @@ describe('gradients one layer at a time', () => {
       { ...passes, ...options },
       (logProbs, some, { targets }, { hidden, trained }) => {
         expect(some.length).toBeGreaterThan(0);
-        const values = tf.matMul(hidden, trained.value as tf.Tensor2D);
+        const values = tf.matMul(hidden, trained.value);
         const weighted = tf.mul(tf.square(logProbs), tf.tensor1d(targets));
         return tf.add<tf.Scalar>(tf.sum(weighted), tf.sum(tf.square(values)));
       },

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseModelConfig } from '../../lib/policy/families/index.js';
+import { isLarge, trainingMemory } from '../../lib/training/memory.js';
+import { CONFIG } from './tiny.js';
+
+const SMOLLM2 = parseModelConfig({
+  ...{
+    model_type: 'llama',
+    vocab_size: 49152,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    num_hidden_layers: 30,
+  },
+  ...{ num_attention_heads: 9, num_key_value_heads: 3, max_position_embeddings: 8192, rms_norm_eps: 1e-5 },
+  tie_word_embeddings: true,
+});
+
+/** A step of rollouts of at most so many tokens, learned from in passes of so many. */
+const config = (maxPositionEmbeddings: number, maxTokensPerPass: number, groupSize = 2) => {
+  const rollout = { prompt: 'parallel', splitQueries: true };
+  const grpo = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
+  const trained = { method: 'parallelsearch', model: 'smollm2', rewards: { preset: 'paper' }, rollout, grpo };
+  return [{ ...SMOLLM2, maxPositionEmbeddings }, parseTrainConfig(trained)] as const;
+};
+
+describe('trainingMemory', () => {
+  // Peaks of resident memory on the native backend, two cores.
+  it.each([
+    [556, 1.9],
+    [4 * 556, 2.9],
+  ])(
+    'is what a pass of %d tokens in rows of 556 was measured to take, within a fifth',
+    (tokens, gigabytes) => {
+      expect(trainingMemory(...config(556, tokens)) / 1e9 / gigabytes).toBeGreaterThan(0.8);
+      expect(trainingMemory(...config(556, tokens)) / 1e9 / gigabytes).toBeLessThan(1.2);
+    },
+  );
+
+  it('grows with the rollouts once their cache is larger than a pass', () => {
+    const [few, many] = [config(2048, 2048, 8), config(2048, 2048, 64)].map((task) =>
+      trainingMemory(...task),
+    );
+    expect(many - few).toBeGreaterThan(5e9);
+  });
+
+  it('is asked for large models only', () => {
+    expect([SMOLLM2, CONFIG].map(isLarge)).toEqual([true, false]);
+  });
+});
