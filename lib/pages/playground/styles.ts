@@ -8,7 +8,7 @@ export const PLAYGROUND_STYLE = `
 .controls label.question { flex: 8 1 55%; }
 .controls label.weights { flex-grow: 2; }
 .controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; height: 2.4rem; }
-.controls input[type=range] { padding: 0; accent-color: var(--accent); }
+.controls input[type=range] { padding: 0; margin: 0; accent-color: var(--accent); }
 .controls button { padding: .35rem .9rem; height: 2.4rem; border-color: var(--soft); }
 .controls button:disabled { color: var(--soft); cursor: default; }
 .controls button.ask:enabled { background: var(--accent); color: var(--bg); border-color: var(--accent); font-weight: 600; }
