@@ -26,7 +26,7 @@ const jsonEdits = fc.array(fc.tuple(fc.nat(), junk), { minLength: 1, maxLength: 
 function editJson(seed: Json, edits: readonly (readonly [number, Json | typeof DELETED])[]): Json {
   const root: Holder = { value: structuredClone(seed) };
   for (const [at, replacement] of edits) {
-    const places = placesIn(root as Json);
+    const places = placesIn(root);
     if (places.length === 0) break;
     const [holder, key] = places[at % places.length];
     if (replacement === DELETED) delete holder[key];
