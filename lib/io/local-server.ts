@@ -8,6 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host) || host === '::1';
 
+/** Connections that may wait to be taken; Node's 511 are too few for a thousand clients that come at once. */
+const BACKLOG = 4096;
+
 export interface LocalServer {
   /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
@@ -51,7 +54,7 @@ export async function serveLocally(
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve);
+    server.once('error', reject).listen({ port, host, backlog: BACKLOG }, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
   const closed = once(server, 'close');

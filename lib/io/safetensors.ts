@@ -38,13 +38,15 @@ const headerSchema = z
   .catchall(entrySchema);
 
 function headerJson(bytes: Uint8Array): unknown {
+  let text: string;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (text.startsWith('{')) return JSON.parse(text);
-    throw new Error(`it begins with ${JSON.stringify(text[0])}`);
   } catch (cause) {
-    throw new Error(`Expected a safetensors file, but of its header ${(cause as Error).message}.`, { cause });
+    const { message } = cause as Error;
+    throw new Error(`Expected a safetensors file, but its header is no JSON: ${message}`, { cause });
   }
+  throw new Error(`Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`);
 }
 
 function parseHeader(bytes: Uint8Array): z.infer<typeof headerSchema> {

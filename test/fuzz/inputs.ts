@@ -15,10 +15,10 @@ const junk: fc.Arbitrary<Json | typeof DELETED> = fc.oneof(
 );
 
 /** Every place in a value: the object or list that holds it, and its key there. */
-function placesIn(value: Json): [holder: Holder, key: string | number][] {
+function placesIn(value: Json): (readonly [holder: Holder, key: string])[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Holder;
-  return Object.keys(holder).flatMap((key) => [[holder, key] as [Holder, string], ...placesIn(holder[key])]);
+  return Object.keys(holder).flatMap((key) => [[holder, key] as const, ...placesIn(holder[key])]);
 }
 
 const jsonEdits = fc.array(fc.tuple(fc.nat(), junk), { minLength: 1, maxLength: 3 });
@@ -26,7 +26,7 @@ const jsonEdits = fc.array(fc.tuple(fc.nat(), junk), { minLength: 1, maxLength: 
 function editJson(seed: Json, edits: readonly (readonly [number, Json | typeof DELETED])[]): Json {
   const root: Holder = { value: structuredClone(seed) };
   for (const [at, replacement] of edits) {
-    const places = placesIn(root as Json);
+    const places = placesIn(root);
     if (places.length === 0) break;
     const [holder, key] = places[at % places.length];
     if (replacement === DELETED) delete holder[key];

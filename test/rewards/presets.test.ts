@@ -172,6 +172,8 @@ describe('presets', () => {
     for (const name of REWARD_PRESET_NAMES) expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
     rewardOptions('paper').lambdaD = 9;
     expect(rewardOptions('paper').lambdaD).toBe(0.15);
-    expect(() => rewardOptions('toString')).toThrow('but got toString');
+    expect(() => rewardOptions('toString')).toThrow(
+      `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got toString.`,
+    );
   });
 });

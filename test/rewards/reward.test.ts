@@ -70,6 +70,11 @@ describe('scoreRollout', () => {
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(message);
   });
 
+  it('takes a rollout without others for a group of its own', () => {
+    const size: Reward = { name: 'size', score: (_, group) => group.length };
+    expect(scoreRollout([size], TWO_TURNS).components.size).toBe(1);
+  });
+
   it('names the question of a reward that it refuses, and a sum that is no number', () => {
     const question = {
       id: 'q7',
@@ -81,6 +86,9 @@ describe('scoreRollout', () => {
     const asked = { ...TWO_TURNS, question };
     const broken = { name: 'broken', score: () => NaN };
     expect(() => scoreRollout([broken], asked)).toThrow('on the question q7 ("Who?"), but got NaN');
+    expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(
+      'a finite number, but got NaN (number). Return a',
+    );
     const huge = { name: 'huge', weight: 10, score: () => Number.MAX_VALUE };
     expect(() => scoreRollout([huge], asked)).toThrow(
       'the weighted sum of the rewards to be a finite number',

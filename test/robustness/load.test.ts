@@ -64,7 +64,14 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
         const sent = request(server.url, {
           ...{ agent, method: 'POST', headers: { 'content-type': 'application/json' } },
         });
-        sent.on('error', reject).on('response', (response) => {
+        sent.on('error', (error: NodeJS.ErrnoException) => {
+          // A kept connection that the server closes at the moment of its next use; Node leaves the new try to the client.
+          const isClosed = sent.reusedSocket && error.code === 'ECONNRESET';
+          if (!isClosed) return reject(error);
+          numSent--;
+          resolve(ask(query));
+        });
+        sent.on('response', (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
           response.on('end', () => {
