@@ -6,6 +6,7 @@ import { matching, type MethodPair, type SummaryOptions, type TidyRow } from '..
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { BASELINES, methodTitle, METHODS } from '../../methods/index.js';
 import { trainingRows } from '../../report/curves.js';
+import { figureText } from '../../report/text.js';
 import { listed } from '../../text/listed.js';
 import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js';
 import type { Experiment } from '../experiment.js';
@@ -133,6 +134,16 @@ export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'ben
     .sort((a, b) => a.mean_rank - b.mean_rank);
 }
 
+/** On how many cells of Table 2 ParallelSearch is ahead and behind, and who has the most right answers. */
+function findingOf(
+  cells: readonly { side: string }[],
+  [first]: readonly { method: string; mean_rank: number }[],
+): string {
+  const [ahead, behind] = ['ahead', 'behind'].map((side) => cells.filter((cell) => cell.side === side).length);
+  const best = `The best mean rank is that of ${methodTitle(first.method)}: ${figureText(first.mean_rank, 1)}.`;
+  return `Of ${cells.length} differences in exact match between ParallelSearch and another method, for a benchmark and a model each, ${ahead} put it ahead and ${behind} behind (after Holm’s correction). ${best}`;
+}
+
 /** What is not there yet, and how to get it; empty where nothing is missing. */
 function missingText(methods: ReadonlySet<string>): string {
   const missing = NAMES.filter((name) => !methods.has(name)).map(methodTitle);
@@ -153,14 +164,17 @@ export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {},
     benchmark in BENCHMARK_TITLES && model !== 'all';
   const em = matching(tidy.rows, { metric: 'em', subset: 'all' }).filter(inTable);
   const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
+  const cells = decided(matching(tidy.contrasts, sides).filter(inTable));
+  const ranks = meanRanks(em);
   return reportOf({
+    finding: findingOf(cells, ranks),
     summary: `${count(read.answers)} answers.${missingText(new Set(read.answers.map(({ method }) => method)))}`,
     ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
     frames: {
       // ParallelSearch minus every other method in every cell of Table 2: `p` after Holm's correction over all cells, and the `side`.
-      cells: decided(matching(tidy.contrasts, sides).filter(inTable)),
+      cells,
       // The mean place of each method over the cells of Table 2.
-      ranks: meanRanks(em),
+      ranks,
       training: trainingRows(read.curves, DYNAMICS),
     },
   });

@@ -1,10 +1,13 @@
 /** What goes wrong, found by the graphs of the questions: how often, by method and over training, and cases to read. */
+import { greatest } from 'd3-array';
 import { questionShape, type Question } from '../../data/question.js';
 import { measure } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { Measurement } from '../../evaluation/result.js';
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainedBy } from '../../methods/index.js';
+import { metricInfo } from '../../report/metrics.js';
+import { intervalText } from '../../report/text.js';
 import { trainingRows } from '../../report/curves.js';
 import { count, loadAnswers, type AnsweredRuns } from '../answers.js';
 import type { Experiment } from '../experiment.js';
@@ -144,7 +147,10 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const cases = casesOf(lines, questions);
   const tidy = failureRates({ answers, provenance }, options);
   const training = trainingRows(curves, DYNAMICS);
+  const pooled = { method: 'parallelsearch', benchmark: 'all', subset: 'all', model: 'all' };
+  const most = greatest(matching(tidy.rows, pooled), ({ value }) => value)!;
   const report = reportOf({
+    finding: `What ParallelSearch does wrong most often: ${metricInfo(most.metric).title.toLowerCase()}, ${intervalText(most)} of the answers that can (both models pooled).`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
     ...{ tidy, training },
     // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.

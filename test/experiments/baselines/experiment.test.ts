@@ -125,11 +125,11 @@ describe('the report', () => {
 });
 
 it('says how long the training takes before anything of it is there, by the methods beside it', async () => {
-  const { plan } = trainingOf(
+  const training = trainingOf(
     () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
     () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
   );
-  const { work, seconds } = (await plan())!;
+  const { work, seconds } = (await training.plan())!;
   expect(work).toContain('40 of 40 runs to train (8000 GRPO steps)');
   expect(seconds).toBeGreaterThan(3600);
 });
