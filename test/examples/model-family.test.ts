@@ -51,6 +51,8 @@ describe('examples/model-family.ts', () => {
   it('refuses what it does not compute', () => {
     for (const field of [{ sliding_window: 2047 }, { partial_rotary_factor: 0.75 }])
       expect(() => parseModelConfig({ model_type: 'phi3', ...field })).toThrow('Expected a Phi-3 without');
-    expect(() => parseModelConfig({ model_type: 'gpt2' })).toThrow('of llama, mistral, qwen2, qwen3, phi3, but got gpt2');
+    expect(() => parseModelConfig({ model_type: 'gpt2' })).toThrow(
+      'of llama, mistral, qwen2, qwen3, phi3, but got gpt2',
+    );
   });
 });

@@ -139,7 +139,9 @@ function findingOf(
   cells: readonly { side: string }[],
   [first]: readonly { method: string; mean_rank: number }[],
 ): string {
-  const [ahead, behind] = ['ahead', 'behind'].map((side) => cells.filter((cell) => cell.side === side).length);
+  const [ahead, behind] = ['ahead', 'behind'].map(
+    (side) => cells.filter((cell) => cell.side === side).length,
+  );
   const best = `The best mean rank is that of ${methodTitle(first.method)}: ${figureText(first.mean_rank, 1)}.`;
   return `Of ${cells.length} differences in exact match between ParallelSearch and another method, for a benchmark and a model each, ${ahead} put it ahead and ${behind} behind (after Holm’s correction). ${best}`;
 }
