@@ -149,8 +149,9 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const training = trainingRows(curves, DYNAMICS);
   const pooled = { method: 'parallelsearch', benchmark: 'all', subset: 'all', model: 'all' };
   const most = greatest(matching(tidy.rows, pooled), ({ value }) => value)!;
+  const { title, unit } = metricInfo(most.metric);
   const report = reportOf({
-    finding: `What ParallelSearch does wrong most often: ${metricInfo(most.metric).title.toLowerCase()}, ${intervalText(most)} of the answers that can (both models pooled).`,
+    finding: `What goes wrong most often with ParallelSearch: ${title.toLowerCase()}, ${unit}: ${intervalText(most)} (both models pooled).`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
     ...{ tidy, training },
     // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
