@@ -170,6 +170,7 @@ describe('rewardsOf (Eq. 7)', () => {
 describe('presets', () => {
   it('say what they follow, are copied, and refuse an unknown name', () => {
     for (const name of REWARD_PRESET_NAMES) expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
+    expect(rewardOptions()).toEqual(rewardOptions('paper'));
     rewardOptions('paper').lambdaD = 9;
     expect(rewardOptions('paper').lambdaD).toBe(0.15);
     expect(() => rewardOptions('toString')).toThrow(

@@ -5,6 +5,7 @@ import {
   tokenAdvantages,
   turnAdvantages,
   withAdvantages,
+  type ScoredTrajectory,
 } from '../../lib/training/advantages.js';
 import type { RewardedTrajectory } from '../../lib/training/rollouts.js';
 import { readFixture } from '../fixtures/read.js';
@@ -99,4 +100,10 @@ describe('tokenAdvantages', () => {
     expect(isZeroVariance(group([2, 2]))).toBe(true);
     expect(isZeroVariance(group([2, 1]))).toBe(false);
   });
+});
+
+it('isZeroVariance looks at all rollouts of a group: one at the mean does not make the others useless', () => {
+  const group = [1, 0, -1].map((advantage) => ({ advantage }) as ScoredTrajectory);
+  expect(isZeroVariance(group)).toBe(false);
+  expect(isZeroVariance([group[1], group[1]])).toBe(true);
 });
