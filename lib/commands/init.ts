@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 /** Packages that notebooks need, whatever else a user of the library does without. */
-const OF_NOTEBOOKS = /^(tslab|zeromq|danfojs)/;
+const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
 /** The template's package.json with a name and with what it depends on, in the versions of this package. */
 async function packageJson(name: string, link: boolean): Promise<object> {

@@ -9,7 +9,7 @@ import {
   type Notebook,
 } from '../notebook/nbformat.js';
 import { type TableCells } from '../html/cells.js';
-import { cellOutputHtml } from '../html/foreign.js';
+import { cellOutputHtml, isPlainHtml } from '../html/foreign.js';
 import { escapeHtml } from '../html/markup.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import { citationHtml } from './citation.js';
@@ -58,7 +58,8 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   // The code that reads the results, and shows nothing else.
   const setup = opening ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode) : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
-  const header = opening ? cellOutputHtml(textOf(opening.data[MIME.html] as string | string[])) : '';
+  const opened = opening ? textOf(opening.data[MIME.html] as string | string[]) : '';
+  const header = isPlainHtml(opened) ? opened : cellOutputHtml(opened);
   const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';

@@ -48,7 +48,7 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       const { name, dependencies } = (await readJson(inProject('package.json'))) as Manifest;
       expect(name).toBe('my-search');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
-      expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'zeromq']));
+      expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));
       await runCommand(['init', 'published'], root);
       const published = (await readJson(path.join(root, 'published', 'package.json'))) as Manifest;
       expect(published.dependencies.parallelsearch).toBe(`^${ours.version}`);
