@@ -8,6 +8,7 @@ import { matching, type MethodPair, type SummaryOptions } from '../../evaluation
 import { trainedBy } from '../../methods/index.js';
 import { metricInfo } from '../../report/metrics.js';
 import { intervalText } from '../../report/text.js';
+import { listed } from '../../text/listed.js';
 import { trainingRows } from '../../report/curves.js';
 import { count, loadAnswers, type AnsweredRuns } from '../answers.js';
 import type { Experiment } from '../experiment.js';
@@ -147,11 +148,12 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const cases = casesOf(lines, questions);
   const tidy = failureRates({ answers, provenance }, options);
   const training = trainingRows(curves, DYNAMICS);
-  const pooled = { method: 'parallelsearch', benchmark: 'all', subset: 'all', model: 'all' };
-  const most = greatest(matching(tidy.rows, pooled), ({ value }) => value)!;
-  const { title, unit } = metricInfo(most.metric);
+  const own = matching(tidy.rows, { method: 'parallelsearch' });
+  const { metric } = greatest(own, ({ value }) => value)!;
+  const { title, unit } = metricInfo(metric);
+  const rates = matching(own, { metric }).map((row) => `${row.model} ${intervalText(row)}`);
   const report = reportOf({
-    finding: `What goes wrong most often with ParallelSearch: ${title.toLowerCase()}, ${unit}: ${intervalText(most)} (both models pooled).`,
+    finding: `What goes wrong most often with ParallelSearch: ${title.toLowerCase()}, ${unit}: ${listed(rates)}.`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
     ...{ tidy, training },
     // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
