@@ -71,6 +71,13 @@ function metricOf(rows: readonly Row[], title: string): string {
   );
 }
 
+/** The vertical axis: the metric's title and unit unless something else is said; what is beside each other may be metrics, too. */
+function yTitleOf(rows: readonly Row[], { x, title, yTitle }: ChartSpec): string {
+  if (x === 'metric' && yTitle) return yTitle;
+  const metric = metricInfo(metricOf(rows, title));
+  return yTitle ?? titled(metric.title, metric.unit);
+}
+
 /** Fields that are numbers or stand in no title. */
 const FIGURES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
 
@@ -125,9 +132,8 @@ interface Drawing {
 
 function drawn(frame: Rows, spec: ChartSpec, { draw, x, scale, ...size }: Drawing): Chart {
   const rows = rowsOf(frame);
-  const { title: name, unit } = metricInfo(metricOf(rows, spec.title));
   const series = seriesOf(spec.color, valuesOf(spec.color, rows).map(str));
-  const y = { type: 'quantitative', title: spec.yTitle ?? titled(name, unit), scale };
+  const y = { type: 'quantitative', title: yTitleOf(rows, spec), scale };
   const { width = size.width, height = size.height } = spec;
   const inner = { width, height, layer: draw(series, x, y) };
   const facets = panels(rows, spec);
