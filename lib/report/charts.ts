@@ -71,11 +71,14 @@ function metricOf(rows: readonly Row[], title: string): string {
   );
 }
 
-/** The vertical axis: the metric's title and unit unless something else is said; what is beside each other may be metrics, too. */
-function yTitleOf(rows: readonly Row[], { x, title, yTitle }: ChartSpec): string {
-  if (x === 'metric' && yTitle) return yTitle;
+/** What is drawn, and what its axis says; several metrics may stand beside each other where `yTitle` says what they share. */
+function valueTitles(
+  rows: readonly Row[],
+  { x, title, yTitle }: ChartSpec,
+): { name: string; yTitle: string } {
+  if (x === 'metric' && yTitle) return { name: yTitle, yTitle };
   const metric = metricInfo(metricOf(rows, title));
-  return yTitle ?? titled(metric.title, metric.unit);
+  return { name: metric.title, yTitle: yTitle ?? titled(metric.title, metric.unit) };
 }
 
 /** Fields that are numbers or stand in no title. */
@@ -133,7 +136,8 @@ interface Drawing {
 function drawn(frame: Rows, spec: ChartSpec, { draw, x, scale, ...size }: Drawing): Chart {
   const rows = rowsOf(frame);
   const series = seriesOf(spec.color, valuesOf(spec.color, rows).map(str));
-  const y = { type: 'quantitative', title: yTitleOf(rows, spec), scale };
+  const { name, yTitle } = valueTitles(rows, spec);
+  const y = { type: 'quantitative', title: yTitle, scale };
   const { width = size.width, height = size.height } = spec;
   const inner = { width, height, layer: draw(series, x, y) };
   const facets = panels(rows, spec);
