@@ -121,7 +121,7 @@ const REPORTS: Record<string, Report> = {
     shows: ['Seconds'],
   },
   '10-failures': {
-    ...{ numCharts: 6, predictions: [] },
+    ...{ numCharts: 7, predictions: [] },
     findings: [
       /ParallelSearch \(instruct\) fails most often so/,
       /Over-parallelized: \d cases of ParallelSearch/,
