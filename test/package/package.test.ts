@@ -124,7 +124,8 @@ describe('continuous integration', () => {
   it('runs what a user runs, without an install of its own', () => {
     const commands = [...workflow.matchAll(/- run: (.+)/g)].map(([, command]) => command);
     const ours = commands.filter((command) => command.startsWith('npm'));
-    expect(ours).toEqual(['npm test', expect.stringMatching(/^npm test -- test\//), 'npm start']);
+    const expected = [/^npm test$/, /^npm test -- test\//, /^npm start( |$)/];
+    expect(ours).toEqual(expected.map((command): unknown => expect.stringMatching(command)));
     const folders = ours[1]
       .split(' ')
       .slice(3)
