@@ -51,9 +51,8 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
       `Expected ${folder} to be new or empty, but there are files in it. Choose another folder.`,
     );
   await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
-  // npm packs no files of these names.
-  for (const name of ['gitignore', 'npmrc'])
-    await rename(path.join(folder, name), path.join(folder, `.${name}`));
+  // npm packs no file of that name.
+  await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
   const manifest = await packageJson(path.basename(path.resolve(folder)), link);
   await writeFileSafely(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   say(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);

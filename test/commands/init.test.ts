@@ -53,8 +53,6 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       const published = (await readJson(path.join(root, 'published', 'package.json'))) as Manifest;
       expect(published.dependencies.parallelsearch).toBe(`^${ours.version}`);
       expect(existsSync(inProject('.gitignore'))).toBe(true);
-      // Else `npx tsc` would be the one that tslab brings.
-      expect(readFileSync(inProject('.npmrc'), 'utf8')).toMatch(/^install-strategy=nested$/m);
     });
 
     it('refuses a folder with something in it', async () => {
