@@ -20,6 +20,7 @@ const inProject = (...parts: string[]): string => path.join(project, ...parts);
 interface Manifest {
   name: string;
   version: string;
+  scripts: Record<string, string>;
   dependencies: Record<string, string>;
 }
 
@@ -45,8 +46,10 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
 
     it('depends on this copy, and on the packages of notebooks in its versions', async () => {
       const ours = (await readJson(packagePath('package.json'))) as Manifest;
-      const { name, dependencies } = (await readJson(inProject('package.json'))) as Manifest;
+      const { name, dependencies, scripts } = (await readJson(inProject('package.json'))) as Manifest;
       expect(name).toBe('my-search');
+      // Else `npx tsc` would be the older one that tslab brings.
+      expect(scripts.postinstall).toBe('npm rebuild typescript');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));
       await runCommand(['init', 'published'], root);
