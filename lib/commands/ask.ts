@@ -1,7 +1,7 @@
 /** `parallelsearch ask "QUESTION"`: one question through the rollout, written as it happens. */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import { NOTHING_ALIKE } from '../html/passages.js';
+import { NOTHING_ALIKE, outsideText } from '../html/passages.js';
 import { answerQuestion, type AnswerEvent } from '../pages/playground/answer.js';
 import type { SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
@@ -69,7 +69,10 @@ function createWriter(): (event: AnswerEvent) => void {
 async function runAsk(question: string, settings: SubjectSettings): Promise<number> {
   await announceBackend(settings.backend);
   const { policy, rollout, trained } = await loadSubject(settings);
-  const retriever = await openRetriever(settings.data, searchOf(settings, { trained }));
+  const { retriever, passages } = await openRetriever(settings.data, searchOf(settings, { trained }));
+  const contents = passages.map((passage) => passage.contents);
+  const outside = contents.length > 0 && outsideText(question, contents);
+  if (outside) write(`${outside}\n`, 'yellow');
   const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
   return interruptible(
     'Stopping.',

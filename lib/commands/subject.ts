@@ -1,7 +1,7 @@
 /** Who answers in `evaluate` and `ask`, and where it searches. */
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
-import { loadPassages } from '../data/flashrag.js';
+import { loadPassages, type Passage } from '../data/flashrag.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
@@ -98,11 +98,14 @@ export function searchOf(
   };
 }
 
-/** A retriever over the passages of a folder; a server has passages of its own. */
-export const openRetriever = async (
+/** A retriever over the passages of a folder, and those; a server has passages of its own. */
+export async function openRetriever(
   data: string | undefined,
   { name, options }: ReturnType<typeof searchOf>,
-): Promise<Retriever> => createRetriever(name, isAddress(name) ? [] : await loadPassages(data), options);
+): Promise<{ retriever: Retriever; passages: Passage[] }> {
+  const passages = isAddress(name) ? [] : await loadPassages(data);
+  return { retriever: await createRetriever(name, passages, options), passages };
+}
 
 /** Adds the options of {@link SubjectSettings} to a command. */
 export function withSubjectOptions(command: Command): Command {

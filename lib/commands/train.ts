@@ -165,7 +165,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const questions = await trainingQuestions(settings.data, config);
   const backend = await announceBackend(settings.backend);
   await announceMemory(modelFolder, config);
-  const retriever = await openRetriever(settings.data, { name: config.retriever, options: config });
+  const { retriever } = await openRetriever(settings.data, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = [join(modelFolder, 'model.safetensors'), ...(passages ? [passages] : []), ...files];

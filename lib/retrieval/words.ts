@@ -1,11 +1,12 @@
+/** Compatibility-normalised, accents folded ("Amélie" = "amelie"), lower-cased. */
+export const foldText = (text: string): string => text.normalize('NFKD').replace(MARKS, '').toLowerCase();
+
 /**
- * Words of English text for lexical retrieval: compatibility-normalised, accents folded ("Amélie" = "amelie"),
- * lower-cased, possessive 's dropped, runs of Unicode letters and digits. Nothing is stemmed, because queries are mostly
- * proper names.
+ * Words of English text for lexical retrieval: folded, possessive 's dropped, runs of Unicode letters and digits. Nothing
+ * is stemmed, because queries are mostly proper names.
  */
 export function splitWords(text: string): string[] {
-  const folded = text.normalize('NFKD').replace(MARKS, '').toLowerCase();
-  return folded.replace(POSSESSIVE, '').replace(INNER_APOSTROPHE, '').match(WORDS) ?? [];
+  return foldText(text).replace(POSSESSIVE, '').replace(INNER_APOSTROPHE, '').match(WORDS) ?? [];
 }
 
 const MARKS = /\p{M}/gu;

@@ -19,7 +19,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
 vi.mock(import('../../lib/policy/policies.js'), async (original) => ({
   ...(await original()),
   isPolicyAddress: () => true,
-  openPolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER] }),
+  openPolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
 }));
 
 const terminal = { isTTY: process.stdout.isTTY, hasColors: process.stdout.hasColors?.bind(process.stdout) };
@@ -28,11 +28,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-async function shown(hasTerminal: boolean): Promise<string> {
+async function shown(hasTerminal: boolean, question = 'Who?'): Promise<string> {
   Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });
   captured('stderr');
   const told = captured('stdout');
-  await askCommand().parseAsync(['Who?', '--model', 'scripted:', '--backend', 'wasm'], { from: 'user' });
+  await askCommand().parseAsync([question, '--model', 'scripted:', '--backend', 'wasm'], { from: 'user' });
   return told();
 }
 
@@ -47,4 +47,9 @@ it('colours what is thought, searched and answered on a terminal, and nothing el
 it('says of which sub-query nothing alike was found', async () => {
   const told = (await shown(false)).split('\n').filter((line) => line.includes(NOTHING_ALIKE));
   expect(told).toEqual([expect.stringMatching(/^is Hamlet Elsinore/)]);
+});
+
+it('says which name no passage knows, before anything is answered', async () => {
+  const told = await shown(false, 'Who met Tom Thumb?');
+  expect(told).toMatch(/^“Tom Thumb” is outside this world: no passage names it, .*\nAnswer with search/);
 });

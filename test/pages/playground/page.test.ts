@@ -2,12 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
-import {
-  comparisonRow,
-  outsideText,
-  speedSentence,
-  type Outcome,
-} from '../../../lib/pages/playground/page/comparison.js';
+import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';
 import { groupByKind, kindOf } from '../../../lib/pages/playground/page/form.js';
 import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
@@ -56,24 +51,6 @@ describe('percentText', () => {
     [0.0004, '< 0.1 %'],
   ])('of %d is %s, never rounded to certainty', (probability, text) => {
     expect(percentText(probability)).toBe(text);
-  });
-});
-
-describe('outsideText', () => {
-  const passages = '{"contents":"Red River\\nThe film was made by Ann Lee."}';
-
-  it.each([
-    ['Did Ann Lee make Red River?', ''],
-    [
-      'Who made Titanic?',
-      '“Titanic” is outside this world: no passage names it, so that answers are guesses.',
-    ],
-    [
-      'Is Ann from Paris or Rome, Paris?',
-      '“Paris” and “Rome” are outside this world: no passage names them, so that answers are guesses.',
-    ],
-  ])('of %j is %j', (question, text) => {
-    expect(outsideText(question, passages)).toBe(text);
   });
 });
 

@@ -2,7 +2,6 @@
 import { sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
-import { listed } from '../../../text/listed.js';
 import { exactMatch } from '../../../text/normalize.js';
 import { seconds, timeOf, type Span } from './time-line.js';
 
@@ -34,15 +33,6 @@ export function comparisonRow(
     seconds(timeOf(spans, 'search')),
     seconds(elapsedMs),
   ];
-}
-
-/** Which names of a question no passage knows, in a sentence; empty where all are known. A name has a capital, and does not begin the question. */
-export function outsideText(question: string, passages: string): string {
-  const names = question.match(/(?<=\S\s+)\p{Lu}[\p{L}\d]+/gu) ?? [];
-  const unknown = [...new Set(names)].filter((name) => !passages.includes(name)).map((name) => `“${name}”`);
-  if (unknown.length === 0) return '';
-  const [are, them] = unknown.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  return `${listed(unknown)} ${are} outside this world: no passage names ${them}, so that answers are guesses.`;
 }
 
 /** One sentence about who was quicker. */

@@ -3,6 +3,7 @@ import './no-eval.js';
 import { parseQuestions } from '../../../data/flashrag-text.js';
 import { h } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
+import { outsideText } from '../../../html/passages.js';
 import {
   PASSAGES_FILE,
   QUESTIONS_FILE,
@@ -11,7 +12,7 @@ import {
   WORKER_FILE,
   type PlaygroundSetup,
 } from '../setup.js';
-import { comparisonNode, outsideText, speedSentence } from './comparison.js';
+import { comparisonNode, speedSentence } from './comparison.js';
 import { readBytes, readJson, readPolicy, readText } from './files.js';
 import { createForm, type Wish } from './form.js';
 import { createPlayer } from './player.js';
@@ -70,7 +71,7 @@ async function start(root: HTMLElement): Promise<void> {
   function ask(asked: Wish): void {
     wish = asked;
     results.replaceChildren();
-    status.textContent = `${outsideText(asked.question, passages)} At work.`.trim();
+    status.textContent = `${outsideText(asked.question, [passages])} At work.`.trim();
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
@@ -90,7 +91,7 @@ async function start(root: HTMLElement): Promise<void> {
     );
     const areAllThere = outcomes.length === players.length;
     status.textContent = [
-      ...(wish ? [outsideText(wish.question, passages)] : []),
+      ...(wish ? [outsideText(wish.question, [passages])] : []),
       ...said,
       ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
     ]
