@@ -217,7 +217,8 @@ async function runVitest(args, env) {
   const output = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${output}`];
   try {
-    const code = await phase('tests', ['vitest run', ...args].join(' '), () =>
+    const about = args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about seven minutes)';
+    const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );
     return { code, counts: existsSync(output) ? countTests(JSON.parse(readFileSync(output, 'utf8'))) : null };

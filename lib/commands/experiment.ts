@@ -8,7 +8,7 @@ import { RESULTS, resultsOf } from '../experiments/results.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { interruptible, say } from './frame.js';
+import { describeDuration, interruptible, say } from './frame.js';
 import { backendOption } from './options.js';
 
 interface ExperimentSettings {
@@ -28,12 +28,6 @@ interface RunOptions
 
 /** Experiments that compute something of their own. */
 export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
-
-/** A duration as one says it, such as `12 min` or `2.1 h`. */
-export function describeDuration(seconds: number): string {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
-}
 
 interface Planned {
   experiment: Experiment;

@@ -23,6 +23,12 @@ export const collect = (value: string, values: readonly string[] = []): string[]
 /** A line for people. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** A duration as one says it, such as `12 min` or `2.1 h`. */
+export function describeDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
 /** Said when a training is interrupted. */
 export const CHECKPOINT_NOTICE = 'Finishing this step and writing a checkpoint; Ctrl-C again stops at once.';
 

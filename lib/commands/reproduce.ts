@@ -15,8 +15,8 @@ import { estimateRetraining, finishRetraining, retrainEverything } from '../expe
 import { exportPlayground } from '../pages/playground/html.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
-import { COMPUTED, describeDuration, runExperiments } from './experiment.js';
-import { interruptible, parseCount, say } from './frame.js';
+import { COMPUTED, runExperiments } from './experiment.js';
+import { describeDuration, interruptible, parseCount, say } from './frame.js';
 import { announceBackend, backendOption } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
@@ -77,6 +77,8 @@ async function trainEverything(
  */
 async function answerForAWhile(backend: BackendReport, signal: AbortSignal): Promise<void> {
   const isBudgeted = (await resultsOf(mainResults)).every(({ done }) => done !== null);
+  if (isBudgeted)
+    say(`Questions are answered for ${BUDGET_SECONDS} s, then notebooks executed: about four minutes.`);
   const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
   const onProgress = (fraction: number, note: string): void => {
     const elapsed = (performance.now() - start) / 1000 / BUDGET_SECONDS;

@@ -68,7 +68,8 @@ export async function runScore(
         : complaints.join('\n');
       if (told) await complain(`${told}\n`);
     }
-    if (!settings.json) await print(`${scoreTable(scores)}\n`);
+    const isComplaintEnough = scores.length === 0 && exitCode !== 0;
+    if (!settings.json && !isComplaintEnough) await print(`${scoreTable(scores)}\n`);
   } catch (error) {
     if (!READER_GONE.has((error as NodeJS.ErrnoException).code)) throw error;
   }

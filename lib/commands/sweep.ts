@@ -1,21 +1,20 @@
 /** `parallelsearch sweep CONFIG.json`: a training for each combination of settings, and a page that compares them. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { cross, mean, sum } from 'd3-array';
+import { cross } from 'd3-array';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
-import { readSteps } from '../pages/run/run-folder.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { askedQuestions, runEvaluate } from './evaluate.js';
-import { describeDuration } from './experiment.js';
 import { collect, parseCount, say } from './frame.js';
 import { backendOption } from './options.js';
 import { runTrain } from './train.js';
+import { describeStepsLeft, stepsLeft } from './training-time.js';
 
 interface SweepSettings {
   out?: string;
@@ -69,25 +68,6 @@ export function gridOf(json: unknown): Point[] {
   });
 }
 
-/** Mean seconds of the steps of several runs; undefined where none has done one. */
-async function secondsPerStep(folders: readonly string[]): Promise<number | undefined> {
-  const steps = (await Promise.all(folders.map(readSteps))).flat();
-  return mean(steps, ({ metrics }) => metrics.rollout_seconds + metrics.update_seconds);
-}
-
-/** Says what there is to do and how long that takes, by the steps of this sweep, else by those of committed runs of the same methods. */
-async function sayPlan(points: readonly Point[], folders: readonly string[]): Promise<void> {
-  const open = await Promise.all(
-    points.map(async ({ config }, i) => config.grpo.steps - (await readSteps(folders[i])).length),
-  );
-  const numSteps = sum(open);
-  const committed = points.map(({ config }) => join(CHECKPOINTS, `${config.model}-${config.method}-seed1`));
-  const pace = (await secondsPerStep(folders)) ?? (await secondsPerStep(committed));
-  const about = pace && numSteps > 0 ? `, about ${describeDuration(pace * numSteps)}` : '';
-  const numDone = open.filter((steps) => steps === 0).length;
-  say(`${points.length} trainings, ${numDone} of them finished; ${numSteps} GRPO steps to do${about}`);
-}
-
 /**
  * Trains what is not finished, answers questions where that is asked for, and writes the page. The exit code is 130 after Ctrl-C; the
  * same command then goes on.
@@ -99,7 +79,9 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   const folders = points.map(({ name }) => join(out, name));
   // Better refused now than after the first training.
   if (split !== undefined) await askedQuestions({ data, split, limit });
-  await sayPlan(points, folders);
+  const trainings = points.map(({ config }, i) => ({ config, folder: folders[i] }));
+  const numDone = (await stepsLeft(trainings)).filter((left) => left === 0).length;
+  say(`${points.length} trainings, ${numDone} of them finished; ${await describeStepsLeft(trainings)}`);
   const sources: RunSource[] = [];
   for (const [i, point] of points.entries()) {
     const [{ name }, folder] = [point, folders[i]];

@@ -7,7 +7,7 @@ import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath } from '../experiments/runs.js
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { packagePath, shortPath } from '../io/paths.js';
-import { startProgress, type Progress } from '../io/progress.js';
+import { startProgress } from '../io/progress.js';
 import { provenanceHere } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
@@ -36,6 +36,7 @@ import {
 } from './frame.js';
 import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
 import { openRetriever } from './subject.js';
+import { describeStepsLeft, stepsLeft } from './training-time.js';
 
 interface TrainSettings extends PolicySettings {
   config?: string;
@@ -169,13 +170,17 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = [join(modelFolder, 'model.safetensors'), ...(passages ? [passages] : []), ...files];
+  const training = [{ config, folder }];
+  const [numLeft] = await stepsLeft(training);
   say(
-    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}`,
+    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}: ` +
+      (await describeStepsLeft(training)),
   );
   const run = describeRun(config, backend);
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
-  let progress: Progress | undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
+    const { steps } = config.grpo;
+    const progress = startProgress('Training', steps, steps - numLeft);
     await runTraining({
       config,
       model,
@@ -189,11 +194,10 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       retriever,
       onStep: (step, metrics, alarms) => {
         const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;
-        progress ??= startProgress('Training', config.grpo.steps, step);
         progress.update(step + 1, [note, ...alarms].join('; '));
       },
     }).finally(async () => {
-      progress?.stop();
+      progress.stop();
       disposeWeights(model.weights);
       await stopWatching?.();
     });

@@ -25,7 +25,8 @@ function startPlain(title: string, total: number, first: number): Progress {
   const print = (): void => {
     const now = performance.now();
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
-    const pace = (done - seen[0].done) / ((now - seen[0].time) / 1000);
+    // Less than was thought: a run has gone back to its checkpoint.
+    const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
     seen.push({ time: now, done });
     const left = formatSeconds((total - done) / pace);
     process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  COMPUTED,
-  describeDuration,
-  experimentCommand,
-  runExperiments,
-} from '../../lib/commands/experiment.js';
+import { COMPUTED, experimentCommand, runExperiments } from '../../lib/commands/experiment.js';
 import { computation, type Experiment } from '../../lib/experiments/experiment.js';
 import type { JobWorker } from '../../lib/experiments/worker.js';
 import type { BackendReport } from '../../lib/tensor/backend.js';
@@ -107,9 +102,5 @@ describe('experiment', () => {
     }
     expect(help.text).toContain('--force');
     await expect(command.parseAsync(['nothing'], { from: 'user' })).rejects.toThrow(/latency/);
-  });
-
-  it('tells durations as one says them', () => {
-    expect([30, 700, 8000].map(describeDuration)).toEqual(['30 s', '12 min', '2.2 h']);
   });
 });

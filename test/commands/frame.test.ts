@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { interruptible, parseCount, parsePort, parseSeconds, parseWeight } from '../../lib/commands/frame.js';
+import {
+  describeDuration,
+  interruptible,
+  parseCount,
+  parsePort,
+  parseSeconds,
+  parseWeight,
+} from '../../lib/commands/frame.js';
 import { trainCommand } from '../../lib/commands/train.js';
 
 describe('numbers on the command line', () => {
@@ -20,6 +27,10 @@ describe('numbers on the command line', () => {
     expect(command.opts<{ keepSteps: number[] }>().keepSteps).toEqual([10, 3]);
     expect(() => command.parse(['--keep-steps', '3,,6'], { from: 'user' })).toThrow('>= 1, but got .');
   });
+});
+
+it('tells durations as one says them', () => {
+  expect([30, 700, 8000].map(describeDuration)).toEqual(['30 s', '12 min', '2.2 h']);
 });
 
 describe('interruptible', () => {

@@ -122,6 +122,7 @@ describe('score', () => {
 
   it('says once that a file holds no transcripts', async () => {
     const corpus = writeFile('corpus.jsonl', '{"id": "p", "contents": "T\\nx"}\n'.repeat(1000));
+    expect((await score([corpus])).out).toBe('');
     const { exitCode, complaints } = await score([corpus, writeFile('good.jsonl', goodLine('a'))]);
     expect(exitCode).toBe(1);
     expect(complaints).toBe(

@@ -168,6 +168,7 @@ describe('test', () => {
     const names = takeCalls().map((call) => call.split(' ')[0]);
     expect(names).toEqual(['tsc', 'rolldown', 'eslint', 'depcruise', 'prettier', 'tsc', 'vitest', 'full=']);
     expect(code).toBe(4);
+    expect(stdout).toContain('[tests] vitest run (about seven minutes)\n');
     expect(output).toContain('failed: lint, tests\n');
     // one failed test and one file that could not be loaded; two skipped and one todo
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');

@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { describeStepsLeft, stepsLeft } from '../../lib/commands/training-time.js';
+import { trainingPreset, type TrainConfig } from '../../lib/methods/config.js';
+import { temporaryFolder } from '../folder.js';
+
+const root = temporaryFolder();
+
+/** A training of ten steps of which some are done, with so many seconds each. */
+function training(name: string, seconds: readonly number[], model = 'instruct-1') {
+  const preset = trainingPreset('parallelsearch', model, 1);
+  const grpo = { ...preset.grpo, steps: 10, questionsPerStep: 2, groupSize: 5 };
+  const config: TrainConfig = { ...preset, grpo };
+  mkdirSync(join(root, name));
+  const lines = seconds.map((each, step) =>
+    JSON.stringify({ step, rollout_seconds: each - 1, update_seconds: 1 }),
+  );
+  writeFileSync(join(root, name, 'metrics.jsonl'), lines.map((line) => `${line}\n`).join(''));
+  return { config, folder: join(root, name) };
+}
+
+it('tells the time that is left by the steps that are done', async () => {
+  const begun = [training('begun', [20, 40]), training('new', [])];
+  expect(await stepsLeft(begun)).toEqual([8, 10]);
+  expect(await describeStepsLeft(begun)).toBe('18 GRPO steps to do, about 9 min');
+});
+
+it('tells it by the committed run of the same model and method where none is done', async () => {
+  expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 GRPO steps to do, about \d+ s$/);
+  expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe('10 GRPO steps to do');
+});
+
+it('tells no time where nothing is left', async () => {
+  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe('0 GRPO steps to do');
+});
