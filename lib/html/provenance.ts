@@ -30,8 +30,11 @@ const PROVENANCE_TITLES: Record<string, string> = {
 /** What stands elsewhere on the page. */
 const SAID = ['finding', 'summary', 'predictions'];
 
-/** Everything that the evaluation says about itself, as a list of names and values, after `intro`. */
-export function provenanceHtml(provenance: Readonly<Record<string, unknown>>, intro = ''): string {
+/** Everything that the evaluation says about itself, as a list of names and values, folded unless `isOpen`, after `intro`. */
+export function provenanceHtml(
+  provenance: Readonly<Record<string, unknown>>,
+  { intro = '', isOpen = false } = {},
+): string {
   const items = Object.entries(provenance).filter(([name]) => !SAID.includes(name));
   const list = items.map(([name, value]) => [
     markup('dt', PROVENANCE_TITLES[name] ?? name),
@@ -44,7 +47,11 @@ export function provenanceHtml(provenance: Readonly<Record<string, unknown>>, in
       { id },
       markup('h2', text),
       intro !== '' && markup('p', intro),
-      markup('dl.provenance', list),
+      markup(
+        'details',
+        { open: isOpen },
+        ...[markup('summary', 'Seeds, commit, machine'), markup('dl.provenance', list)],
+      ),
     ),
   );
 }

@@ -75,6 +75,7 @@ dl.provenance dt { color: var(--soft); }
 dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 @media print {
   nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
+  details::details-content { content-visibility: visible; }
   .layout { display: block; max-width: none; }
   figure.chart, table { break-inside: avoid; }
 }

@@ -26,13 +26,13 @@ export function reportBibtex(title: string, commit?: string): string {
 }`;
 }
 
-/** A section with both entries to copy; the button is there only where scripts run. */
+/** A section with both entries, folded, to copy; the button is there only where scripts run. */
 export function citationHtml(title: string, commit?: string): string {
   const entries = escapeHtml(`${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`);
   return [
     '<section id="cite"><h2>To cite</h2>',
     '<p>The paper whose method this is, and the software that computed these numbers:</p>',
-    `<pre class="bibtex" id="bibtex">${entries}</pre>`,
+    `<details><summary>BibTeX</summary><pre class="bibtex" id="bibtex">${entries}</pre></details>`,
     '<p><button type="button" data-copy="bibtex" hidden>Copy BibTeX</button> <span role="status"></span></p>',
     '</section>',
   ].join('\n');

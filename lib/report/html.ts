@@ -40,7 +40,7 @@ interface Rendering {
 /** A tag of the cell that begins a section: the page folds it. */
 const FOLDED = 'folded';
 /** Rows of a table that stands open where no chart of its section says the same. */
-const MOST_OPEN_ROWS = 8;
+const MOST_OPEN_ROWS = 6;
 
 /** The section beside the provenance that no cell writes. */
 const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
@@ -68,7 +68,7 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     '<a class="skip" href="#content">Skip to the content</a>',
     `<div class="layout">${contentsHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION])}`,
     `<main id="content">\n${content}`,
-    tidy ? provenanceHtml(tidy.provenance, setupText(tidy.provenance)) : '',
+    tidy ? provenanceHtml(tidy.provenance, { intro: setupText(tidy.provenance) }) : '',
     ...setup.map((cell) => codeCellHtml(cell, rendering)),
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');

@@ -26,6 +26,14 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await chartsDrawn(opened.page);
   });
 
+  /** Of each element whether it can be seen, and is not folded away. */
+  const seen = (selector: string): Promise<boolean[]> =>
+    opened.page
+      .locator(selector)
+      .evaluateAll((elements) =>
+        elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true })),
+      );
+
   it('draws every chart, complains of nothing, asks for nothing', async () => {
     expect(await opened.page.locator('.drawing .vega-embed svg').count()).toBe(NUM_CHARTS);
     expect([...opened.complaints, ...opened.requests]).toEqual([]);
@@ -35,6 +43,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     const { page } = opened;
     expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(1); // the contents
+    expect(await seen('dl.provenance, pre.bibtex')).toEqual([false, false]);
     const sections = ['Charts', 'Over training', 'Tables', 'Where the numbers come from', 'To cite'];
     expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
     const title = 'A chart of em';
@@ -60,7 +69,8 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
       'rgb(255, 255, 255)',
     );
-    expect(await page.locator(':is(nav, details, .downloads, button):visible').count()).toBe(0);
+    expect(await page.locator(':is(nav, .code, .data, .downloads, button):visible').count()).toBe(0);
+    expect(await seen('dl.provenance, pre.bibtex')).toEqual([true, true]);
     await page.emulateMedia({ media: null, colorScheme: null });
   });
 

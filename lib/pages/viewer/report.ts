@@ -34,7 +34,7 @@ function aboutHtml(data: ViewerData, provenance: Provenance): string {
     `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
   ];
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
-  return `<div>${text}</div>${provenanceHtml(provenance)}`;
+  return `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
 }
 
 export interface ExportTrajectoriesOptions {
