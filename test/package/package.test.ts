@@ -132,6 +132,18 @@ describe('continuous integration', () => {
       .map((filter) => filter.split('/').slice(0, 2).join('/'));
     expect(folders.filter((folder) => !existsSync(root(folder)))).toEqual([]);
   });
+  it('uploads the pages that npm start writes, and those of main as a site', () => {
+    const uploads = [
+      ...workflow.matchAll(/uses: (actions\/upload-[a-z-]+)@v\d+\n +with:\n((?: {10}.+\n?)+)/g),
+    ];
+    expect(uploads.map(([, action]) => action)).toEqual([
+      ...['actions/upload-artifact', 'actions/upload-pages-artifact'],
+    ]);
+    for (const [, , inputs] of uploads) expect(inputs).toContain('path: reports/\n');
+    expect(workflow).toMatch(
+      /if: github\.ref == 'refs\/heads\/main'\n +uses: actions\/upload-pages-artifact/,
+    );
+  });
   it('calls npm test from .ci/run, from any folder', () => {
     accessSync(root('.ci/run'), constants.X_OK);
     expect(read('.ci/run').trimEnd().split('\n').at(-1)).toBe('npm test');
