@@ -1,14 +1,15 @@
 /** `parallelsearch init DIR`: a small project of one's own, outside of this package. */
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { cp, rename } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { say } from './frame.js';
 
 interface Manifest {
-  version: string;
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   peerDependencies?: Record<string, string>;
@@ -18,12 +19,22 @@ interface Manifest {
 /** Packages that notebooks need, whatever else a user of the library does without. */
 const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
-/** The template's package.json with a name and with what it depends on, in the versions of this package. */
-async function packageJson(name: string, link: boolean): Promise<object> {
+/** Packs this copy of the package into a folder, so that nobody has to have published it. Returns the file's name. */
+async function packInto(folder: string): Promise<string> {
+  const isWindows = process.platform === 'win32';
+  const args = ['pack', isWindows ? `"${packagePath()}"` : packagePath(), '--ignore-scripts', '--silent'];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: folder, shell: isWindows });
+  return stdout.trim();
+}
+
+/**
+ * The template's package.json with a name and with what it depends on, in the versions of this package.
+ * @param file what it takes of this package: a tarball beside it, or a folder
+ */
+async function packageJson(name: string, file: string): Promise<object> {
   const ours = (await readJson(packagePath('package.json'))) as Manifest;
   const template = (await readJson(packagePath('data', 'templates', 'project', 'package.json'))) as object;
   const needed = Object.entries({ ...ours.dependencies, ...ours.peerDependencies });
-  const parallelsearch = link ? `file:${path.resolve(packagePath())}` : `^${ours.version}`;
   return {
     name:
       name
@@ -32,7 +43,7 @@ async function packageJson(name: string, link: boolean): Promise<object> {
         .replace(/^[._-]+/, '') || 'search',
     ...template,
     dependencies: {
-      parallelsearch,
+      parallelsearch: `file:${file}`,
       ...Object.fromEntries(needed.filter(([dependency]) => OF_NOTEBOOKS.test(dependency))),
     },
     devDependencies: { typescript: ours.devDependencies.typescript },
@@ -42,7 +53,7 @@ async function packageJson(name: string, link: boolean): Promise<object> {
 
 /**
  * Writes the project.
- * @param link whether it depends on this very copy of the package instead of the published one
+ * @param link whether it depends on this very copy of the package instead of a tarball of it
  * @throws Error where something is in the folder already
  */
 export async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
@@ -53,7 +64,8 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
   await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
   // npm packs no file of that name.
   await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
-  const manifest = await packageJson(path.basename(path.resolve(folder)), link);
+  const file = link ? path.resolve(packagePath()) : await packInto(folder);
+  const manifest = await packageJson(path.basename(path.resolve(folder)), file);
   await writeFileSafely(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   say(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);
 }
@@ -65,6 +77,6 @@ export function initCommand(): Command {
       'make a small project of your own: a corpus, questions, a reward, a notebook, with `npm start` and `npm test`',
     )
     .argument('<folder>', 'new, or empty')
-    .option('--link', 'depend on this very copy of the package instead of the published one')
+    .option('--link', 'depend on this very copy of the package instead of a tarball of it')
     .action(runInit);
 }

@@ -52,9 +52,11 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       expect(scripts.postinstall).toBe('npm rebuild typescript');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));
-      await runCommand(['init', 'published'], root);
-      const published = (await readJson(path.join(root, 'published', 'package.json'))) as Manifest;
-      expect(published.dependencies.parallelsearch).toBe(`^${ours.version}`);
+      await runCommand(['init', 'packed'], root);
+      const packed = (await readJson(path.join(root, 'packed', 'package.json'))) as Manifest;
+      const tarball = `parallelsearch-${ours.version}.tgz`;
+      expect(packed.dependencies.parallelsearch).toBe(`file:${tarball}`);
+      expect(existsSync(path.join(root, 'packed', tarball))).toBe(true);
       expect(existsSync(inProject('.gitignore'))).toBe(true);
     });
 

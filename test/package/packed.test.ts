@@ -19,13 +19,17 @@ interface Packed {
 interface Manifest {
   version: string;
   dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
 }
 const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as Manifest;
 
+// The package's own weights, not those that stand in for them in tests.
+const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
+
 const npm = (args: readonly string[], cwd: string): string =>
   execFileSync('npm', [...args, '--loglevel=error'], {
-    ...{ cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * MB },
+    ...{ cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * MB },
     shell: process.platform === 'win32',
   });
 const pack = (...args: string[]): Packed =>
@@ -94,8 +98,6 @@ const skipped = isFull ? registryFailure() : 'npm run test:full';
 describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, () => {
   const project = path.join(temporaryFolder(), 'empty');
   const inProject = (...parts: string[]): string => path.join(project, ...parts);
-  // The package's own weights, not those that stand in for them in tests.
-  const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
   /** Exit code and all output of a program in the project. */
   const run = (program: string, ...args: string[]): { code: number | null; output: string } => {
     const { status, stdout, stderr } = spawnSync(program, args, {
@@ -167,6 +169,17 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(trained.code, trained.output).toBe(0);
     expect(readdirSync(inProject('run'))).toContain('adapter');
   }, 900_000);
+
+  it('makes a project that installs itself, keeps its own tsc, and whose npm start and npm test pass', () => {
+    expect(cli('init', 'own-search')).toMatchObject({ code: 0 });
+    const own = inProject('own-search');
+    npm(['install', '--no-audit', '--no-fund'], own);
+    const [version] = /\d+\.\d+/.exec(manifest.devDependencies.typescript)!;
+    expect(npm(['exec', 'tsc', '--', '--version'], own)).toContain(`Version ${version}`);
+    npm(['start'], own);
+    expect(readdirSync(own)).toContain('report.html');
+    expect(npm(['test'], own)).toContain('# pass 1\n');
+  }, 1_800_000);
 
   it('names what the package does not hold, and the remedy', () => {
     const told = (...args: string[]): string => {
