@@ -24,7 +24,7 @@ const simulating = tinyTraining({ trainer: 'zerosearch-simulator', rewards: { pr
 
 /** Lets policies of a name write what a function of their context, as text, says. */
 function letWrite(name: string, write: (context: string, row: number) => string): void {
-  const generate = Reflect.get(LocalPolicy.prototype, 'generate') as LocalPolicy['generate'];
+  const generate = Reflect.get(LocalPolicy.prototype, 'generate');
   vi.spyOn(LocalPolicy.prototype, 'generate').mockImplementation(async function (
     this: LocalPolicy,
     contexts,
