@@ -46,6 +46,8 @@ interface TrainSettings extends PolicySettings {
   lambdaS?: number;
   /** Files of rewards that are added to the configuration's. */
   reward?: string[];
+  /** The adapter that plays ZeroSearch's search engine. */
+  simulator?: string;
   steps?: number;
   keepSteps?: number[];
   out?: string;
@@ -74,6 +76,7 @@ async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
     ...given({ model, seed, retriever, encoder }),
     rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
     grpo: { ...config.grpo, ...given({ steps }) },
+    ...(settings.simulator ? { zerosearch: { ...config.zerosearch, simulator: settings.simulator } } : {}),
   });
 }
 
@@ -230,6 +233,7 @@ export function trainCommand(): Command {
       'a reward of your own, the default export of a .ts, .mjs or .js file; again for more',
       collect,
     )
+    .option('--simulator <folder>', 'the adapter that plays the search engine, for the method zerosearch')
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option(
       '--keep-steps <list>',

@@ -16,6 +16,14 @@ function keptSentence(run: PolicyRun, numSteps: number): string {
   return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
 }
 
+/** How the adapter was chosen among those of several steps. */
+function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
+  const chosen = curve.find((point) => point.chosen)!;
+  if (curve.length === 1) return `This is the adapter after ${chosen.step} steps.`;
+  const outcomes = curve.map(({ step, outcome }) => `${step}: ${outcome.toFixed(3)}`).join(', ');
+  return `Every ${curve[0].step} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:\n${outcomes}.`;
+}
+
 /** First and last steps that a card takes the mean of, since each has few questions. */
 const STEPS_AVERAGED = 5;
 
@@ -32,7 +40,6 @@ export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<
   const model = modelNameOf(run);
   const dev = (await readFile(join(folder, 'dev.jsonl'), 'utf8')).trimEnd().split('\n');
   const curve = dev.map((line) => JSON.parse(line) as DevPoint & { chosen: boolean });
-  const chosen = curve.find((point) => point.chosen)!;
   const card = `---
 license: apache-2.0
 base_model: ../${model}
@@ -49,8 +56,7 @@ Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everythin
 | --- | --- | --- |
 ${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`).join('\n')}
 
-Every ${curve[0].step} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:
-${curve.map(({ step, outcome }) => `${step}: ${outcome.toFixed(3)}`).join(', ')}.
+${devText(curve)}
 
 Results are in the reports. Made for experiments in a small world; it knows nothing else.
 `;

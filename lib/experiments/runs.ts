@@ -5,6 +5,7 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
 import { rolloutConfigOf, trainedBy } from '../methods/index.js';
+import { zeroSearchSimulator } from '../methods/zerosearch.js';
 import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
@@ -57,9 +58,17 @@ export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
 });
 
 /** The configuration that a run is trained with. */
-export const configOf = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): TrainConfig => {
-  const preset = trainingPreset(method, initialModelName(model, warmUp), seed, lambdas);
-  return { ...preset, rollout: { ...preset.rollout, ...(topK && { topK }) } };
+export const configOf = (run: PolicyRun): TrainConfig => {
+  const { method, seed, lambdas, topK } = run;
+  const preset = trainingPreset(method, modelNameOf(run), seed, lambdas);
+  return parseTrainConfig({
+    ...preset,
+    rollout: { ...preset.rollout, ...(topK && { topK }) },
+    // Trained before, from the same model with the same seed.
+    ...(preset.trainer === 'zerosearch' && {
+      zerosearch: { simulator: runName({ ...run, method: zeroSearchSimulator.name }) },
+    }),
+  });
 };
 
 /** Where the adapter of a trained run lies. */

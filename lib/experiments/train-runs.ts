@@ -11,11 +11,13 @@ import { readJson, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
+import { METHODS } from '../methods/index.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import { PUBLISH_EVERY, trainModels } from '../small-world/train-models.js';
 import { initialModelName } from '../small-world/warm-up/recipes.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
+import { simulatorFolder } from '../training/zerosearch/trainer.js';
 import { keptAdapter, runTraining, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard } from './adapter-card.js';
 import { tryAdapter, type DevPoint } from './dev-curve.js';
@@ -102,7 +104,9 @@ export async function publishBest(
 /** Where a run's checkpoints lie. Those of another model or other data are of no use. */
 async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const model = join(CHECKPOINTS, modelNameOf(run), 'model.safetensors');
-  const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl')]);
+  const { zerosearch } = configOf(run);
+  const simulator = zerosearch ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')] : [];
+  const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl'), ...simulator]);
   const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
   return packagePath('runs', 'training', hash + short, runName(run));
 }
@@ -119,7 +123,9 @@ async function trainRun(
   const config = { ...full, grpo: { ...full.grpo, steps } };
   const modelFolder = join(CHECKPOINTS, modelNameOf(run));
   const folder = await runFolder(run, maxSteps);
-  const keepSteps = [...range(KEEP_EVERY, steps, KEEP_EVERY), steps];
+  // How well who plays a search engine answers says nothing of its documents: the last one is taken.
+  const tried = METHODS.get(run.method).writesDocuments ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
+  const keepSteps = [...tried, steps];
   await runTraining({
     ...{ config, model: await loadModel(modelFolder), modelFolder, retriever: world.retriever },
     ...{ inputsHash: await contentHash([join(modelFolder, 'model.safetensors')]), folder, keepSteps, signal },

@@ -6,7 +6,7 @@ const ELEMENTS =
   'a b caption code div details dd dl dt em h2 h3 h4 header li ol p pre span strong summary table tbody td th thead tr ul';
 const TAG = new Set(ELEMENTS.split(' '));
 const ATTRIBUTE =
-  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:#|https://)[^"<>]*")';
+  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")';
 const TOKEN = new RegExp(
   `[^<]+|<(?<opened>[a-z][a-z0-9]*)(?:${ATTRIBUTE})*>|</(?<closed>[a-z][a-z0-9]*)>`,
   'y',

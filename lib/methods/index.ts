@@ -12,12 +12,14 @@ import { searchR1ParallelPrompt } from './search-r1-parallel-prompt.js';
 import { searchR1, searchR1InFour, searchR1Ppo } from './search-r1.js';
 import { stepSearch, stepSearchGrpo } from './stepsearch.js';
 import { UNTRAINED } from './untrained.js';
+import { zeroSearch, zeroSearchSimulator } from './zerosearch.js';
 
 export type { Method } from './method.js';
 
 /** Those of the experiment `baselines` alone: other papers' methods, and other ways to train this one's. */
 export const BASELINES: readonly Method[] = [
   ...[r1Trained, supervisedFineTuning, rejectionSampling, otc, otcPpo, stepSearch, stepSearchGrpo],
+  ...[zeroSearchSimulator, zeroSearch],
   ...[searchR1Ppo, parallelSearchPpo, parallelSearchReleasedCode],
 ];
 

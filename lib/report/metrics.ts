@@ -81,6 +81,9 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   entropy: { title: 'Entropy', unit: 'nats per token' },
   value_loss: { title: 'Value loss', unit: 'squared error, halved' },
   explained_variance: { title: 'Explained variance', unit: 'share of the variance of returns' },
+  noise: { title: 'Noisy documents wanted', unit: 'share of queries' },
+  'documents/true_useful': { title: 'Useful documents that are true', unit: 'share of queries' },
+  'documents/true_noisy': { title: 'Noisy documents that are true', unit: 'share of queries' },
   clip_ratio: { title: 'Clipped', unit: 'share of tokens' },
   grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
 };

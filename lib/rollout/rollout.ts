@@ -22,11 +22,19 @@ import {
 import type { RolloutConfig } from './options.js';
 import type { SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
+/** A query with the question that it is to help with. */
+export interface SimulatedQuery {
+  query: string;
+  question: Question;
+}
+
 export interface RolloutOptions extends RolloutConfig {
   /** 0 is greedy. */
   temperature: number;
   /** Answers of the retriever kept across calls. */
   cache?: SearchCache;
+  /** In place of the retriever: who plays the search engine may know each query's question, ground truth included. */
+  search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
   signal?: AbortSignal;
   /** As in {@link SamplingOptions}, with rows counted in the questions. */
   onToken?: SamplingOptions['onToken'];
@@ -40,6 +48,7 @@ type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 interface Row {
   /** Its place among the questions. */
   index: number;
+  question: Question;
   random: Random;
   tokenIds: number[];
   trajectory: Trajectory;
@@ -68,24 +77,19 @@ function encodePrompt(
   throw new Error(`Expected ${name} to have a chat template, but it has none. Use --prompt-form full.`);
 }
 
-function startRow(
-  { id, question, goldenAnswers }: Question,
-  index: number,
-  policy: Policy,
-  options: RunOptions,
-): Row {
+function startRow(question: Question, index: number, policy: Policy, options: RunOptions): Row {
   const trajectory: Trajectory = {
-    questionId: id,
-    question,
-    goldenAnswers,
+    questionId: question.id,
+    question: question.question,
+    goldenAnswers: question.goldenAnswers,
     segments: [],
     searchTurns: [],
     answer: null,
     modelCalls: 0,
     finish: 'budget',
   };
-  const row = { index, random: options.randoms[index], tokenIds: [], trajectory };
-  append(row, { kind: 'prompt', ...encodePrompt(question, policy, options) }, options);
+  const row = { index, question, random: options.randoms[index], tokenIds: [], trajectory };
+  append(row, { kind: 'prompt', ...encodePrompt(question.question, policy, options) }, options);
   return row;
 }
 
@@ -199,6 +203,31 @@ function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
   append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
 }
 
+/** What the retriever, or who plays it, has for each query. */
+async function searchFor(
+  queries: readonly SimulatedQuery[],
+  retriever: Retriever,
+  { search, topK, retrievalTimeoutMs: timeoutMs, cache, signal }: RolloutOptions,
+  stats: RolloutStats,
+): Promise<SearchOutcome[]> {
+  stats.retrievalsRequested += queries.length;
+  if (search) {
+    const outcomes = await search(queries);
+    stats.retrievalsFetched += queries.length;
+    stats.retrievalsFailed += outcomes.filter(({ status }) => status === 'failed').length;
+    return outcomes;
+  }
+  const options = { topK, timeoutMs, cache, signal };
+  const found = await searchAll(
+    retriever,
+    queries.map(({ query }) => query),
+    options,
+  );
+  stats.retrievalsFetched += found.stats.fetched;
+  stats.retrievalsFailed += found.stats.failed;
+  return found.outcomes;
+}
+
 /** Executes the action of every row that has not answered: all sub-queries of all rows in one concurrent search. */
 async function act(
   rows: readonly Row[],
@@ -208,19 +237,8 @@ async function act(
   stats: RolloutStats,
 ): Promise<void> {
   const searches = rows.map(({ trajectory }) => searchedQueries(trajectory.segments.at(-1)!.text, options));
-  const found = await searchAll(
-    retriever,
-    searches.flatMap((search) => search ?? []),
-    {
-      topK: options.topK,
-      timeoutMs: options.retrievalTimeoutMs,
-      cache: options.cache,
-      signal: options.signal,
-    },
-  );
-  stats.retrievalsRequested += found.stats.requested;
-  stats.retrievalsFetched += found.stats.fetched;
-  stats.retrievalsFailed += found.stats.failed;
+  const asked = rows.flatMap(({ question }, i) => (searches[i] ?? []).map((query) => ({ query, question })));
+  const outcomes = await searchFor(asked, retriever, options, stats);
   let next = 0;
   for (const [i, row] of rows.entries()) {
     const queries = searches[i];
@@ -229,7 +247,7 @@ async function act(
       appendInformation(
         row,
         queries,
-        found.outcomes.slice(next, (next += queries.length)),
+        outcomes.slice(next, (next += queries.length)),
         { policy, retriever },
         options,
       );

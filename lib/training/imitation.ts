@@ -19,7 +19,7 @@ import { encodePieces, totalWeight } from './supervised.js';
 import type { TrainingTask } from './trainer.js';
 
 /** Cross-entropy, mean over the tokens of a mini-batch. */
-const imitation: Pick<Algorithm<Sequence>, 'metrics' | 'update'> = {
+export const imitation: Pick<Algorithm<Sequence>, 'metrics' | 'update'> = {
   metrics: ['loss', 'grad_norm'],
   update: (rows, { config, trained, learningRate }) => {
     const numTokens = totalWeight(rows);
@@ -31,10 +31,10 @@ const imitation: Pick<Algorithm<Sequence>, 'metrics' | 'update'> = {
   },
 };
 
-const isRight = ({ rewards }: RewardedTrajectory): boolean => rewards.outcome === 1;
+export const isRight = ({ rewards }: RewardedTrajectory): boolean => rewards.outcome === 1;
 
 /** Search-R1's candidates of a question. */
-const CANDIDATES = 5;
+export const CANDIDATES = 5;
 
 const rejectionSampling: Algorithm<Sequence> = {
   ...imitation,

@@ -10,9 +10,10 @@ import type { ModelConfig } from '../policy/model-config.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
 import type { RetrievedPassage } from '../retrieval/retriever.js';
+import type { SearchOutcome } from '../retrieval/search.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
-import type { RolloutOptions } from '../rollout/rollout.js';
+import type { RolloutOptions, SimulatedQuery } from '../rollout/rollout.js';
 import { lossMask, tokenIds } from '../rollout/trajectory.js';
 import { TrainedAdapter } from './adapter.js';
 import { scheduledRate } from './adamw.js';
@@ -48,6 +49,11 @@ export interface Algorithm<Row extends Sequence> {
   groupSize?: number;
   /** Rolls out the initial model and not the policy as it is. */
   samplesInitial?: boolean;
+  /** In place of the retriever. */
+  search?(
+    queries: readonly SimulatedQuery[],
+    context: Pick<StepContext, 'step'> & { random: Random },
+  ): Promise<SearchOutcome[]>;
   /** What is trained beside the adapter. */
   beside?(config: ModelConfig): Weights;
   /** What the trajectories of a step are worth, and what is learned from them. @param questions of each group of trajectories */
@@ -59,6 +65,7 @@ export interface Algorithm<Row extends Sequence> {
   metrics: readonly string[];
   /** One optimizer step on the mean over the tokens of some rows. */
   update(rows: readonly Row[], context: StepContext): Metrics;
+  dispose?(): void;
 }
 
 /** The rows of trajectories, with the reference's log-probabilities. */
@@ -139,7 +146,10 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
 
     const start = performance.now();
     const sampler = algorithm.samplesInitial ? trained.initialPolicy : trained.policy;
-    const groups = { retriever, rollout, rewards, groupSize, random };
+    const searchRandom = random.fork('search');
+    const search: RolloutOptions['search'] =
+      algorithm.search && ((queries) => algorithm.search!(queries, { step, random: searchRandom }));
+    const groups = { retriever, rollout: { ...rollout, search }, rewards, groupSize, random };
     const rolledOut = await rollOutGroups(sampler, questions, groups);
 
     const updateStart = performance.now();
@@ -177,6 +187,7 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
   }
 
   dispose(): void {
+    this.algorithm.dispose?.();
     this.trained.dispose();
   }
 }

@@ -5,6 +5,7 @@ import { rolloutSchema } from '../rollout/options.js';
 import { grpoSchema } from './grpo/options.js';
 import { guardsSchema } from './guards.js';
 import { ppoSchema } from './ppo/options.js';
+import { zeroSearchSchema } from './zerosearch/options.js';
 
 const loraSchema = z.strictObject({
   rank: z.int().min(1).default(16),
@@ -24,6 +25,8 @@ export const trainingFields = {
   grpo: grpoSchema,
   /** Of the trainer `ppo`. */
   ppo: ppoSchema.optional(),
+  /** Of the trainer `zerosearch`. */
+  zerosearch: zeroSearchSchema.optional(),
   lora: loraSchema.prefault({}),
   /** Absent by default, so that runs without it keep their hash. */
   guards: guardsSchema,

@@ -3,6 +3,8 @@ import { createRegistry } from '../registry.js';
 import { GrpoTrainer } from './grpo/trainer.js';
 import { createRejectionSampling, createSupervisedFineTuning } from './imitation.js';
 import { createPpoTrainer } from './ppo/trainer.js';
+import { createSimulatorTraining } from './zerosearch/simulator.js';
+import { createZeroSearch } from './zerosearch/trainer.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
 export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>('trainer', [
@@ -10,6 +12,8 @@ export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTa
   { name: 'ppo', create: createPpoTrainer },
   { name: 'sft', create: createSupervisedFineTuning },
   { name: 'rejection-sampling', create: createRejectionSampling },
+  { name: 'zerosearch', create: createZeroSearch },
+  { name: 'zerosearch-simulator', create: createSimulatorTraining },
 ]);
 
 /** The trainer that a task's configuration names. @throws RangeError that lists those there are */

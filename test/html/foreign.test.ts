@@ -14,11 +14,14 @@ import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { INJECTION } from '../pages/viewer/synthetic.js';
 import { syntheticReport, syntheticTable } from '../report/fixtures.js';
 
-const transcript = transcriptOf({
-  question: INJECTION,
-  segments: [{ kind: 'policy', tokenIds: [], text: `<think>${INJECTION}</think>` }],
-  searchTurns: [],
-});
+const transcript = transcriptOf(
+  {
+    question: INJECTION,
+    segments: [{ kind: 'policy', tokenIds: [], text: `<think>${INJECTION}</think>` }],
+    searchTurns: [],
+  },
+  'trajectories.html#search=%22Who%3F%22&method=a',
+);
 
 describe('isPlainHtml', () => {
   it('takes what displays write', async () => {
@@ -38,6 +41,8 @@ describe('isPlainHtml', () => {
     '<p class=a>a</p>',
     '<a href="javascript:x()">a</a>',
     '<a href="java&#115;cript:x()">a</a>',
+    '<a href="a.html:x()">a</a>',
+    '<a href="//a.html">a</a>',
     '<div>',
     '</div></main>',
     '<p></div>',

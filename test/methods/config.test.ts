@@ -90,7 +90,11 @@ describe('parseTrainConfig', () => {
       { retriever: 'bm52' },
       'Expected a retriever of bm25, exact, hnsw, or the address of a server',
     ],
-    ['trainer', { trainer: 'dpo' }, 'Expected a trainer of grpo, ppo, sft, rejection-sampling, but got dpo.'],
+    [
+      'trainer',
+      { trainer: 'dpo' },
+      'Expected a trainer of grpo, ppo, sft, rejection-sampling, zerosearch, zerosearch-simulator, but got dpo.',
+    ],
     ['prompt', { rollout: { prompt: 'none', splitQueries: true } }, 'Expected a prompt of r1, search-r1,'],
   ])('refuses a %s that there is not, and lists those that there are', (_, change, message) => {
     expect(() => parseTrainConfig({ ...MINIMAL, ...change })).toThrow(message);

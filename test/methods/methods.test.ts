@@ -50,7 +50,15 @@ describe('the methods', () => {
       paperName === null ? [] : [[name, paperName]],
     );
     expect(inBoth.map(([name]) => name)).toEqual([
-      ...['r1:trained', 'otc', 'stepsearch', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'],
+      ...[
+        'r1:trained',
+        'otc',
+        'stepsearch',
+        'zerosearch',
+        'search-r1',
+        'search-r1-parallel-prompt',
+        'parallelsearch',
+      ],
     ]);
     for (const [, paperName] of inBoth) expect(inPaper).toContain(paperName);
   });

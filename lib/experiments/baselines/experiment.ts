@@ -18,6 +18,7 @@ import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js'
 import type { Experiment } from '../experiment.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
 import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
+import { KINDS } from '../../training/zerosearch/documents.js';
 import { loadTiming, summariseTiming, timingOf, type Timing } from '../timing/experiment.js';
 import { trainingOf } from '../train-runs.js';
 import { holm, LEVEL, pOf } from '../verdicts.js';
@@ -26,16 +27,19 @@ import { baselineClaims } from './claims.js';
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that stand beside them. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
-const NAMES = BASELINES.map(({ name }) => name);
+const NAMES = BASELINES.flatMap(({ name, writesDocuments }) => (writesDocuments ? [] : [name]));
 /** Two, and one seed of reinforcement each, are what two cores train in a working day. */
 const WARM_UPS_HERE = WARM_UPS.slice(0, 2);
 
 const runsOf = (method: string, warmUp: number): PolicyRun[] =>
   INITIAL_MODELS.map((model) => ({ method, model, warmUp, seed: SEEDS[0] }));
 
-/** What is trained for this experiment alone: all methods from the first initial models, then from the second. */
+/**
+ * What is trained for this experiment alone: all methods from the first initial models, then from the second. Policies that play a search engine are
+ * methods too, which stand before those that need them.
+ */
 export const baselineRuns = (): PolicyRun[] =>
-  WARM_UPS_HERE.flatMap((warmUp) => NAMES.flatMap((method) => runsOf(method, warmUp)));
+  WARM_UPS_HERE.flatMap((warmUp) => BASELINES.flatMap(({ name }) => runsOf(name, warmUp)));
 
 /** The runs that can be compared: of methods trained from the first initial models, and of warm-ups that all of these methods have. */
 export function comparedRuns(root?: string): PolicyRun[] {
@@ -66,7 +70,11 @@ export const baselinesTiming = timingOf('baselines-timing', 'seconds a question,
 );
 
 const METRICS: readonly Metric[] = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'];
-const DYNAMICS = ['rewards/outcome', 'turns', 'value_loss', 'explained_variance', 'kl'];
+const DYNAMICS = [
+  ...['rewards/outcome', 'turns', 'value_loss', 'explained_variance', 'kl'],
+  // Of ZeroSearch: how many documents are to be noise, and how often each kind is true.
+  ...['noise', ...KINDS.map((kind) => `documents/true_${kind}`)],
+];
 
 /** ParallelSearch beside every other method, and every variant of a method beside it. */
 const PAIRS: readonly MethodPair[] = [
@@ -94,6 +102,11 @@ const PREDICTED: readonly Predicted[] = [
     prediction: 'OTC loses at most 2 points of exact match to Search-R1',
     figure: { ...EM, method: 'otc', against: 'search-r1' },
     holds: ({ value }) => value >= -0.02,
+  },
+  {
+    prediction: 'ZeroSearch, tested with real search, is at most 5 points below Search-R1',
+    figure: { ...EM, method: 'zerosearch', against: 'search-r1' },
+    holds: ({ value }) => value >= -0.05,
   },
   ...['base', 'instruct'].map((model): Predicted => ({
     prediction: `StepSearch is at least as good as Search-R1 on the longest chains (MuSiQue, ${model})`,

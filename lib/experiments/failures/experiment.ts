@@ -17,7 +17,12 @@ import { lambdaMethod, lambdasOf, lambdasOfMethod, onLines } from '../lambda-abl
 import { mainResults } from '../main-results/experiment.js';
 import { reportOf, summarise } from '../report.js';
 import { resultsOf } from '../results.js';
-import { loadTrajectories, trajectories, type TrajectoryLine } from '../trajectories/experiment.js';
+import {
+  loadTrajectories,
+  policyTitle,
+  trajectories,
+  type TrajectoryLine,
+} from '../trajectories/experiment.js';
 import { loadWorld } from '../world.js';
 
 export interface Failure {
@@ -89,6 +94,13 @@ const MOST_CASES = 3;
 export interface Case {
   failure: string;
   line: TrajectoryLine;
+}
+
+/** The page of trajectories with a case, beside the answer of the method that it is compared with. */
+export function caseAddress({ line: { question, method, run } }: Case, against = 'search-r1'): string {
+  const search = `"${question}"`;
+  const partner = policyTitle({ ...run, method: against });
+  return `trajectories.html#${new URLSearchParams({ search, method, partner }).toString()}`;
 }
 
 /** The first cases of each failure by one method. @param lines answers to `questions` */

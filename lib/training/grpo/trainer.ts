@@ -10,11 +10,11 @@ import type { TrainingTask } from '../trainer.js';
 import { grpoLoss, grpoStatistics } from './loss.js';
 
 /** The tokens of a trajectory with everything the loss needs, a value a masked-in token. */
-interface GrpoRow extends PolicyRow {
+export interface GrpoRow extends PolicyRow {
   advantages: number[];
 }
 
-const grpo: Algorithm<GrpoRow> = {
+export const grpo: Algorithm<GrpoRow> = {
   name: 'grpo',
   metrics: ['loss', 'kl', 'clip_ratio', 'grad_norm'],
 

@@ -130,7 +130,7 @@ it('says how long the training takes before anything of it is there, by the meth
     () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
   );
   const { work, seconds } = (await training.plan())!;
-  expect(work).toContain('40 of 40 runs to train (8000 GRPO steps)');
+  expect(work).toContain('48 of 48 runs to train (9600 GRPO steps)');
   expect(seconds).toBeGreaterThan(3600);
 });
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../../lib/evaluation/result.js';
-import { casesOf, FAILURES, failureRates } from '../../../lib/experiments/failures/experiment.js';
+import {
+  caseAddress,
+  casesOf,
+  FAILURES,
+  failureRates,
+} from '../../../lib/experiments/failures/experiment.js';
 import { scoredLine } from '../../../lib/experiments/trajectories/experiment.js';
 import type { Segment } from '../../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../../training/tiny.js';
@@ -77,4 +82,11 @@ it('cases are the first answers of a method that failed so', () => {
     ...Array<string>(3).fill('failure_from_memory'),
   ]);
   expect(new Set(cases.map(({ line }) => line.run.method))).toEqual(new Set(['parallelsearch']));
+  const [page, criteria] = caseAddress(cases[0]).split('#');
+  expect(page).toBe('trajectories.html');
+  expect(Object.fromEntries(new URLSearchParams(criteria))).toEqual({
+    search: `"${SEQUENTIAL.question}"`,
+    method: cases[0].line.method,
+    partner: lines[0].method,
+  });
 });

@@ -116,6 +116,24 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     await choose('sign', '');
   });
 
+  it('opens what its address names', async () => {
+    const criteria = {
+      search: '"Which is older, Town0 or River0?"',
+      method: 'parallelsearch',
+      partner: 'search-r1',
+    };
+    const address = new URLSearchParams({ ...criteria, sign: 'none of these', nonsense: 'x' });
+    await page.evaluate((hash) => void (location.hash = hash), address.toString());
+    await counts('5 of 10,000 trajectories');
+    expect(await page.locator('.detail article h2').allTextContents()).toEqual([
+      'Which is older, Town0 or River0?',
+      'Which is older, Town0 or River0?',
+    ]);
+    await page.evaluate(() => void (location.hash = ''));
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await counts('10,000 of 10,000 trajectories');
+  });
+
   it('folds its filters in a narrow window', async () => {
     const before = page.viewportSize()!;
     await page.setViewportSize({ width: 360, height: 740 });

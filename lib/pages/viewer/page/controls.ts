@@ -40,7 +40,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
   fold.addEventListener('click', () => {
     fold.setAttribute('aria-expanded', String(fold.getAttribute('aria-expanded') === 'false'));
   });
-  const node = h(
+  const node: HTMLFormElement = h(
     'form.controls',
     {
       ...{ role: 'search', 'aria-label': 'Filter trajectories' },
@@ -58,6 +58,15 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     node,
     /** What is wanted of the list, and as `partner` the method to be read beside, or nothing. */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
+    /** Asks for what an address names, such as `#search=...&method=...&partner=...`; names and values that there are not change nothing. */
+    setValues: (wanted: URLSearchParams): void => {
+      for (const [name, value] of wanted) {
+        const control = node.elements.namedItem(name);
+        if (control instanceof HTMLInputElement) control.value = value;
+        if (control instanceof HTMLSelectElement && [...control.options].some((one) => one.value === value))
+          control.value = value;
+      }
+    },
     focusSearch: (): void => search.focus(),
   };
 }

@@ -72,7 +72,13 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     event.preventDefault();
     controls.focusSearch();
   });
-  refresh();
+  const showAddress = (): void => {
+    controls.setValues(new URLSearchParams(location.hash.slice(1)));
+    refresh();
+    if (location.hash) list.select(filter(controls.values())[0]);
+  };
+  addEventListener('hashchange', showAddress);
+  showAddress();
   list.node.focus();
 }
 

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  areTrue,
+  documentsPrompt,
+  END_OF_DOCUMENTS,
+  parseDocuments,
+  printDocuments,
+} from '../../../lib/training/zerosearch/documents.js';
+import { COMPARISON, SEQUENTIAL } from '../tiny.js';
+
+it.each(['short', 'full'] as const)('the prompt tells kind, query, question and answer (%s)', (form) => {
+  const prompt = documentsPrompt('noisy', 'Red River director', SEQUENTIAL, form);
+  for (const part of ['noisy', 'Red River director', SEQUENTIAL.question, '1904'])
+    expect(prompt).toContain(part);
+  expect(prompt).not.toContain('useful');
+});
+
+describe('documents', () => {
+  const words = fc.stringMatching(/^[A-Z][a-z]{0,8}( [a-z]{1,8}){0,3}$/);
+  const passages = fc.array(fc.record({ title: words, text: words }), { minLength: 1, maxLength: 4 });
+
+  it('are read as they were printed, with ids that tell their kind', () => {
+    fc.assert(
+      fc.property(passages, (some) => {
+        const printed = printDocuments(some);
+        expect(printed.endsWith(END_OF_DOCUMENTS)).toBe(true);
+        const read = parseDocuments(printed, 'noisy', 3);
+        expect(read.map(({ title, text }) => ({ title, text }))).toEqual(some.slice(0, 3));
+        expect(read.map(({ id }) => id)).toEqual(some.slice(0, 3).map((_, i) => `noisy-${i + 1}`));
+      }),
+    );
+  });
+
+  it('are none where a text holds none, whatever it says', () => {
+    for (const text of [
+      '',
+      'Ada Stone',
+      '<information></information>',
+      'Retrieval failed: no',
+      '</information>',
+    ])
+      expect(parseDocuments(text, 'useful', 3)).toEqual([]);
+  });
+});
+
+describe('documents are true', () => {
+  const saying = (text: string) => [{ title: 'Bo Reed', text }];
+
+  it('where they state the answer to a sub-question about the entity that the query names', () => {
+    expect(areTrue('Bo Reed born', saying('A singer, born in 1904.'), COMPARISON)).toBe(true);
+    expect(areTrue('Bo Reed born', saying('A singer, born in 1922.'), COMPARISON)).toBe(false);
+    expect(areTrue('Bo Reed born', saying('A singer, born in 19041.'), COMPARISON)).toBe(false);
+    expect(areTrue('Bo Reed born', [], COMPARISON)).toBe(false);
+  });
+
+  it('which is not asked where the query names no entity, or there is no graph', () => {
+    expect(areTrue('singers', saying('Born in 1904.'), COMPARISON)).toBeNull();
+    expect(areTrue('Bo Reed', saying('Born in 1904.'), { ...COMPARISON, metadata: {} })).toBeNull();
+  });
+});
