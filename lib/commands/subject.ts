@@ -6,7 +6,6 @@ import {
   adapterBase,
   DEFAULT_METHOD,
   DEFAULT_MODEL,
-  loadPolicy,
   modelPath,
   parseModelName,
   trainConfigOf,
@@ -68,34 +67,44 @@ export async function loadSubject(settings: SubjectSettings): Promise<Subject> {
   return { ...subject, rollout: { ...rollout, promptForm } };
 }
 
+/**
+ * Folders of weights on this machine: the model's, and the adapter's where there is one.
+ * @throws Error for an unknown model, or an adapter that is missing
+ */
+export async function weightsOf({
+  method = DEFAULT_METHOD,
+  model,
+  seed,
+  checkpoints,
+  adapter,
+}: Pick<SubjectSettings, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<string[]> {
+  const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
+  if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
+  if (adapter === undefined) return [modelPath(model!, checkpoints)];
+  const base = model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
+  return [await base, adapter];
+}
+
 async function findSubject(settings: SubjectSettings): Promise<Subject> {
-  const { policy: address, method, model, seed, checkpoints, adapter, topK, config } = settings;
+  const { policy: address, method, seed, adapter, topK, config } = settings;
+  if (address !== undefined && adapter !== undefined)
+    throw new Error(
+      `Expected ${address} to have its adapter, but got ${adapter}. Serve the adapter there, and name it by --model.`,
+    );
   const given = config === undefined ? null : parseTrainConfig(await readJson(config));
-  const run = { method: method ?? given?.method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
-  const initial = address === undefined && !adapter && parseModelName(run.model);
-  const folders = initial ? weightFolders({ ...run, ...initial }, checkpoints) : [];
-  const trained = given ?? (await trainConfigOf(initial ? folders[1] : adapter));
-  const asTrained = trained && method === undefined ? trained : null;
-  const asked = asTrained?.method ?? run.method;
+  const folders =
+    address === undefined ? await weightsOf({ ...settings, method: method ?? given?.method }) : [];
+  const trained = given ?? (await trainConfigOf(folders[1]));
+  const asTrained = method === undefined ? trained : null;
+  const asked = asTrained?.method ?? method ?? DEFAULT_METHOD;
   const rollout = { ...(asTrained?.rollout ?? rolloutConfigOf(asked)), ...(topK && { topK }) };
-  if (initial) {
-    const policy = await loadPolicy({ ...run, ...initial }, checkpoints);
-    return { run, policy, rollout, trained, folders };
-  }
-  if (address !== undefined) {
-    if (adapter !== undefined)
-      throw new Error(
-        `Expected ${address} to have its adapter, but got ${adapter}. Serve the adapter there, and name it by --model.`,
-      );
-    const policy = await openRemotePolicy(address, settings);
-    return { run: { method: asked, model: policy.name, seed }, policy, rollout, trained, folders };
-  }
-  const base = model === undefined ? await adapterBase(adapter!, checkpoints) : modelPath(model, checkpoints);
-  return {
-    run: { method: asked, model: basename(base), seed: trained?.seed ?? seed },
-    ...{ policy: await loadLocalPolicy(base, { adapter }), rollout, trained },
-    folders: [base, ...(adapter === undefined ? [] : [adapter])],
-  };
+  const policy =
+    address === undefined
+      ? await loadLocalPolicy(folders[0], { adapter: folders[1] })
+      : await openRemotePolicy(address, settings);
+  const model = address === undefined ? basename(folders[0]) : policy.name;
+  const run = { method: asked, model, seed: adapter === undefined ? seed : (trained?.seed ?? seed) };
+  return { policy, run, rollout, trained, folders };
 }
 
 /** The retriever that the command line names, else the one that an adapter was trained with, and its options. */

@@ -65,10 +65,11 @@ const completionSchema = z.object({
 });
 type Choice = z.infer<typeof completionSchema>['choices'][number];
 
-/** What vLLM is asked for besides what all servers know: the ids, and text that is what they say. */
-const WITH_IDS = {
+/** What vLLM is asked for besides what all servers know: ids, text that says the same, and nothing of what generation_config.json may set. */
+const BY_IDS = {
   ...{ return_token_ids: true, logprobs: 0 },
   ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
+  ...{ top_k: 0, min_p: 0, repetition_penalty: 1 },
 };
 
 const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
@@ -115,9 +116,7 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     if (answer.success) return answer.data.choices[0];
     throw new Error(`Expected OpenAI's completions from ${base}, but ${z.prettifyError(answer.error)}`);
   };
-  const hasIds = await tellsIds(() =>
-    complete({ ...WITH_IDS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
-  );
+  const hasIds = await tellsIds(() => complete({ ...BY_IDS, prompt: tokenizer.encode('A'), max_tokens: 1 }));
   const limit = pLimit(maxConcurrency);
 
   const continueRow = async (
@@ -134,7 +133,7 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       const text = withStop(choice, stop);
       return { tokenIds: tokenizer.encode(text), text, finish: finishOf(choice) };
     }
-    const choice = await complete({ ...body, ...WITH_IDS, prompt: context }, signal);
+    const choice = await complete({ ...body, ...BY_IDS, prompt: context }, signal);
     const { token_ids: tokenIds, logprobs } = choice;
     if (!tokenIds) throw new Error(`Expected token ids from ${base}, but this time it tells none.`);
     // The server's text is cut at a stop text, the ids are not.

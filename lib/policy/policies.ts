@@ -1,8 +1,7 @@
 /** Opens a policy by what it is called: a folder with weights on this machine, or the address of a server. */
 import { createRegistry } from '../registry.js';
 import { LocalPolicy } from './local-policy.js';
-import { disposeReplaced, mergePeftArrays } from './lora.js';
-import { loadModel, readPeftConfig, readSafetensors, requireFolders } from './model-folder.js';
+import { loadModel } from './model-folder.js';
 import { openOpenAiPolicy } from './openai.js';
 import type { Policy } from './policy.js';
 
@@ -50,13 +49,8 @@ export async function loadLocalPolicy(
   model: string,
   { adapter, name = adapter ?? model }: LocalFiles = {},
 ): Promise<LocalPolicy> {
-  requireFolders(adapter === undefined ? [model] : [model, adapter]);
-  const { weights, config, tokenizer } = await loadModel(model);
-  if (adapter === undefined) return new LocalPolicy(name, weights, config, tokenizer);
-  const arrays = await readSafetensors(`${adapter}/adapter_model.safetensors`);
-  const merged = mergePeftArrays(weights, arrays, config, await readPeftConfig(adapter));
-  disposeReplaced(weights, merged);
-  return new LocalPolicy(name, merged, config, tokenizer);
+  const { weights, config, tokenizer } = await loadModel(model, adapter);
+  return new LocalPolicy(name, weights, config, tokenizer);
 }
 
 /**
