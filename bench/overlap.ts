@@ -14,8 +14,8 @@ import { createRandom } from '../lib/random.js';
 
 const REPEATS = 3;
 const QUESTIONS = 48;
-const ROWS = [1, 4, 16];
-const DELAYS_MS = [0, 200, 1000];
+const ROWS = [4, 16];
+const DELAYS_MS = [0, 500];
 
 const [address, method = 'parallelsearch'] = process.argv.slice(2);
 if (!address)

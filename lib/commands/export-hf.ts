@@ -1,7 +1,7 @@
 /** `parallelsearch export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load. */
 import { Command, Option } from 'commander';
 import { CHECKPOINTS } from '../io/paths.js';
-import { exportModel } from '../policy/model-folder.js';
+import { exportModel } from '../policy/export.js';
 import { useBackend } from '../tensor/backend.js';
 import { parseCount, say } from './frame.js';
 import { weightsOf } from './subject.js';

@@ -100,9 +100,10 @@ export async function answerQuestions<T>(
     cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
   };
   const stopped = new AbortController();
-  const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
   let done = 0;
   const answerBatch = async (batch: readonly number[]): Promise<void> => {
+    // Of its own for each: many listeners on one are taken for a leak.
+    const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
     signal.throwIfAborted();
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));

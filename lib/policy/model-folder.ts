@@ -1,12 +1,12 @@
 /** Models as Hugging Face folders: `config.json`, `tokenizer.json`, and `model.safetensors` or the files that its index lists. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { isClone, shortPath } from '../io/paths.js';
 import { printModelConfig } from './families/index.js';
-import { disposeReplaced, mergePeftArrays, parsePeftConfig, type PeftConfig } from './lora.js';
+import { parsePeftConfig, type PeftConfig } from './lora.js';
 import { createModel, type Model } from './model.js';
 import {
   openSafetensors,
@@ -16,11 +16,9 @@ import {
   type StorageType,
   type Tensors,
 } from './safetensors.js';
-import { arraysFromWeights, disposeWeights } from './weights.js';
+import { arraysFromWeights } from './weights.js';
 
 export type { Model } from './model.js';
-
-const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Reads the tensors of one safetensors file; an error names the file. */
 export async function readSafetensors(path: string): Promise<Map<string, NamedArray>> {
@@ -56,18 +54,7 @@ export function requireFolders(folders: readonly string[]): void {
 
 /** Rank, alpha and the base of an adapter in PEFT's format. @throws Error when there are none */
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
-  parsePeftConfig(await readJson(join(adapter, ADAPTER_CONFIG)));
-
-const ADAPTER_CONFIG = 'adapter_config.json';
-const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
-
-/** Copies an adapter, with another path to the model that it goes onto. */
-export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  await copyFile(join(from, ADAPTER_WEIGHTS), join(to, ADAPTER_WEIGHTS));
-  const peft = { ...((await readJson(join(from, ADAPTER_CONFIG))) as object), base_model_name_or_path: base };
-  await writeFileSafely(join(to, ADAPTER_CONFIG), print(peft));
-}
+  parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
 /** The file of each tensor of a checkpoint that is split into several, beside the index. */
 const indexSchema = z.object({
@@ -137,11 +124,9 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
 
 /**
  * Loads a folder in Hugging Face format.
- * @param adapter folder of an adapter in PEFT's format, which is merged into the model
- * @throws Error naming the folder or the file that is missing or does not fit
+ * @throws Error naming the file that is missing or does not fit
  */
-export async function loadModel(folder: string, adapter?: string): Promise<Model> {
-  requireFolders(adapter === undefined ? [folder] : [folder, adapter]);
+export async function loadModel(folder: string): Promise<Model> {
   const contents = {
     config: await readJson(join(folder, 'config.json')),
     tokenizer: (await readJson(join(folder, 'tokenizer.json'))) as object,
@@ -149,17 +134,11 @@ export async function loadModel(folder: string, adapter?: string): Promise<Model
     generation: await readIfThere(join(folder, 'generation_config.json')),
   };
   const files = (await weightFiles(folder)).map(openTensors);
-  let model: Model;
   try {
-    model = createModel({ ...contents, arrays: joinTensors(files.map(({ tensors }) => tensors)) });
+    return createModel({ ...contents, arrays: joinTensors(files.map(({ tensors }) => tensors)) });
   } finally {
     for (const { close } of files) close();
   }
-  if (adapter === undefined) return model;
-  const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
-  const weights = mergePeftArrays(model.weights, arrays, model.config, await readPeftConfig(adapter));
-  disposeReplaced(model.weights, weights);
-  return { ...model, weights };
 }
 
 /** Of the small models of this project. */
@@ -176,6 +155,7 @@ export async function saveModel(
   model: Pick<Model, 'config' | 'tokenizerJson' | 'tokenizerConfig' | 'weights'>,
   options: { storage: StorageType; metadata?: Record<string, string> },
 ): Promise<void> {
+  const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   const arrays = await arraysFromWeights(model.weights, model.config);
   await writeFileSafely(join(folder, 'config.json'), print(printModelConfig(model.config)));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
@@ -184,34 +164,4 @@ export async function saveModel(
     print(model.tokenizerConfig ?? OWN_TOKENIZER_CONFIG),
   );
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
-}
-
-/** What a folder in Hugging Face format holds beside the weights. */
-const OTHER_FILES = [
-  ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'added_tokens.json'],
-  ...['vocab.json', 'merges.txt', 'tokenizer.model', 'chat_template.jinja', 'generation_config.json'],
-];
-
-/**
- * Writes a model with its adapter merged into it, whose other files are copied as they are, so that whatever loads the model loads this.
- * The adapter alone, in PEFT's format, goes into the folder `adapter` of it.
- * @param weights folders of the model and, where there is one, of the adapter
- * @throws Error naming the folder or the file that is missing or does not fit
- */
-export async function exportModel(
-  folder: string,
-  [model, adapter]: readonly string[],
-  storage: StorageType,
-): Promise<void> {
-  const { weights, config } = await loadModel(model, adapter);
-  const arrays = await arraysFromWeights(weights, config);
-  disposeWeights(weights);
-  const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
-  const torchType = { F32: 'float32', F16: 'float16' }[storage];
-  await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
-  for (const name of OTHER_FILES.filter((file) => existsSync(join(model, file))))
-    await copyFile(join(model, name), join(folder, name));
-  // From the library that loads adapters, a path relative to the adapter's folder is not found.
-  if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
-  await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));
 }

@@ -1,7 +1,8 @@
 /** Opens a policy by what it is called: a folder with weights on this machine, or the address of a server. */
 import { createRegistry } from '../registry.js';
 import { LocalPolicy } from './local-policy.js';
-import { loadModel } from './model-folder.js';
+import { disposeReplaced, mergePeftArrays } from './lora.js';
+import { loadModel, readPeftConfig, readSafetensors, requireFolders, type Model } from './model-folder.js';
 import { openOpenAiPolicy } from './openai.js';
 import type { Policy } from './policy.js';
 
@@ -41,6 +42,20 @@ interface LocalFiles {
 }
 
 /**
+ * A model with the adapter merged into it, where there is one. The caller disposes of the weights.
+ * @throws Error naming the folder or the file that is missing or does not fit
+ */
+export async function loadMerged(model: string, adapter?: string): Promise<Model> {
+  requireFolders(adapter === undefined ? [model] : [model, adapter]);
+  const base = await loadModel(model);
+  if (adapter === undefined) return base;
+  const arrays = await readSafetensors(`${adapter}/adapter_model.safetensors`);
+  const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
+  disposeReplaced(base.weights, weights);
+  return { ...base, weights };
+}
+
+/**
  * The transformer of this project with weights from files.
  * @param model folder in Hugging Face format
  * @throws Error naming the folder that is missing
@@ -49,7 +64,7 @@ export async function loadLocalPolicy(
   model: string,
   { adapter, name = adapter ?? model }: LocalFiles = {},
 ): Promise<LocalPolicy> {
-  const { weights, config, tokenizer } = await loadModel(model, adapter);
+  const { weights, config, tokenizer } = await loadMerged(model, adapter);
   return new LocalPolicy(name, weights, config, tokenizer);
 }
 
