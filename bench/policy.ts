@@ -5,10 +5,10 @@
  * and most of each figure; ratios are ours over theirs, above 1 where this project is slower.
  */
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
 import { modelPath } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
+import { packagePath } from '../lib/io/paths.js';
 import { loadLocalPolicy } from '../lib/policy/policies.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
@@ -40,7 +40,7 @@ const prompts = world.questions
   .map(({ question }) => tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })));
 const text = world.passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
 
-const script = fileURLToPath(new URL('./policy_peer.py', import.meta.url));
+const script = packagePath('bench', 'policy_peer.py');
 const peer = spawn(python, [script, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
 const replies = createInterface(peer.stdout)[Symbol.asyncIterator]();
 

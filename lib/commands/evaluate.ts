@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { group, mean, sort } from 'd3-array';
-import { Command } from 'commander';
+import { group, mean, sort, sum } from 'd3-array';
+import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { questionsOfSplit } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
@@ -12,9 +12,9 @@ import { writeFileSafely } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
-import { printTrajectory, type Trajectory } from '../rollout/trajectory.js';
+import { printTrajectory, tokenUsage, type TokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
-import { interruptible, parseCount, say } from './frame.js';
+import { interruptible, parseCount, parseWeight, say } from './frame.js';
 import { announceBackend } from './options.js';
 import { loadSubject, openRetriever, searchOf, withSubjectOptions, type SubjectSettings } from './subject.js';
 
@@ -24,11 +24,13 @@ interface EvaluateSettings extends SubjectSettings {
   batchSize: number;
   out?: string;
   trajectories?: string;
+  price?: TokenUsage;
 }
 
 /** What is kept of an answer until all are there. */
 interface Answer {
   result: Measurement & { method: string; model: string; seed: number };
+  usage: TokenUsage;
   /** Where they are asked for. */
   trajectory?: Trajectory;
 }
@@ -72,6 +74,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const { batchSize, trajectories: trajectoryFile } = settings;
   const hash = configHash({
     ...{ run, rollout, search, inputs, split: settings.split, hasTrajectories: Boolean(trajectoryFile) },
+    policy: settings.policy,
   });
   const out = settings.out ?? join('runs', `evaluate-${hash}`);
   const work = async (signal: AbortSignal): Promise<void> => {
@@ -83,7 +86,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     const start = performance.now();
     const keep = (question: Question, trajectory: Trajectory): void => {
       const result = { ...run, ...measure(question, trajectory) };
-      answers.set(question.id, { result, ...(trajectoryFile ? { trajectory } : {}) });
+      const usage = tokenUsage(trajectory);
+      answers.set(question.id, { result, usage, ...(trajectoryFile ? { trajectory } : {}) });
     };
     const onBatch = async (_: number, batch: readonly Trajectory[]): Promise<void> => {
       for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
@@ -91,7 +95,12 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     };
     const asked = { ...rollout, onToken: createBreather() };
     const options = { rollout: asked, batchSize, signal, keep, onBatch };
-    await answerQuestions(policy, retriever, left, options).finally(() => progress.stop());
+    await answerQuestions(policy, retriever, left, options)
+      .catch((error: unknown) => {
+        if (!signal.aborted) say(`${answers.size} answers are kept: the same command goes on after them.`);
+        throw error;
+      })
+      .finally(() => progress.stop());
     const seconds = (performance.now() - start) / 1000;
     policy.dispose?.();
     const done = questions.map(({ id }) => answers.get(id)!);
@@ -104,12 +113,30 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     }
     await journal.close();
     process.stdout.write(summaryOf(results));
+    if (settings.policy) process.stdout.write(usageLine(done, settings.price));
     if (left.length > 0)
       process.stdout.write(
         `time             ${seconds.toFixed(1)} s, ${(seconds / left.length).toFixed(2)} s a question\n`,
       );
   };
   return interruptible('Stopping.', work);
+}
+
+/** Tokens of all answers, and what they cost. @param price US dollars for a million of each */
+function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
+  const [read, written] = (['read', 'written'] as const).map((kind) =>
+    sum(answers, ({ usage }) => usage[kind]),
+  );
+  const calls = sum(answers, ({ result }) => result.modelCalls);
+  const cost = price && (read * price.read + written * price.written) / 1e6;
+  return `tokens           ${read} read, ${written} written in ${calls} calls${cost === undefined ? '' : `, $${cost.toFixed(4)}`}\n`;
+}
+
+/** Two prices out of `0.5,1.5`. */
+function parsePrice(text: string): TokenUsage {
+  const [read, written, ...others] = text.split(',').map(parseWeight);
+  if (written !== undefined && others.length === 0) return { read, written };
+  throw new InvalidArgumentError(`Expected two prices, such as 0.5,1.5, but got ${text}.`);
 }
 
 /** Means of all and by subset, a line each; what needs a dependency graph says so where no question has one. */
@@ -138,6 +165,11 @@ export function evaluateCommand(): Command {
     .option('--split <name>', 'train, dev or test; by default test where there is one')
     .option('--limit <n>', 'only the first n questions', parseCount)
     .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
+    .option(
+      '--price <read,written>',
+      'US dollars for a million tokens of each, to say what it cost',
+      parsePrice,
+    )
     .option('--out <file>', 'one line a question (JSONL)')
     .option('--trajectories <file>', 'every trajectory (JSONL)');
   return withSubjectOptions(command).action(async (settings: EvaluateSettings) => {

@@ -9,6 +9,7 @@ import {
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
+import { exportHfCommand } from './export-hf.js';
 import { say } from './frame.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
@@ -94,8 +95,11 @@ export function exportCommand(): Command {
       await runExport(names, settings);
     });
   return new Command('export')
-    .description('write reports as files for a paper, or the metrics of trainings for TensorBoard')
-    .usage('<reports...> --out <folder> | tensorboard <runs...>')
+    .description(
+      'write reports as files for a paper, the metrics of trainings for TensorBoard, or a policy for other engines',
+    )
+    .usage('<reports...> --out <folder> | tensorboard <runs...> | hf <folder>')
     .addCommand(reports, { isDefault: true })
-    .addCommand(tensorBoardCommand());
+    .addCommand(tensorBoardCommand())
+    .addCommand(exportHfCommand());
 }

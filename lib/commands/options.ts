@@ -14,7 +14,7 @@ import { say } from './frame.js';
 
 /** What is told of a policy and of where it searches. */
 export interface PolicySettings {
-  /** A committed initial model, a folder, or, to evaluate, the address of a policy elsewhere. */
+  /** A committed initial model, or a folder. */
   model?: string;
   retriever?: string;
   encoder?: string;

@@ -6,16 +6,16 @@ import {
   adapterBase,
   DEFAULT_METHOD,
   DEFAULT_MODEL,
-  loadPolicy,
   modelPath,
   parseModelName,
   trainConfigOf,
   weightFolders,
 } from '../experiments/runs.js';
+import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import type { TrainConfig } from '../methods/config.js';
+import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
-import { isPolicyAddress, openPolicy } from '../policy/policies.js';
+import { loadLocalPolicy, openRemotePolicy } from '../policy/policies.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import {
@@ -25,11 +25,16 @@ import {
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { parseCount } from './frame.js';
+import { parseCount, say } from './frame.js';
 import { withPolicyOptions, type PolicySettings } from './options.js';
 
 /** Who is asked: a committed run, a model or an adapter of one's own, a policy elsewhere. */
 export interface SubjectSettings extends PolicySettings {
+  /** The address of a policy elsewhere; `model` is then its name there. */
+  policy?: string;
+  tokenizer?: string;
+  /** A configuration of `train`, by which it is asked. */
+  config?: string;
   method?: string;
   seed: number;
   checkpoints: string;
@@ -56,35 +61,50 @@ export interface Subject {
 export async function loadSubject(settings: SubjectSettings): Promise<Subject> {
   const subject = await findSubject(settings);
   const { trained, policy, rollout } = subject;
+  if (policy.note !== undefined) say(policy.note);
   const ofModel = policy.tokenizer.encodeChat ? 'chat' : rollout.promptForm;
   const promptForm = settings.promptForm ?? trained?.rollout.promptForm ?? ofModel;
   return { ...subject, rollout: { ...rollout, promptForm } };
 }
 
+/**
+ * Folders of weights on this machine: the model's, and the adapter's where there is one.
+ * @throws Error for an unknown model, or an adapter that is missing
+ */
+export async function weightsOf({
+  method = DEFAULT_METHOD,
+  model,
+  seed,
+  checkpoints,
+  adapter,
+}: Pick<SubjectSettings, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<string[]> {
+  const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
+  if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
+  if (adapter === undefined) return [modelPath(model!, checkpoints)];
+  const base = model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
+  return [await base, adapter];
+}
+
 async function findSubject(settings: SubjectSettings): Promise<Subject> {
-  const { method, model, seed, checkpoints, adapter, topK } = settings;
-  const run = { method: method ?? DEFAULT_METHOD, model: model ?? DEFAULT_MODEL, seed };
-  const rollout = { ...rolloutConfigOf(run.method), ...(topK && { topK }) };
-  const initial = parseModelName(run.model);
-  if (!adapter && initial) {
-    const weights = { ...run, ...initial };
-    const folders = weightFolders(weights, checkpoints);
-    const trained = await trainConfigOf(folders[1]);
-    return { run, policy: await loadPolicy(weights, checkpoints), rollout, trained, folders };
-  }
-  if (isPolicyAddress(run.model))
-    return { run, policy: await openPolicy(run.model, { adapter }), rollout, trained: null, folders: [] };
-  const trained = await trainConfigOf(adapter);
-  const base = model === undefined ? await adapterBase(adapter!, checkpoints) : modelPath(model, checkpoints);
-  const asked =
-    method === undefined && trained
-      ? { method: trained.method, rollout: { ...trained.rollout, ...(topK && { topK }) } }
-      : { method: run.method, rollout };
-  return {
-    run: { method: asked.method, model: basename(base), seed: trained?.seed ?? seed },
-    ...{ policy: await openPolicy(base, { adapter }), rollout: asked.rollout, trained },
-    folders: [base, ...(adapter === undefined ? [] : [adapter])],
-  };
+  const { policy: address, method, seed, adapter, topK, config } = settings;
+  if (address !== undefined && adapter !== undefined)
+    throw new Error(
+      `Expected ${address} to have its adapter, but got ${adapter}. Serve the adapter there, and name it by --model.`,
+    );
+  const given = config === undefined ? null : parseTrainConfig(await readJson(config));
+  const folders =
+    address === undefined ? await weightsOf({ ...settings, method: method ?? given?.method }) : [];
+  const trained = given ?? (await trainConfigOf(folders[1]));
+  const asTrained = method === undefined ? trained : null;
+  const asked = asTrained?.method ?? method ?? DEFAULT_METHOD;
+  const rollout = { ...(asTrained?.rollout ?? rolloutConfigOf(asked)), ...(topK && { topK }) };
+  const policy =
+    address === undefined
+      ? await loadLocalPolicy(folders[0], { adapter: folders[1] })
+      : await openRemotePolicy(address, settings);
+  const model = address === undefined ? basename(folders[0]) : policy.name;
+  const run = { method: asked, model, seed: adapter === undefined ? seed : (trained?.seed ?? seed) };
+  return { policy, run, rollout, trained, folders };
 }
 
 /** The retriever that the command line names, else the one that an adapter was trained with, and its options. */
@@ -111,6 +131,15 @@ export async function openRetriever(
 export function withSubjectOptions(command: Command): Command {
   const orElse = (byDefault: string): string => `; an adapter’s own by default, else ${byDefault}`;
   command
+    .option(
+      '--policy <address>',
+      'a policy elsewhere: a server with OpenAI’s completions API, http://HOST/v1; --model is then its name there',
+    )
+    .option(
+      '--tokenizer <folder>',
+      'tokenizer of such a policy; by default that of the folder it is served from',
+    )
+    .option('--config <file>', 'ask as this configuration of `train` says; by default an adapter’s own')
     .addOption(
       new Option('--method <name>', `who answers, and under which prompt${orElse(DEFAULT_METHOD)}`).choices(
         METHODS.names(),

@@ -93,22 +93,35 @@ export async function answerQuestions<T>(
   options: EvaluateOptions & { keep: (question: Question, trajectory: Trajectory) => T },
 ): Promise<T[]> {
   const kept = new Array<T>(questions.length);
-  const { temperature = 0 } = options;
+  const { batchSize, temperature = 0 } = options;
   const rollout = {
     ...options.rollout,
     temperature,
-    signal: options.signal,
     cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
   };
+  const stopped = new AbortController();
   let done = 0;
-  for (const batch of batchesOf(questions, options.batchSize)) {
-    options.signal?.throwIfAborted();
+  const answerBatch = async (batch: readonly number[]): Promise<void> => {
+    // Of its own for each: many listeners on one are taken for a leak.
+    const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
+    signal.throwIfAborted();
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));
-    const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, randoms });
+    const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, signal, randoms });
     policy.release?.();
     batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
     await options.onBatch?.((done += batch.length), trajectories);
-  }
+  };
+  // Where calls may overlap, each question goes by itself: one searches while others generate.
+  const left = batchesOf(questions, policy.overlaps ? 1 : batchSize).values();
+  const answerLeft = async (): Promise<void> => {
+    for (const batch of left) await answerBatch(batch);
+  };
+  const workers = Array.from({ length: policy.overlaps ? batchSize : 1 }, () =>
+    // The first failure stops the others.
+    answerLeft().catch((error: unknown) => stopped.abort(error)),
+  );
+  await Promise.all(workers);
+  stopped.signal.throwIfAborted();
   return kept;
 }

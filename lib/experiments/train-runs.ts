@@ -3,15 +3,16 @@
  * reward on dev questions is published, with the metrics of training and the dev curve. Goes on where it was stopped.
  */
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest, mean, range, sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../io/child-process.js';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { METHODS } from '../methods/index.js';
+import { copyAdapter } from '../policy/export.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import { PUBLISH_EVERY, trainModels } from '../small-world/train-models.js';
@@ -63,15 +64,6 @@ const rounded = (_: string, value: unknown): unknown =>
 const printLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row, rounded)}\n`).join('');
 
-/** Copies an adapter to where it is kept, and says so in its path to the model. */
-async function publishAdapter(from: string, to: string, base: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
-  const name = 'adapter_config.json';
-  const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
-  await writeFileSafely(join(to, name), `${JSON.stringify(peft, null, 2)}\n`);
-}
-
 /** Puts the adapter with the most reward on dev questions into `root`, with its configuration, metrics, dev curve and card. */
 export async function publishBest(
   run: PolicyRun,
@@ -83,12 +75,12 @@ export async function publishBest(
   const to = adapterFolder(run, root);
   const aside = `${to}.partial`;
   const from = join(folder, keptAdapter(best.step));
-  await publishAdapter(from, aside, `../${modelNameOf(run)}`);
+  await copyAdapter(from, aside, `../${modelNameOf(run)}`);
   await copyFile(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
   for (const step of keptSteps(run)) {
     const earlier = join(folder, keptAdapter(step));
     if (existsSync(earlier))
-      await publishAdapter(earlier, join(aside, stepFolder(step)), `../../${modelNameOf(run)}`);
+      await copyAdapter(earlier, join(aside, stepFolder(step)), `../../${modelNameOf(run)}`);
   }
   const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
   await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));

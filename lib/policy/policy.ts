@@ -23,13 +23,15 @@ export interface SamplingOptions {
   randoms: readonly Random[];
   /** Called with every token in turn; the next one waits for what it returns. */
   onToken?: (token: SampledToken) => void | Promise<void>;
+  /** Stops a policy elsewhere; one that computes here finishes what it is at. */
+  signal?: AbortSignal;
 }
 
 export interface Generation {
   tokenIds: number[];
   text: string;
-  /** Log-probability (nats) of each token under the distribution at `temperature`, before top-p cuts it. */
-  logProbs: number[];
+  /** Log-probability (nats) of each token under the distribution at `temperature`, before top-p cuts it; absent where nobody tells it. */
+  logProbs?: number[];
   /** `stop`: a stop text or the end token came; `length`: maxNewTokens were reached. */
   finish: 'stop' | 'length';
 }
@@ -40,6 +42,10 @@ export interface Policy {
   readonly tokenizer: Tokenizer;
   /** The longest context plus continuation (tokens). */
   readonly maxLength: number;
+  /** A line for people: where it is, and what it lacks. */
+  readonly note?: string;
+  /** Whether calls may overlap, each answered as soon as it is done: so with a server that batches by itself. */
+  readonly overlaps?: boolean;
   /** Continues each context; result i belongs to context i. Extending an earlier call's contexts is cheap. */
   generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]>;
   /** Frees what is kept between calls, such as cached keys and values, once contexts are not extended any more. */

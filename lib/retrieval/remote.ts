@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { requestJson } from '../io/http.js';
 import { retrieveResponseSchema, type RetrieveRequest, type RetrieveResponse } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -19,10 +19,6 @@ export interface RemoteRetrieverOptions {
   /** Largest answer that is read, bytes; default 64 MiB. */
   maxResponseBytes?: number;
 }
-
-/** A failure that may pass: nobody listens, or the server has too much to do. */
-class PassingError extends Error {}
-const PASSING = new Set([429, 502, 503, 504]);
 
 /**
  * A retriever on a server that speaks Search-R1's protocol; one request for each call of `retrieve`, and for a single query some
@@ -45,16 +41,11 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
   }
   const ask = async (body: RetrieveRequest, signal: AbortSignal): Promise<RetrieveResponse['result']> => {
+    const limits = { backOffMs, maxResponseBytes, signal };
     // Of several queries that fail, the caller asks for each by itself.
     const mostRetries = body.queries.length === 1 ? retries : 0;
-    for (let tried = 0; ; tried++) {
-      try {
-        return readAnswer(url, await post(url, { body, token, maxResponseBytes, signal }), body);
-      } catch (error) {
-        if (!(error instanceof PassingError) || tried >= mostRetries || signal.aborted) throw error;
-        await delay(backOffMs * 2 ** tried, undefined, { signal });
-      }
-    }
+    const request = { body, token, retries: mostRetries, ...limits, server: 'a retrieval server' };
+    return readAnswer(url, await requestJson(url, request), body);
   };
   return {
     name: 'remote',
@@ -76,53 +67,12 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   };
 }
 
-interface PostOptions {
-  body: RetrieveRequest;
-  token: string | undefined;
-  maxResponseBytes: number;
-  signal: AbortSignal;
-}
-
-/** The text of an answer with status 200. */
-async function post(url: string, { body, token, maxResponseBytes, signal }: PostOptions): Promise<string> {
-  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
-  const unreachable = (cause: unknown): never => {
-    throw new PassingError(`Expected a retrieval server at ${url}, but it can't be reached. Is it running?`, {
-      cause,
-    });
-  };
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch(
-    unreachable,
-  );
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  for (let read; (read = await reader?.read().catch(unreachable)) && !read.done;) {
-    chunks.push(read.value);
-    if ((size += read.value.byteLength) <= maxResponseBytes) continue;
-    void reader!.cancel();
-    throw new Error(
-      `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for fewer passages.`,
-    );
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (response.status === 200) return text;
-  const message = `Expected status 200 from ${url}, but got ${response.status}: ${excerpt(text)}`;
-  throw PASSING.has(response.status) ? new PassingError(message) : new Error(message);
-}
-
 /** The lists of an answer, one a query and each the best first. */
 function readAnswer(
   url: string,
-  text: string,
+  json: unknown,
   { queries, topk = Infinity }: RetrieveRequest,
 ): RetrieveResponse['result'] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
-  }
   const parsed = retrieveResponseSchema.safeParse(json);
   if (!parsed.success)
     throw new Error(
@@ -156,8 +106,4 @@ function toRetrieved(
     passage: { id: String(document.id ?? title), contents, title, text },
     score: score ?? 1 / (i + 1),
   };
-}
-
-function excerpt(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }

@@ -108,12 +108,13 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
       maxNewTokens: options.maxNewTokens,
       stop: STOP_STRINGS,
       randoms: roomy.map((row) => row.random),
+      signal: options.signal,
       onToken: onToken && (({ row, ...token }) => onToken({ row: roomy[row].index, ...token })),
     },
   );
   for (const [i, row] of roomy.entries()) {
     const { tokenIds, text, logProbs } = generations[i];
-    append(row, { kind: 'policy', tokenIds, text, logProbs }, options);
+    append(row, { kind: 'policy', tokenIds, text, ...(logProbs && { logProbs }) }, options);
     row.trajectory.modelCalls++;
     if (nextAction(text).kind === 'answer') row.trajectory.finish = 'answer';
   }

@@ -8,7 +8,10 @@ export interface Segment {
   kind: SegmentKind;
   tokenIds: number[];
   text: string;
-  /** Log-probability (nats) of each token under the policy that sampled it; policy segments only. */
+  /**
+   * Log-probability (nats) of each token under the policy that sampled it; policy segments only. Absent where a server told nothing but text: then
+   * the ids are an encoding of it, good for counting and of no use for training.
+   */
   logProbs?: number[];
 }
 
@@ -57,6 +60,25 @@ export function lossMask(trajectory: Pick<Trajectory, 'segments'>): number[] {
 /** All token ids in order, prompt included. */
 export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
+}
+
+/** Tokens that a policy read and wrote, as servers count and charge them: every call reads the whole context. */
+export interface TokenUsage {
+  read: number;
+  written: number;
+}
+
+export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsage {
+  const usage = { read: 0, written: 0 };
+  let context = 0;
+  for (const { kind, tokenIds } of segments) {
+    if (kind === 'policy') {
+      usage.read += context;
+      usage.written += tokenIds.length;
+    }
+    context += tokenIds.length;
+  }
+  return usage;
 }
 
 /** Text after the prompt as the policy and the environment wrote it. */

@@ -18,8 +18,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
 }));
 vi.mock(import('../../lib/policy/policies.js'), async (original) => ({
   ...(await original()),
-  isPolicyAddress: () => true,
-  openPolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
+  openRemotePolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
 }));
 
 const terminal = { isTTY: process.stdout.isTTY, hasColors: process.stdout.hasColors?.bind(process.stdout) };
@@ -32,7 +31,7 @@ async function shown(hasTerminal: boolean, question = 'Who?'): Promise<string> {
   Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });
   captured('stderr');
   const told = captured('stdout');
-  await askCommand().parseAsync([question, '--model', 'scripted:', '--backend', 'wasm'], { from: 'user' });
+  await askCommand().parseAsync([question, '--policy', 'scripted:', '--backend', 'wasm'], { from: 'user' });
   return told();
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
 import { rolloutConfigOf } from '../../lib/methods/index.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
+import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { printInformation } from '../../lib/text/tags.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
@@ -152,5 +153,68 @@ describe('evaluatePolicy', () => {
       signal,
     });
     await expect(evaluating).rejects.toThrow('enough');
+  });
+});
+
+describe('a policy whose calls may overlap', () => {
+  const retriever = createBm25Retriever(PASSAGES);
+  const scripts = {
+    [SINGLE.question]: [answer('1960')],
+    [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
+    [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
+  };
+  const questions = [SINGLE, SEQUENTIAL, COMPARISON];
+  const rollout = rolloutConfigOf('parallelsearch');
+  /** The scripted policy, each call of which is let go by `until`. */
+  const overlapping = (until: (context: string) => Promise<unknown>): Policy => {
+    const policy = scriptedPolicy(scripts);
+    return {
+      ...policy,
+      overlaps: true,
+      generate: async (contexts, options) => {
+        await until(policy.tokenizer.decode(contexts[0]));
+        return policy.generate(contexts, options);
+      },
+    };
+  };
+
+  it('answers a question while another one waits, as it would turn by turn', async () => {
+    const others: string[] = [];
+    let letGo = (): void => undefined;
+    const othersAreDone = new Promise<void>((resolve) => (letGo = resolve));
+    const policy = overlapping(async (context) => context.includes(SINGLE.question) && othersAreDone);
+    const onBatch = (done: number, [{ questionId }]: readonly Trajectory[]): void => {
+      others.push(questionId);
+      if (done === 2) letGo();
+    };
+    const measured = await evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3, onBatch });
+    expect(others).toHaveLength(3);
+    expect(others[2]).toBe('single');
+    const inTurns = { rollout, batchSize: 3 };
+    expect(measured).toEqual(await evaluatePolicy(scriptedPolicy(scripts), retriever, questions, inTurns));
+  });
+
+  it('answers so many questions at a time and no more', async () => {
+    let [numActive, most] = [0, 0];
+    const policy = overlapping(async () => {
+      most = Math.max(most, ++numActive);
+      await new Promise((resolve) => setImmediate(resolve));
+      numActive--;
+    });
+    await evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 2 });
+    expect(most).toBe(2);
+  });
+
+  it('is asked nothing more once a question has failed', async () => {
+    let calls = 0;
+    const policy = overlapping(async (context) => {
+      calls++;
+      if (context.includes(SINGLE.question)) throw new Error('no power');
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    await expect(evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3 })).rejects.toThrow(
+      'no power',
+    );
+    expect(calls).toBe(3);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import '../../examples/model-family.js';
-import { loadModel, openPolicy, saveModel, createRandom } from '../../lib/index.js';
+import { loadModel, loadLocalPolicy, saveModel, createRandom } from '../../lib/index.js';
 import { arraysFromAdapter, createAdapter, peftConfig } from '../../lib/policy/lora.js';
 import { parseModelConfig } from '../../lib/policy/families/index.js';
 import { parseSafetensors } from '../../lib/policy/safetensors.js';
@@ -31,7 +31,7 @@ describe('examples/model-family.ts', () => {
     const options = { temperature: 0, topP: 1, maxNewTokens: 8, stop: [], randoms: [createRandom(1)] };
     const [phi, llama] = await Promise.all(
       ['phi', 'llama'].map(async (name) => {
-        const policy = await openPolicy(join(folder, name));
+        const policy = await loadLocalPolicy(join(folder, name));
         return policy.generate([[5, 9, 200, 31]], options);
       }),
     );

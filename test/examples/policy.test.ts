@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
-import { createRandom, loadModel, LocalPolicy, openPolicy, useBackend } from '../../lib/index.js';
+import { loadSubject } from '../../lib/commands/subject.js';
+import { createRandom, loadModel, LocalPolicy, openRemotePolicy, useBackend } from '../../lib/index.js';
 import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
@@ -45,24 +46,25 @@ afterAll(() => server.close());
 describe('examples/policy.ts', () => {
   it('is evaluated by its address, with the answers of the same model on this machine', async () => {
     for (const stream of ['stdout', 'stderr'] as const) captured(stream);
-    const answersOf = async (model: string): Promise<object[]> => {
+    const answersOf = async (who: { policy?: string; model?: string }): Promise<object[]> => {
       const out = join(folder, 'results.jsonl');
       await runEvaluate({
-        ...{ model, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, limit: 8 },
+        ...{ ...who, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, limit: 8 },
         ...{ out, batchSize: 4, backend: 'wasm' },
       });
       return linesOf(out);
     };
-    const remote = await answersOf(address);
+    const remote = await answersOf({ policy: address });
     expect(calls).toBe(2);
-    const local = await answersOf('instruct-1');
+    const local = await answersOf({ model: 'instruct-1' });
     vi.restoreAllMocks();
     expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
   });
 
   it('cannot take an adapter, and says what the server answers', async () => {
-    await expect(openPolicy(address, { adapter: 'some/adapter' })).rejects.toThrow('some/adapter');
-    await expect(openPolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
-    await expect(openPolicy('other:http://127.0.0.1')).rejects.toThrow('Expected weights in other:');
+    const settings = { policy: address, adapter: 'some/adapter', seed: 1, checkpoints: CHECKPOINTS };
+    await expect(loadSubject({ ...settings, backend: 'wasm' })).rejects.toThrow('some/adapter');
+    await expect(openRemotePolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
+    await expect(openRemotePolicy('other:http://127.0.0.1')).rejects.toThrow('http:, https:, toy:, but got other:');
   });
 });

@@ -48,7 +48,7 @@ describe('LocalPolicy.generate', () => {
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     const recomputed = await sequenceLogProbs(weights, rows, { config, table, maxTokensPerPass: 8192 });
     second.forEach((generation, i) => {
-      generation.logProbs.forEach((logProb, t) => {
+      generation.logProbs!.forEach((logProb, t) => {
         expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);
       });
     });

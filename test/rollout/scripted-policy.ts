@@ -52,7 +52,7 @@ export function scriptedPolicy(
       });
       for (const [row, { tokenIds, logProbs }] of said.entries()) {
         for (const [i, tokenId] of tokenIds.entries()) {
-          await given.onToken?.({ row, tokenId, logProb: logProbs[i] });
+          await given.onToken?.({ row, tokenId, logProb: logProbs![i] });
         }
       }
       return said;

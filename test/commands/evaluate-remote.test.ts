@@ -1,0 +1,108 @@
+/** Evaluating a policy that is elsewhere, behind a server that answers as vLLM does. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { trainingPreset } from '../../lib/methods/config.js';
+import { writeFileSafely } from '../../lib/io/files.js';
+import { loadLocalPolicy } from '../../lib/policy/policies.js';
+import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../folder.js';
+import { startVllmStandIn } from '../policy/vllm-stand-in.js';
+import { QUESTIONS } from '../training/tiny.js';
+import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+const [out, trajectories, config] = ['answers.jsonl', 'trajectories.jsonl', 'config.json'].map((name) =>
+  join(root, name),
+);
+let [model, data] = ['', ''];
+let server: Awaited<ReturnType<typeof startVllmStandIn>>;
+/** Requests that are answered before it breaks. */
+let working = Infinity;
+let told: () => string;
+let printed: () => string;
+beforeAll(async () => {
+  ({ model, data } = await writeTinyWorld(root));
+  const instead = () => (working-- > 0 ? undefined : new Response('out of order', { status: 500 }));
+  server = await startVllmStandIn(await loadLocalPolicy(model), { model: 'served', root: model, instead });
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  working = Infinity;
+  server.requests.splice(0);
+  told = captured('stderr');
+  printed = captured('stdout');
+});
+afterEach(() => vi.restoreAllMocks());
+
+const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<number> =>
+  runEvaluate({
+    ...{ data, out, trajectories, seed: 1, checkpoints: root, split: 'train', batchSize: 2, backend: 'wasm' },
+    ...more,
+  });
+
+describe('evaluate --policy', () => {
+  it('writes what the same model on this machine gives, by the ids that the server tells', async () => {
+    await evaluate({ policy: server.api });
+    const [remote, written] = [linesOf(out), linesOf<Trajectory>(trajectories)];
+    expect(told()).toContain(`policy: served at ${server.api}, by token ids\n`);
+    await evaluate({ model });
+    expect(remote).toEqual(linesOf(out).map((line) => ({ ...line, model: 'served' })));
+    const local = linesOf<Trajectory>(trajectories);
+    for (const [i, { segments }] of written.entries()) {
+      expect(segments.map(({ tokenIds }) => tokenIds)).toEqual(
+        local[i].segments.map(({ tokenIds }) => tokenIds),
+      );
+      for (const { kind, tokenIds, logProbs } of segments)
+        expect(logProbs?.length).toBe(kind === 'policy' ? tokenIds.length : undefined);
+    }
+  });
+
+  it('goes on after a failure and asks nothing again, and counts all tokens', async () => {
+    await evaluate({ policy: server.api });
+    const whole = linesOf(out);
+    const calls = server.requests.length - 1;
+    const usages = linesOf<Trajectory>(trajectories).map(tokenUsage);
+    const [read, written] = (['read', 'written'] as const).map((kind) =>
+      usages.reduce((sum, usage) => sum + usage[kind], 0),
+    );
+
+    server.requests.splice(0);
+    working = 1 + calls - 1;
+    await expect(evaluate({ policy: server.api, batchSize: 1 })).rejects.toThrow('got 500: out of order');
+    expect(told()).toContain(
+      `${QUESTIONS.length - 1} answers are kept: the same command goes on after them.`,
+    );
+    expect(existsSync(`${out}.partial`)).toBe(true);
+    working = Infinity;
+    server.requests.splice(0);
+    await evaluate({ policy: server.api, batchSize: 1, price: { read: 1000, written: 2000 } });
+    expect(linesOf(out)).toEqual(whole);
+    expect(server.requests.length).toBeLessThan(calls);
+    expect(existsSync(`${out}.partial`)).toBe(false);
+    const cost = ((read + 2 * written) / 1000).toFixed(4);
+    expect(printed()).toContain(
+      `tokens           ${read} read, ${written} written in ${calls} calls, $${cost}\n`,
+    );
+  });
+
+  it('asks as a configuration of a training says', async () => {
+    const preset = trainingPreset('search-r1', 'instruct-1', 1);
+    const rollout = { ...preset.rollout, maxNewTokens: 7 };
+    await writeFileSafely(config, JSON.stringify({ ...preset, rollout }));
+    await evaluate({ policy: server.api, config, limit: 1 });
+    expect(server.requests.slice(1).map(({ max_tokens: n }) => n)).toContain(7);
+    expect(linesOf(out)).toMatchObject([{ method: 'search-r1', model: 'served' }]);
+  });
+
+  it('reads the prices of tokens', async () => {
+    const parse = (price: string) =>
+      evaluateCommand()
+        .exitOverride()
+        .parseAsync(['--price', price, '--policy', 'no:where'], { from: 'user' });
+    await expect(parse('1')).rejects.toThrow('Expected two prices, such as 0.5,1.5, but got 1.');
+    await expect(parse('1,2,3')).rejects.toThrow('Expected two prices');
+    await expect(parse('0.5,1.5')).rejects.toThrow('Expected an address that begins with http:, https:');
+  });
+});

@@ -1,0 +1,87 @@
+/** A policy written for other engines: what transformers, PEFT and vLLM make of it is in test/policy/engines.test.ts. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { exportCommand } from '../../lib/commands/export.js';
+import { runTrain } from '../../lib/commands/train.js';
+import { readJson } from '../../lib/io/files.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { loadLocalPolicy } from '../../lib/policy/policies.js';
+import { readSafetensors } from '../../lib/policy/model-folder.js';
+import { createRandom } from '../../lib/random.js';
+import { temporaryFolder } from '../folder.js';
+import { captured, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+const [adapter, out, config] = ['run/adapter', 'hf', 'config.json'].map((name) => join(root, name));
+const TEMPLATE = "{{ messages[0]['content'] }}:";
+let model: string;
+beforeAll(async () => {
+  const world = await writeTinyWorld(root);
+  model = world.model;
+  writeFileSync(join(model, 'chat_template.jinja'), TEMPLATE);
+  const lora = { rank: 2, alpha: 4 };
+  const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2, learningRate: 0.05, warmupSteps: 0 };
+  const rollout = { prompt: 'search-r1', splitQueries: false, maxSearchTurns: 1, maxNewTokens: 10 };
+  const preset = { method: 'search-r1', model, rewards: { preset: 'paper' }, lora, grpo, rollout };
+  writeFileSync(config, JSON.stringify(parseTrainConfig(preset)));
+  captured('stderr');
+  await runTrain({ config, data: world.data, seed: 5, out: join(root, 'run'), backend: 'wasm' });
+});
+let told: () => string;
+beforeEach(() => (told = captured('stderr')));
+afterEach(() => vi.restoreAllMocks());
+
+const run = (...words: string[]): Promise<unknown> =>
+  exportCommand().parseAsync(['hf', ...words], { from: 'user' });
+
+describe('export hf', () => {
+  it('writes a model that says what model and adapter say, with the other files as they are', async () => {
+    await run(out, '--adapter', adapter);
+    expect(told()).toContain(`${model} with ${adapter}: ${out}, the adapter alone in its folder adapter\n`);
+    const [merged, apart] = [await loadLocalPolicy(out), await loadLocalPolicy(model, { adapter })];
+    const contexts = ['Who?', 'Answer with search.'].map((text) => apart.tokenizer.encode(text));
+    const options = {
+      temperature: 0,
+      topP: 1,
+      maxNewTokens: 20,
+      stop: [],
+      randoms: contexts.map((_, i) => createRandom(i)),
+    };
+    expect(await merged.generate(contexts, options)).toEqual(await apart.generate(contexts, options));
+    for (const name of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])
+      expect(readFileSync(join(out, name))).toEqual(readFileSync(join(model, name)));
+    expect(await readJson(join(out, 'config.json'))).toEqual({
+      ...((await readJson(join(model, 'config.json'))) as object),
+      torch_dtype: 'float32',
+    });
+  });
+
+  it('writes the adapter with the path to the model by which PEFT finds it', async () => {
+    const written = (await readJson(join(out, 'adapter', 'adapter_config.json'))) as object;
+    const trained = (await readJson(join(adapter, 'adapter_config.json'))) as object;
+    expect(written).toEqual({ ...trained, base_model_name_or_path: model });
+    const weights = 'adapter_model.safetensors';
+    expect(readFileSync(join(out, 'adapter', weights))).toEqual(readFileSync(join(adapter, weights)));
+  });
+
+  it('writes a model without adapter, in half precision where that is wanted', async () => {
+    const half = join(root, 'half');
+    await run(half, '--model', model, '--dtype', 'float16');
+    expect(await readJson(join(half, 'config.json'))).toMatchObject({ torch_dtype: 'float16' });
+    expect(existsSync(join(half, 'adapter'))).toBe(false);
+    const sizes = [half, model].map((folder) => statSync(join(folder, 'model.safetensors')).size);
+    expect(sizes[0] / sizes[1]).toBeCloseTo(0.5, 1);
+    const names = [half, model].map(async (folder) => [
+      ...(await readSafetensors(join(folder, 'model.safetensors'))).keys(),
+    ]);
+    expect(await names[0]).toEqual(await names[1]);
+  });
+
+  it('names what is missing', async () => {
+    await expect(run(out, '--adapter', join(root, 'none'))).rejects.toThrow(
+      `Expected weights in ${root}/none`,
+    );
+    await expect(run(out, '--model', join(root, 'none'))).rejects.toThrow('a folder in Hugging Face format');
+  });
+});

@@ -1,0 +1,139 @@
+/** A policy of this project in other engines: the same greedy tokens by transformers, PEFT and vLLM, and an evaluation over vLLM's API. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { runExportHf } from '../../lib/commands/export-hf.js';
+import { loadPolicy } from '../../lib/experiments/runs.js';
+import { loadWorld } from '../../lib/experiments/world.js';
+import { serveLocally } from '../../lib/io/local-server.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+import type { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { openRemotePolicy } from '../../lib/policy/policies.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import { captured, linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+
+const folders = [process.env.ENGINES ?? [], (process.env.PATH ?? '').split(delimiter)].flat();
+const bin = folders.find((folder) => existsSync(join(folder, 'vllm')));
+const MINUTE = 60_000;
+const TOKENS = 60;
+
+describe.skipIf(bin === undefined)(
+  'engines (skipped without vLLM: ENGINES names the bin folder of a Python environment with vllm, transformers and peft)',
+  () => {
+    const root = temporaryFolder();
+    const folder = join(root, 'hf');
+    let policy: LocalPolicy;
+    let contexts: number[][];
+    let own: { tokenIds: number[]; logProbs?: number[] }[];
+    let server: ChildProcess | undefined;
+    let address: string;
+
+    beforeAll(async () => {
+      await useBackend('auto');
+      captured('stderr');
+      await runExportHf(folder, {
+        method: 'parallelsearch',
+        seed: 1,
+        checkpoints: CHECKPOINTS,
+        dtype: 'float32',
+      });
+      vi.restoreAllMocks();
+      const { port, close } = await serveLocally(0, async () => new Response());
+      await close();
+      address = `http://127.0.0.1:${port}/v1`;
+      const options = [
+        '--dtype',
+        'float32',
+        '--max-model-len',
+        '1024',
+        '--enforce-eager',
+        '--max-num-seqs',
+        '16',
+      ];
+      server = spawn(
+        join(bin!, 'vllm'),
+        ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)],
+        {
+          env: { ...process.env, VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
+          stdio: 'ignore',
+          detached: true,
+        },
+      );
+      policy = await loadPolicy({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
+      const { questions } = await loadWorld();
+      contexts = questions
+        .filter(({ split }) => split === 'dev')
+        .slice(0, 50)
+        .map(({ question }) => policy.tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })));
+      own = await policy.generate(contexts, sampling());
+      while (server.exitCode === null && !(await fetch(`${address}/models`).catch(() => null)))
+        await delay(1000);
+    }, 20 * MINUTE);
+    // It has started processes of its own.
+    afterAll(() => void (server?.pid && process.kill(-server.pid, 'SIGTERM')));
+
+    const sampling = () => ({
+      ...{ temperature: 0, topP: 1, maxNewTokens: TOKENS, stop: [] },
+      randoms: contexts.map(() => createRandom(0)),
+    });
+
+    it(
+      'gives the greedy tokens of 50 prompts in transformers, merged and as an adapter of PEFT',
+      async () => {
+        const prompts = join(root, 'prompts.json');
+        writeFileSync(prompts, JSON.stringify({ contexts, tokens: TOKENS }));
+        const script = fileURLToPath(new URL('greedy.py', import.meta.url));
+        const { stdout } = await promisify(execFile)(join(bin!, 'python'), [script, folder, prompts]);
+        const ids = own.map(({ tokenIds }) => tokenIds);
+        expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({ merged: ids, adapter: ids });
+      },
+      10 * MINUTE,
+    );
+
+    it(
+      'gives them in vLLM, with their log-probabilities',
+      async () => {
+        const generations = await (await openRemotePolicy(address)).generate(contexts, sampling());
+        expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(own.map(({ tokenIds }) => tokenIds));
+        for (const [i, { logProbs }] of generations.entries())
+          for (const [t, value] of logProbs!.entries()) expect(value).toBeCloseTo(own[i].logProbs![t], 2);
+      },
+      10 * MINUTE,
+    );
+
+    it(
+      'is evaluated over its API with the same answers as on this machine',
+      async () => {
+        for (const stream of ['stdout', 'stderr'] as const) captured(stream);
+        const answersOf = async (who: { policy?: string }): Promise<object[]> => {
+          const out = join(root, 'answers.jsonl');
+          await runEvaluate({
+            ...{
+              ...who,
+              method: 'parallelsearch',
+              seed: 1,
+              checkpoints: CHECKPOINTS,
+              split: 'dev',
+              limit: 100,
+            },
+            ...{ out, batchSize: 16, backend: 'auto' },
+          });
+          return linesOf(out).map((line) => ({ ...line, model: '' }));
+        };
+        const remote = await answersOf({ policy: address });
+        const local = await answersOf({});
+        vi.restoreAllMocks();
+        expect(remote).toEqual(local);
+      },
+      10 * MINUTE,
+    );
+  },
+);

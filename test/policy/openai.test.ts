@@ -1,0 +1,250 @@
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { serveLocally } from '../../lib/io/local-server.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+import type { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/openai.js';
+import { loadLocalPolicy } from '../../lib/policy/policies.js';
+import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { STOP_STRINGS } from '../../lib/text/tags.js';
+import { readFixture } from '../fixtures/read.js';
+import { CHARACTERS, scriptedPolicy } from '../rollout/scripted-policy.js';
+import { startVllmStandIn, type CompletionRequest } from './vllm-stand-in.js';
+
+interface Exchange {
+  path: string;
+  body?: CompletionRequest & { prompt: number[] };
+  status: number;
+  answer: {
+    choices: { text: string; token_ids: number[]; finish_reason: string; stop_reason: string | null }[];
+  };
+}
+
+const folder = join(CHECKPOINTS, 'instruct-1');
+const opened: { close(): unknown }[] = [];
+afterEach(() => Promise.all(opened.splice(0).map((server) => server.close())));
+const keepOpen = <T extends { close(): unknown }>(server: T): T => {
+  opened.push(server);
+  return server;
+};
+
+const sampling = (contexts: readonly unknown[], more: Partial<SamplingOptions> = {}): SamplingOptions => ({
+  ...{ temperature: 0, topP: 1, maxNewTokens: 60, stop: STOP_STRINGS },
+  randoms: contexts.map((_, i) => createRandom(i)),
+  ...more,
+});
+
+let local: LocalPolicy;
+beforeAll(async () => {
+  await useBackend('wasm');
+  local = await loadLocalPolicy(folder);
+});
+
+describe('what vLLM answered once', () => {
+  const exchanges = readFixture<Exchange[]>('completions/vllm.json');
+  const completions = exchanges.flatMap(({ body, status, answer }) =>
+    body && status === 200 ? [{ ...body, choice: answer.choices[0] }] : [],
+  );
+  const greedy = completions.filter(
+    ({ temperature, max_tokens: n, stop }) => temperature === 0 && n === 60 && stop?.length,
+  );
+  const contexts = greedy.map(({ prompt }) => prompt);
+
+  /** A server that answers what was answered, to what was asked. */
+  async function openRecorded(): Promise<Policy> {
+    const server = keepOpen(
+      await serveLocally(0, async (request) => {
+        const body = request.method === 'POST' ? await json(request as never) : undefined;
+        const known = exchanges.find(
+          (one) => `/v1${one.path}` === request.url && isDeepStrictEqual(one.body, body),
+        );
+        if (!known) return Response.json({ asked: body }, { status: 501 });
+        return new Response(JSON.stringify(known.answer).replaceAll('MODEL', folder), {
+          status: known.status,
+        });
+      }),
+    );
+    return openOpenAiPolicy(`${server.url}v1/`);
+  }
+
+  it('is read as the tokens, texts and log-probabilities that the same weights give here', async () => {
+    const policy = await openRecorded();
+    expect(policy).toMatchObject({ name: 'instruct-1', maxLength: 1024, overlaps: true });
+    expect(policy.note).toMatch(/^policy: instruct-1 at http:.*\/v1, by token ids$/);
+    const remote = await policy.generate(contexts, sampling(contexts));
+    const own = await local.generate(contexts, sampling(contexts));
+    expect(remote).toHaveLength(4);
+    for (const [i, { logProbs, ...generation }] of remote.entries()) {
+      const { logProbs: expected, ...rest } = own[i];
+      expect(generation).toEqual(rest);
+      logProbs!.forEach((value, t) => expect(value).toBeCloseTo(expected![t], 3));
+    }
+  });
+
+  it('ends where as many tokens as are allowed are there', async () => {
+    const [first] = contexts;
+    const [short] = await (await openRecorded()).generate([first], sampling([first], { maxNewTokens: 5 }));
+    expect(short).toMatchObject({ finish: 'length', tokenIds: greedy[0].choice.token_ids.slice(0, 5) });
+  });
+
+  it('was sampled with a seed of each row’s own', async () => {
+    const two = contexts.slice(0, 2);
+    const sampled = await (await openRecorded()).generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
+    const recorded = completions.filter(({ temperature }) => temperature === 1);
+    expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(recorded.map(({ choice }) => choice.token_ids));
+    expect(new Set(recorded.map(({ seed }) => seed)).size).toBe(2);
+  });
+
+  it('says what the server refuses', async () => {
+    const policy = await openRecorded();
+    const long = Array.from({ length: 1100 }, () => 2);
+    await expect(policy.generate([long], sampling([long]))).rejects.toThrow('maximum context length is 1024');
+  });
+
+  it('is what the stand-in of other tests answers', async () => {
+    const server = keepOpen(await startVllmStandIn(local, { model: 'instruct-1', root: folder }));
+    for (const { choice, ...body } of completions.filter(({ temperature }) => temperature === 0)) {
+      const response = await fetch(`${server.api}/completions`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+      });
+      const { choices } = (await response.json()) as Exchange['answer'];
+      const { text, token_ids, finish_reason, stop_reason } = choice;
+      expect(choices[0]).toMatchObject({ text, token_ids, finish_reason, stop_reason });
+    }
+  });
+});
+
+/** A policy over a stand-in; retries come at once. */
+async function openStandIn(
+  policy: Policy,
+  standIn: Partial<Parameters<typeof startVllmStandIn>[1]> = {},
+  options: OpenAiOptions = {},
+) {
+  const server = keepOpen(await startVllmStandIn(policy, { model: 'm', root: folder, ...standIn }));
+  return { server, policy: await openOpenAiPolicy(server.api, { backOffMs: 1, ...options }) };
+}
+const contextOf = (question: string): number[] => local.tokenizer.encode(`Question: ${question}\n`);
+const SAID = '<think> a </think><search> b </search>';
+/** Says one thing, in the tokens of the small model. */
+const saying = (text: string): Policy => ({
+  ...scriptedPolicy({}),
+  tokenizer: local.tokenizer,
+  maxLength: 1000,
+  generate: async (contexts) =>
+    contexts.map(() => {
+      const tokenIds = local.tokenizer.encode(text);
+      return { tokenIds, text, logProbs: tokenIds.map(() => -1), finish: 'stop' };
+    }),
+});
+
+describe('a server that tells no ids', () => {
+  it.each(['keeps stop', 'cuts stop'] as const)('is asked in text, and %s', async (isTextOnly) => {
+    const { server, policy } = await openStandIn(saying(SAID), { isTextOnly }, { tokenizer: folder });
+    expect(policy).toMatchObject({
+      maxLength: 1024,
+      note: expect.stringContaining('by text only') as string,
+    });
+    server.requests.splice(0);
+    const context = contextOf('Who?');
+    expect(await policy.generate([context], sampling([context]))).toEqual([
+      { tokenIds: local.tokenizer.encode(SAID), text: SAID, finish: 'stop' },
+    ]);
+    expect(server.requests).toEqual([
+      ...[
+        {
+          model: 'm',
+          prompt: 'Question: Who?\n',
+          max_tokens: 60,
+          temperature: 0,
+          top_p: 1,
+          stop: STOP_STRINGS,
+        },
+      ],
+    ]);
+  });
+
+  it('has no stop text added where none was cut', async () => {
+    const text = '<think> a </think> I do not know';
+    const { policy } = await openStandIn(saying(text), { isTextOnly: 'cuts stop' }, { tokenizer: folder });
+    const [generation] = await policy.generate([contextOf('Who?')], sampling([0]));
+    expect(generation.text).toBe(text);
+  });
+});
+
+describe('a server in trouble', () => {
+  /** Answers with a status so many times, once it is open. */
+  const failing = (status: number, times: number, headers = {}) => {
+    let [asked, left] = [0, times];
+    return () => (asked++ > 0 && left-- > 0 ? new Response('busy', { status, headers }) : undefined);
+  };
+
+  it.each([429, 503])('is asked again after status %d', async (status) => {
+    const { server, policy } = await openStandIn(saying(SAID), { instead: failing(status, 2) });
+    const [{ text }] = await policy.generate([contextOf('Who?')], sampling([0]));
+    expect(text).toBe(SAID);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('is not asked again for ever, nor after an error that stays', async () => {
+    const ask = async (status: number): Promise<number> => {
+      const { server, policy } = await openStandIn(
+        saying(SAID),
+        { instead: failing(status, 99) },
+        { retries: 3 },
+      );
+      await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(
+        `got ${status}: busy`,
+      );
+      return server.requests.length - 1;
+    };
+    expect(await ask(503)).toBe(4);
+    expect(await ask(500)).toBe(1);
+  });
+
+  it('is given up where it is late, and when the signal says so', async () => {
+    let isOpen = false;
+    const never = () => (isOpen ? new Promise<never>(() => undefined) : void (isOpen = true));
+    const { policy } = await openStandIn(saying(SAID), { instead: never }, { timeoutMs: 100, retries: 1 });
+    await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow('within 100 ms');
+    isOpen = false;
+    const patient = (await openStandIn(saying(SAID), { instead: never })).policy;
+    const controller = new AbortController();
+    const waiting = patient.generate([contextOf('Who?')], sampling([0], { signal: controller.signal }));
+    setTimeout(() => controller.abort(new Error('enough')), 20);
+    await expect(waiting).rejects.toThrow('enough');
+  });
+});
+
+it('asks for so many rows at a time and no more', async () => {
+  const { server, policy } = await openStandIn(saying(SAID), {}, { maxConcurrency: 3 });
+  const contexts = Array.from({ length: 12 }, (_, i) => contextOf(`Who ${i}?`));
+  await policy.generate(contexts, sampling(contexts));
+  expect(server.mostAtATime()).toBe(3);
+});
+
+it('says what is missing or does not fit', async () => {
+  await expect(openOpenAiPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow('Is it running?');
+  const open = (standIn: object, options: OpenAiOptions = {}) => openStandIn(saying(SAID), standIn, options);
+  await expect(open({}, { model: 'other', tokenizer: folder })).rejects.toThrow('`other` does not exist');
+  await expect(open({ root: '/none' })).rejects.toThrow(
+    'm or /none. Name the folder with its tokenizer.json by --tokenizer',
+  );
+  const server = await serveLocally(0, async () => Response.json({ data: [{ id: 'a' }, { id: 'b' }] }));
+  await expect(openOpenAiPolicy(`${keepOpen(server).url}v1`)).rejects.toThrow(
+    'but there are a, b. Name one by --model',
+  );
+  const strange = { ...saying(SAID), tokenizer: CHARACTERS };
+  const words = {
+    ...strange,
+    generate: async () => [{ tokenIds: [300, 301], text: 'other words', finish: 'stop' as const }],
+  };
+  const { policy } = await openStandIn(words);
+  await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(
+    `Expected the tokenizer in ${folder} to be that of m, but ids that are "other words" there`,
+  );
+});

@@ -1,0 +1,102 @@
+/** A server that answers as vLLM does, with a policy of this project behind it. */
+import { json } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
+import type { Policy } from '../../lib/policy/policy.js';
+import { createRandom } from '../../lib/random.js';
+
+export interface CompletionRequest {
+  model: string;
+  prompt: number[] | string;
+  max_tokens: number;
+  temperature?: number;
+  top_p?: number;
+  stop?: string[];
+  seed?: number;
+  return_token_ids?: boolean;
+}
+
+interface StandInOptions {
+  /** Its name there. */
+  model: string;
+  /** The folder that it is served from. */
+  root?: string;
+  /** Whether it is a server like `transformers serve`, which takes and tells text only and keeps the stop text, or like llama.cpp's, which cuts it. */
+  isTextOnly?: 'keeps stop' | 'cuts stop';
+  /** What to answer in place of a completion, where it returns something. */
+  instead?: (request: CompletionRequest) => Response | Promise<Response | undefined> | undefined;
+}
+
+const failure = (status: number, message: string, type: string): Response =>
+  Response.json({ error: { message, type, param: null, code: status } }, { status });
+
+/** Serves a policy one request at a time, in the order in which they come. */
+export async function startVllmStandIn(
+  policy: Policy,
+  { model, root = model, isTextOnly, instead }: StandInOptions,
+): Promise<LocalServer & { api: string; requests: CompletionRequest[]; mostAtATime: () => number }> {
+  const requests: CompletionRequest[] = [];
+  let turn: Promise<unknown> = Promise.resolve();
+  let [numActive, most] = [0, 0];
+  const { tokenizer, maxLength } = policy;
+
+  const complete = async (request: CompletionRequest): Promise<Response> => {
+    const {
+      prompt,
+      max_tokens: maxNewTokens,
+      temperature = 1,
+      top_p: topP = 1,
+      stop = [],
+      seed = 0,
+    } = request;
+    const context = typeof prompt === 'string' ? tokenizer.encode(prompt) : prompt;
+    const [{ tokenIds, text, logProbs, finish }] = await policy.generate([context], {
+      ...{ temperature, topP, stop, randoms: [createRandom(seed)] },
+      maxNewTokens: Math.min(maxNewTokens, maxLength - context.length),
+    });
+    policy.release?.();
+    const stopText = stop.find((one) => text.includes(one));
+    const end = stopText === undefined ? text.length : text.indexOf(stopText);
+    const hasIds = request.return_token_ids && !isTextOnly;
+    const choice = {
+      ...{ index: 0, text: isTextOnly === 'keeps stop' ? text : text.slice(0, end), finish_reason: finish },
+      ...(!isTextOnly && { stop_reason: stopText ?? null, token_ids: hasIds ? tokenIds : null }),
+      logprobs: hasIds ? { token_logprobs: logProbs } : null,
+    };
+    return Response.json({ id: 'cmpl-1', object: 'text_completion', created: 0, model, choices: [choice] });
+  };
+
+  const answer = async (url: string, read: () => Promise<CompletionRequest>): Promise<Response> => {
+    const card = {
+      id: model,
+      object: 'model',
+      ...(!isTextOnly && { root, parent: null, max_model_len: maxLength }),
+    };
+    if (url === '/v1/models') return Response.json({ object: 'list', data: [card] });
+    if (url !== '/v1/completions') return new Response('Not Found', { status: 404 });
+    const request = await read();
+    requests.push(request);
+    const { prompt } = request;
+    const other = await instead?.(request);
+    if (other) return other;
+    if (request.model !== model)
+      return failure(404, `The model \`${request.model}\` does not exist.`, 'NotFoundError');
+    if (isTextOnly === 'keeps stop' && typeof prompt !== 'string')
+      return Response.json({ detail: 'prompt must be a string.' }, { status: 400 });
+    if (prompt.length >= maxLength && typeof prompt !== 'string')
+      return failure(400, `This model's maximum context length is ${maxLength} tokens.`, 'BadRequestError');
+    const done = turn.then(() => complete(request));
+    turn = done;
+    return done;
+  };
+
+  const server = await serveLocally(0, async (request) => {
+    most = Math.max(most, ++numActive);
+    // So that those which come together are seen together.
+    await delay(1);
+    return answer(request.url!, () => json(request as never) as Promise<CompletionRequest>).finally(
+      () => numActive--,
+    );
+  });
+  return { ...server, api: `${server.url}v1`, requests, mostAtATime: () => most };
+}
