@@ -2,7 +2,8 @@
 import { createRegistry } from '../registry.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeReplaced, mergePeftArrays } from './lora.js';
-import { loadModel, readPeftConfig, readSafetensors, requireFolders } from './model-folder.js';
+import { readSafetensors } from '../tensor/weight-files.js';
+import { loadModel, readPeftConfig, requireFolders } from './model-folder.js';
 import type { Policy } from './policy.js';
 
 /** A kind of policy whose weights are elsewhere. */

@@ -7,7 +7,7 @@ import { parsePassages } from '../../../data/flashrag-text.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays, parsePeftConfig } from '../../../policy/lora.js';
 import { createModel } from '../../../policy/model.js';
-import { parseSafetensors } from '../../../policy/safetensors.js';
+import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
 import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../answer.js';
