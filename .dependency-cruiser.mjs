@@ -5,7 +5,7 @@
 export const LAYERS = [
   ['cli.ts'],
   ['commands'],
-  ['doctor'],
+  ['doctor', 'model-packages'],
   ['index.ts', 'pages'],
   ['experiments'],
   ['report', 'small-world'],

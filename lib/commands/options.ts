@@ -1,6 +1,7 @@
 /** Options that several commands share. */
 import { Option, type Command } from 'commander';
 import { DEFAULT_MODEL, modelNames } from '../experiments/runs.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,
@@ -17,6 +18,7 @@ export interface PolicySettings {
   /** A committed initial model, or a folder. */
   model?: string;
   retriever?: string;
+  analyzer?: string;
   encoder?: string;
   data?: string;
   promptForm?: PromptForm;
@@ -41,6 +43,12 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
     .option(
       '--retriever <name>',
       `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol${orElse(DEFAULT_RETRIEVER)}`,
+    )
+    .addOption(
+      new Option(
+        '--analyzer <name>',
+        `how BM25 makes words of texts: english leaves out stop words and stems, as Lucene does${orElse(DEFAULT_ANALYZER)}`,
+      ).choices(ANALYZERS.names()),
     )
     .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
     .option(

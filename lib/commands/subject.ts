@@ -109,12 +109,16 @@ async function findSubject(settings: SubjectSettings): Promise<Subject> {
 
 /** The retriever that the command line names, else the one that an adapter was trained with, and its options. */
 export function searchOf(
-  { retriever, encoder }: SubjectSettings,
+  { retriever, analyzer, encoder }: SubjectSettings,
   { trained }: Pick<Subject, 'trained'>,
 ): { name: string; options: RetrieverOptions } {
   return {
     name: retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
-    options: { titleWeight: trained?.titleWeight, encoder: encoder ?? trained?.encoder },
+    options: {
+      titleWeight: trained?.titleWeight,
+      analyzer: analyzer ?? trained?.analyzer,
+      encoder: encoder ?? trained?.encoder,
+    },
   };
 }
 

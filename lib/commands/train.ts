@@ -64,7 +64,7 @@ const given = (settings: object): object =>
 
 /** A configuration's file or a method's preset, with what the command line says in its place. */
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
-  const { config: file, method = DEFAULT_METHOD, model, seed, retriever, encoder } = settings;
+  const { config: file, method = DEFAULT_METHOD, model, seed, retriever, analyzer, encoder } = settings;
   const { lambdaD, lambdaS, steps, promptForm } = settings;
   const config = file
     ? parseTrainConfig(await readJson(file))
@@ -73,7 +73,7 @@ async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   return parseTrainConfig({
     ...config,
     rollout: { ...config.rollout, ...(isChat ? { promptForm: 'chat' } : {}), ...given({ promptForm }) },
-    ...given({ model, seed, retriever, encoder }),
+    ...given({ model, seed, retriever, analyzer, encoder }),
     rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
     grpo: { ...config.grpo, ...given({ steps }) },
     ...(settings.simulator ? { zerosearch: { ...config.zerosearch, simulator: settings.simulator } } : {}),

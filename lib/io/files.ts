@@ -45,3 +45,7 @@ export async function readJson(path: string): Promise<unknown> {
     });
   }
 }
+
+/** The object in a JSON file, empty where there is no such file. */
+export const readJsonIfThere = async (path: string): Promise<object> =>
+  existsSync(path) ? ((await readJson(path)) as object) : {};

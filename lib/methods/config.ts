@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
+import { ANALYZERS } from '../retrieval/analyzers.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import type { RewardOptions } from '../rewards/options.js';
 import { trainingFields } from '../training/options.js';
@@ -19,6 +20,8 @@ const trainSchema = z.strictObject({
   retriever: retrieverNameSchema.default(DEFAULT_RETRIEVER),
   /** Weight of a title's words in BM25. */
   titleWeight: z.number().min(0).default(TITLE_WEIGHT),
+  /** How BM25 makes words of texts; `plain` by default. */
+  analyzer: nameSchema(ANALYZERS).optional(),
   /** Folder of the encoder of dense retrievers; by default the small world's. */
   encoder: z.string().min(1).optional(),
   checkpointEvery: z.int().min(1).default(10),

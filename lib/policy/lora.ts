@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Random } from '../random.js';
 import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
-import type { NamedArray } from './safetensors.js';
+import type { NamedArray } from '../tensor/safetensors.js';
 import { takeColumns, transposeValues, type Weights } from './weights.js';
 
 export interface LoraOptions {

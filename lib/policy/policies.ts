@@ -2,7 +2,8 @@
 import { createRegistry } from '../registry.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeReplaced, mergePeftArrays } from './lora.js';
-import { loadModel, readPeftConfig, readSafetensors, requireFolders, type Model } from './model-folder.js';
+import { readSafetensors } from '../tensor/weight-files.js';
+import { loadModel, readPeftConfig, requireFolders, type Model } from './model-folder.js';
 import { openOpenAiPolicy } from './openai.js';
 import type { Policy } from './policy.js';
 

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
 import { weightSlots } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
-import type { NamedArray, Tensors } from './safetensors.js';
+import type { NamedArray, Tensors } from '../tensor/safetensors.js';
 
 /** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, where the model has them, `i.qNorm`, `i.kNorm` and biases such as `i.qkvBias`. */
 export type Weights = Record<string, tf.Tensor>;

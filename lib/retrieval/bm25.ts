@@ -2,7 +2,7 @@ import { sum } from 'd3-array';
 import type { Passage } from '../data/question.js';
 import { perQuery } from './per-query.js';
 import type { Retriever } from './retriever.js';
-import { createTopK, requireInteger, type Neighbour } from './top-k.js';
+import { requireInteger, TopK, type Neighbour } from './top-k.js';
 import { splitTitle, splitWords } from './words.js';
 
 export interface Bm25Options {
@@ -12,8 +12,8 @@ export interface Bm25Options {
   b?: number;
   /** How often a word of the title counts, >= 0; 1 (default) treats the title as part of the text. */
   titleWeight?: number;
-  /** Words left out of passages and queries; none by default. */
-  stopWords?: ReadonlySet<string>;
+  /** Words of passages and queries; by default {@link splitWords}. Others are in `analyzers.ts`. */
+  analyze?: (text: string) => string[];
 }
 
 /** BM25 as a retriever, with its synchronous search. */
@@ -23,17 +23,15 @@ export interface Bm25Retriever extends Retriever {
   search(query: string, topK: number): Neighbour[];
 }
 
-/** Where a word stands: passages in order, and how often it counts in each. */
-interface Postings {
-  passages: number[];
-  frequencies: number[];
-}
-
+/**
+ * Postings of all words, one word after the other: those of word w are `starts[w]` up to `starts[w + 1]`. As in bm25s (Lù 2024, arXiv
+ * 2407.03618), what a word adds to a passage's score is computed once, when the index is built.
+ */
 interface InvertedIndex {
-  postings: Map<string, Postings>;
-  /** Words of each passage, those of titles by their weight. */
-  lengths: Float64Array;
-  meanLength: number;
+  words: ReadonlyMap<string, number>;
+  starts: Uint32Array;
+  passages: Uint32Array;
+  scores: Float64Array;
 }
 
 /**
@@ -44,33 +42,32 @@ interface InvertedIndex {
  * Source: Robertson and Zaragoza 2009; Lucene's BM25Similarity since version 8 (no factor k1 + 1).
  */
 export function createBm25Retriever(passages: readonly Passage[], options: Bm25Options = {}): Bm25Retriever {
-  const { k1 = 1.2, b = 0.75, titleWeight = 1, stopWords } = options;
+  const { k1 = 1.2, b = 0.75, titleWeight = 1, analyze = splitWords } = options;
   checkOptions(k1, b, titleWeight);
-  const words = (text: string): string[] => {
-    const all = splitWords(text);
-    return stopWords ? all.filter((word) => !stopWords.has(word)) : all;
-  };
-  const index = buildIndex(passages, titleWeight, words);
+  const index = buildIndex(passages, { k1, b, titleWeight, analyze });
+  const { words, starts } = index;
   const scores = new Float64Array(passages.length);
 
   const search = (query: string, topK: number): Neighbour[] => {
     requireInteger('topK', topK);
-    const touched = addScores(index, words(query), scores, { k1, b });
-    const best = createTopK(topK);
-    for (const passage of touched) {
-      best.offer(passage, scores[passage]);
-      scores[passage] = 0;
-    }
-    return best.take();
+    const asked = analyze(query).flatMap((word) => words.get(word) ?? []);
+    for (const word of asked) addScores(index, word, scores);
+    const top = new TopK(topK);
+    // Where words are frequent, a look at every passage in turn is quicker than one at their postings.
+    if (sum(asked, numPostings) > passages.length) offerAll(top, scores);
+    else for (const word of asked) offerPostings(top, index, word, scores);
+    return top.best;
   };
+  const numPostings = (word: number): number => starts[word + 1] - starts[word];
   return {
     name: 'bm25',
     passages,
     search,
     fullScore: (query) =>
-      sum(words(query), (word) =>
-        inverseDocumentFrequency(passages.length, index.postings.get(word)?.passages.length ?? 0),
-      ),
+      sum(analyze(query), (text) => {
+        const word = words.get(text);
+        return inverseDocumentFrequency(passages.length, word === undefined ? 0 : numPostings(word));
+      }),
     retrieve: (queries, { topK, signal }) =>
       perQuery(queries, signal, (query) =>
         search(query, topK).map(({ index: i, score }) => ({ passage: passages[i], score })),
@@ -87,45 +84,83 @@ function checkOptions(k1: number, b: number, titleWeight: number): void {
 
 function buildIndex(
   passages: readonly Passage[],
-  titleWeight: number,
-  words: (text: string) => string[],
+  { k1, b, titleWeight, analyze }: Required<Bm25Options>,
 ): InvertedIndex {
-  const postings = new Map<string, Postings>();
+  const words = new Map<string, number>();
+  // Passage by passage: its distinct words, and how often each counts.
+  const [wordsOf, frequencies]: [number[][], number[][]] = [[], []];
   const lengths = new Float64Array(passages.length);
-  const count = (word: string, passage: number, weight: number): void => {
-    const known = postings.get(word) ?? { passages: [], frequencies: [] };
-    postings.set(word, known);
-    if (known.passages.at(-1) !== passage) known.frequencies[known.passages.push(passage) - 1] = 0;
-    known.frequencies[known.frequencies.length - 1] += weight;
-    lengths[passage] += weight;
-  };
+  const documentFrequencies: number[] = [];
   passages.forEach(({ contents }, i) => {
+    const counts = new Map<number, number>();
+    const count = (text: string, weight: number): void => {
+      if (weight === 0) return;
+      for (const word of analyze(text)) {
+        const number = words.get(word) ?? words.size;
+        if (number === words.size) words.set(word, documentFrequencies.push(0) - 1);
+        counts.set(number, (counts.get(number) ?? 0) + weight);
+        lengths[i] += weight;
+      }
+    };
     const { title, text } = splitTitle(contents);
-    if (titleWeight > 0) words(title).forEach((word) => count(word, i, titleWeight));
-    words(text).forEach((word) => count(word, i, 1));
+    count(title, titleWeight);
+    count(text, 1);
+    for (const number of counts.keys()) documentFrequencies[number]++;
+    wordsOf.push([...counts.keys()]);
+    frequencies.push([...counts.values()]);
   });
-  return { postings, lengths, meanLength: sum(lengths) / Math.max(1, passages.length) };
+  const meanLength = sum(lengths) / Math.max(1, passages.length);
+
+  const starts = new Uint32Array(words.size + 1);
+  documentFrequencies.forEach((frequency, word) => (starts[word + 1] = starts[word] + frequency));
+  const idf = documentFrequencies.map((frequency) => inverseDocumentFrequency(passages.length, frequency));
+  const next = starts.slice();
+  const index = {
+    ...{ words, starts, passages: new Uint32Array(starts[words.size]) },
+    scores: new Float64Array(starts[words.size]),
+  };
+  for (const [i, numbers] of wordsOf.entries())
+    for (const [j, word] of numbers.entries()) {
+      const tf = frequencies[i][j];
+      const at = next[word]++;
+      index.passages[at] = i;
+      index.scores[at] = (idf[word] * tf) / (tf + k1 * (1 - b + (b * lengths[i]) / meanLength));
+    }
+  return index;
 }
 
-/** Adds every query word's part to `scores` and returns the passages touched, each once. */
+// Plain loops in functions of their own, which V8 compiles well: they take nearly all of a search's time.
+
+/** Adds a word's part to the scores of the passages that it stands in. */
 function addScores(
-  index: InvertedIndex,
-  queryWords: readonly string[],
+  { starts, passages, scores: parts }: InvertedIndex,
+  word: number,
   scores: Float64Array,
-  { k1, b }: { k1: number; b: number },
-): number[] {
-  const { postings, lengths, meanLength } = index;
-  const touched: number[] = [];
-  for (const word of queryWords) {
-    const { passages, frequencies } = postings.get(word) ?? { passages: [], frequencies: [] };
-    const idf = inverseDocumentFrequency(scores.length, passages.length);
-    passages.forEach((passage, at) => {
-      const tf = frequencies[at];
-      if (scores[passage] === 0) touched.push(passage);
-      scores[passage] += (idf * tf) / (tf + k1 * (1 - b + (b * lengths[passage]) / meanLength));
-    });
+): void {
+  const end = starts[word + 1];
+  for (let at = starts[word]; at < end; at++) scores[passages[at]] += parts[at];
+}
+
+/** Offers every passage with a score, and takes the scores back. */
+function offerAll(top: TopK, scores: Float64Array): void {
+  for (let passage = 0; passage < scores.length; passage++)
+    if (scores[passage] > 0 && scores[passage] >= top.worst) top.offer(passage, scores[passage]);
+  scores.fill(0);
+}
+
+/** Offers the passages that a word stands in, once each, and takes their scores back. */
+function offerPostings(
+  top: TopK,
+  { starts, passages }: InvertedIndex,
+  word: number,
+  scores: Float64Array,
+): void {
+  const end = starts[word + 1];
+  for (let at = starts[word]; at < end; at++) {
+    const passage = passages[at];
+    if (scores[passage] > 0) top.offer(passage, scores[passage]);
+    scores[passage] = 0;
   }
-  return touched;
 }
 
 /** Lucene's inverse document frequency, in nats; positive for every word. */

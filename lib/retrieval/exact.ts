@@ -1,4 +1,4 @@
-import { createTopK, requireInteger, type Neighbour } from './top-k.js';
+import { requireInteger, TopK, type Neighbour } from './top-k.js';
 
 /** Nearest neighbours of a vector by cosine; positions count in the order in which the vectors were given. */
 export interface VectorIndex {
@@ -22,9 +22,9 @@ export function buildExactIndex(vectors: readonly Float32Array[]): VectorIndex {
       requireInteger('topK', topK);
       requireDimensions(vector, dimensions);
       const query = normalise(vector);
-      const best = createTopK(topK);
-      for (let i = 0; i < vectors.length; i++) best.offer(i, dotRow(matrix, i * dimensions, query));
-      return best.take();
+      const top = new TopK(topK);
+      for (let i = 0; i < vectors.length; i++) top.offer(i, dotRow(matrix, i * dimensions, query));
+      return top.best;
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Passage } from '../data/question.js';
 import { ENCODER } from '../io/paths.js';
 import { createRegistry, nameSchema } from '../registry.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
 import { createBm25Retriever } from './bm25.js';
 import { createDenseRetriever, encodePassages } from './dense.js';
 import { loadEncoder } from './encoder-file.js';
@@ -17,6 +18,8 @@ export const TITLE_WEIGHT = 5;
 export interface RetrieverOptions {
   /** Weight of a title's words in BM25. */
   titleWeight?: number;
+  /** How BM25 makes words of texts: a name of {@link ANALYZERS}. */
+  analyzer?: string;
   /** Folder of the encoder of dense retrievers; default: the small world's. */
   encoder?: string;
 }
@@ -46,7 +49,8 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
   [
     {
       name: 'bm25',
-      create: (passages, { titleWeight = TITLE_WEIGHT }) => createBm25Retriever(passages, { titleWeight }),
+      create: (passages, { titleWeight = TITLE_WEIGHT, analyzer = DEFAULT_ANALYZER }) =>
+        createBm25Retriever(passages, { titleWeight, analyze: ANALYZERS.get(analyzer).analyze }),
     },
     dense('exact', buildExactIndex),
     dense('hnsw', (vectors) => buildHnswIndex(vectors)),

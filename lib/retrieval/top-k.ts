@@ -8,17 +8,21 @@ export interface Neighbour {
 
 const byRank = bisector((a: Neighbour, b: Neighbour) => b.score - a.score || a.index - b.index);
 
-/** Collects the best `topK` of the neighbours offered to it, best first; equal scores go by the lower index. */
-export function createTopK(topK: number): { offer(index: number, score: number): void; take(): Neighbour[] } {
-  const best: Neighbour[] = [];
-  return {
-    offer: (index, score) => {
-      if (best.length >= topK && best[topK - 1].score > score) return;
-      best.splice(byRank.left(best, { index, score }), 0, { index, score });
-      if (best.length > topK) best.pop();
-    },
-    take: () => best,
-  };
+/** The best `topK` of the neighbours offered to it, best first; equal scores go by the lower index. */
+export class TopK {
+  readonly best: Neighbour[] = [];
+  /** A lower score is not among the best, whatever its index. */
+  worst = -Infinity;
+
+  constructor(private readonly topK: number) {}
+
+  offer(index: number, score: number): void {
+    if (score < this.worst) return;
+    const { best, topK } = this;
+    best.splice(byRank.left(best, { index, score }), 0, { index, score });
+    if (best.length > topK) best.pop();
+    if (best.length === topK) this.worst = best[topK - 1].score;
+  }
 }
 
 /** Throws unless `value` is an integer of at least `least`. */

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { NamedArray } from '../policy/safetensors.js';
+import type { NamedArray } from '../tensor/safetensors.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 
 interface AdamWOptions {

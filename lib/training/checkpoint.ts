@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { flushFolder, readJson, removePartial, writeFileSafely } from '../io/files.js';
 import { sha256 } from '../io/hash.js';
 import { shortPath } from '../io/paths.js';
-import { parseSafetensors, printSafetensors, type NamedArray } from '../policy/safetensors.js';
+import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
 

@@ -7,7 +7,7 @@ import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
 import { removePartial, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { printSafetensors } from '../policy/safetensors.js';
+import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { alarmsOf, gravest, type Alarm } from './guards.js';

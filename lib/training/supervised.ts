@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { serve, startWorker } from '../io/worker.js';
 import type { ModelConfig } from '../policy/model-config.js';
-import type { NamedArray } from '../policy/safetensors.js';
+import type { NamedArray } from '../tensor/safetensors.js';
 import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';

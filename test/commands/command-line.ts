@@ -13,16 +13,21 @@ export const isBuilt = existsSync(CLI);
 // A process loads in a second on a free machine, and in many on a busy one.
 if (isBuilt) vi.setConfig({ testTimeout: 120_000 });
 
-/** Starts `parallelsearch ARGS`. */
-export const startCommand = (args: readonly string[], cwd?: string): ChildProcessWithoutNullStreams =>
-  spawn(process.execPath, [CLI, ...args], { cwd, env: { ...process.env, DEBUG: '' } });
+/** Starts `parallelsearch ARGS`. @param env is added to the environment */
+export const startCommand = (
+  args: readonly string[],
+  cwd?: string,
+  env?: object,
+): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, [CLI, ...args], { cwd, env: { ...process.env, DEBUG: '', ...env } });
 
 /** Runs `parallelsearch ARGS` to its end. */
 export async function runCommand(
   args: readonly string[],
   cwd?: string,
+  env?: object,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = startCommand(args, cwd);
+  const child = startCommand(args, cwd, env);
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));

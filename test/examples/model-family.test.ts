@@ -6,7 +6,7 @@ import '../../examples/model-family.js';
 import { loadModel, loadLocalPolicy, saveModel, createRandom } from '../../lib/index.js';
 import { arraysFromAdapter, createAdapter, peftConfig } from '../../lib/policy/lora.js';
 import { parseModelConfig } from '../../lib/policy/families/index.js';
-import { parseSafetensors } from '../../lib/policy/safetensors.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { CONFIG, tinyModel } from '../training/tiny.js';

@@ -18,7 +18,7 @@ import { readRun } from '../../lib/pages/run/run-folder.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { parseModelConfig, printModelConfig } from '../../lib/policy/families/index.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/lora.js';
-import { parseSafetensors, printSafetensors } from '../../lib/policy/safetensors.js';
+import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';

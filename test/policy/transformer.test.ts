@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { numParameters, parseModelConfig } from '../../lib/policy/families/index.js';
-import { parseSafetensors, printSafetensors } from '../../lib/policy/safetensors.js';
+import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, weightsFromArrays, type Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';

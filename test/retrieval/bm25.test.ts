@@ -1,6 +1,7 @@
 import { mean, sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { FILMS, makePassages } from './passages.js';
 
@@ -20,7 +21,7 @@ describe('createBm25Retriever', () => {
     const [[first], ...others] = await retriever.retrieve(['who made AMELIE?', 'zzz', ''], { topK: 2 });
     expect(first.passage).toBe(FILMS[4]);
     expect(others).toEqual([[], []]);
-    const stopped = createBm25Retriever(FILMS, { stopWords: new Set(['is', 'a', 'of']) });
+    const stopped = createBm25Retriever(FILMS, { analyze: ANALYZERS.get('english').analyze });
     expect(stopped.search('is a of', 5)).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import type { Model } from '../../lib/policy/model-folder.js';
-import { parseSafetensors } from '../../lib/policy/safetensors.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { useBackend } from '../../lib/tensor/backend.js';

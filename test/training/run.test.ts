@@ -6,7 +6,7 @@ import type { TrainConfig } from '../../lib/methods/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
-import { parseSafetensors } from '../../lib/policy/safetensors.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';

@@ -31,6 +31,7 @@ import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-folder.js';
 import { listed } from '../../text/listed.js';
+import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import { PASSAGES_FILE, QUESTIONS_FILE, SETUP_FILE, WASM_FILE, type PlaygroundSetup } from './setup.js';
 
@@ -130,6 +131,7 @@ async function committedPolicies(files: PlaygroundFiles, root: string): Promise<
       return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
     }),
     ...{ checkpoints, firstCheckpoint: trained.id, titleWeight: config!.titleWeight },
+    analyzer: config!.analyzer ?? DEFAULT_ANALYZER,
   };
 }
 
@@ -149,6 +151,7 @@ async function ownPolicy(files: PlaygroundFiles, adapter: string, root: string):
       { id: 'after', title: `${title}, after training`, model: 'model', adapters: { [name]: 'adapter' } },
     ],
     ...{ firstCheckpoint: 'after', titleWeight: trained?.titleWeight ?? TITLE_WEIGHT },
+    analyzer: trained?.analyzer ?? DEFAULT_ANALYZER,
   };
 }
 

