@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_TRANSCRIPT_LENGTH, parseTranscript } from '../../lib/rollout/recorded.js';
+import type { QuestionShape } from '../../lib/data/question.js';
+import { MAX_TRANSCRIPT_LENGTH, parseTranscript, shapeOfType } from '../../lib/rollout/recorded.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 
 const trajectory = {
@@ -74,17 +75,6 @@ describe('parseTranscript', () => {
     ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
     ['a graph', { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } }, 'sequential'],
     ['a shape of its metadata', { metadata: { shape: 'parallelizable', type: 'bridge' } }, 'parallelizable'],
-    ...(
-      [
-        ['parallelizable', 'comparison', 'comparison_query'],
-        ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
-        ['hybrid', 'bridge_comparison'],
-        ['single_hop', 'single_hop'],
-      ] as const
-    ).flatMap(([shape, ...types]) => types.map((type) => [`the type ${type}`, { type }, shape] as const)),
-    ...(['single_hop', 'sequential'] as const).map(
-      (shape) => [`the shape ${shape}`, { shape }, shape] as const,
-    ),
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
     ['nothing', {}, undefined],
@@ -94,10 +84,21 @@ describe('parseTranscript', () => {
     expect(parseTranscript({ ...transcript, ...extra }).shape).toBe(expected);
   });
 
+  it.each<[shape: QuestionShape, ...types: string[]]>([
+    ['parallelizable', 'comparison', 'comparison_query'],
+    ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
+    ['hybrid', 'bridge_comparison'],
+    ['single_hop', 'single_hop', 'na'],
+  ])('knows the shape %s and the types that have it', (shape, ...types) => {
+    expect(parseTranscript({ ...transcript, shape }).shape).toBe(shape);
+    expect(types.map(shapeOfType)).toEqual(types.map(() => shape));
+  });
+
   it.each([
-    ...[[], null, 'response', 3].map(
-      (value) => [JSON.stringify(value), value, 'Expected a JSON object.'] as const,
-    ),
+    ['a list', [], 'Expected a JSON object.'],
+    ['null', null, 'Expected a JSON object.'],
+    ['a text', 'response', 'Expected a JSON object.'],
+    ['a number', 3, 'Expected a JSON object.'],
     ['neither layout', { id: 'a' }, 'segments (a trajectory) or response'],
     ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
     ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
