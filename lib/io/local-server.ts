@@ -35,7 +35,7 @@ const isForHere = ({ headers, socket }: ServedRequest): boolean =>
 /**
  * Serves on 127.0.0.1 or another address, at a free port for 0. On this machine's own addresses, requests under another name are
  * refused. Rejects where the port is taken.
- * @param answer never rejects; its signal is aborted when nobody waits any more
+ * @param answer never rejects; its signal is aborted when the client goes before it has its answer
  */
 export async function serveLocally(
   port: number,
@@ -44,7 +44,7 @@ export async function serveLocally(
 ): Promise<LocalServer> {
   const server = createServer((request, response) => {
     const gone = new AbortController();
-    response.on('close', () => gone.abort());
+    response.on('close', () => response.writableFinished || gone.abort());
     const isRefused = isLocalHost(host) && !isForHere(request);
     const refusal = new Response('Expected a request to this machine by its own name.', { status: 403 });
     void (isRefused ? Promise.resolve(refusal) : answer(request, gone.signal)).then(async (answered) => {

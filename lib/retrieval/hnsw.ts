@@ -1,6 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
+import { readJson, writeFileSafely } from '../io/files.js';
+import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
+import { shortPath } from '../io/paths.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './top-k.js';
 
@@ -17,7 +20,7 @@ export interface HnswOptions {
 
 /** An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling thread. */
 export interface HnswIndex extends VectorIndex {
-  /** Writes the graph to `path` and its dimensions and settings to `path` + '.json'. */
+  /** Writes the graph to `path`, then its dimensions, settings and hash to `path` + '.json', each whole or not at all. */
   save(path: string): Promise<void>;
 }
 
@@ -42,6 +45,7 @@ const description = z.strictObject({
   size: z.int().min(1),
   dimensions: z.int().min(1),
   efSearch: z.int().min(1),
+  hash: z.string(),
 });
 
 /** Builds an HNSW index over unit-length copies of the vectors. Needs the optional package hnswlib-node. */
@@ -61,12 +65,19 @@ export async function buildHnswIndex(
   return wrapGraph(graph, { size: vectors.length, dimensions, efSearch });
 }
 
-/** Loads what `save` wrote. `efSearch` overrides the stored setting. */
+/**
+ * Loads what `save` wrote. `efSearch` overrides the stored setting.
+ * @throws Error for a graph that is missing, damaged, or of another description, as where `save` was cut short
+ */
 export async function loadHnswIndex(
   path: string,
   options: Pick<HnswOptions, 'efSearch'> = {},
 ): Promise<HnswIndex> {
-  const stored = description.parse(JSON.parse(await readFile(`${path}.json`, 'utf8')));
+  const stored = description.parse(await readJson(`${path}.json`));
+  if ((await contentHash([path])) !== stored.hash)
+    throw new Error(
+      `Expected ${shortPath(path)} to be the graph that ${shortPath(path)}.json describes, but it is not. Build the index again.`,
+    );
   const graph = newGraph(stored.dimensions);
   await graph.readIndex(path);
   if (graph.getCurrentCount() !== stored.size) {
@@ -97,8 +108,16 @@ function wrapGraph(
         .sort((a, b) => b.score - a.score || a.index - b.index);
     },
     save: async (path) => {
-      await graph.writeIndex(path);
-      await writeFile(`${path}.json`, JSON.stringify({ space: 'ip', size, dimensions, efSearch }) + '\n');
+      const aside = `${path}.${process.pid}.partial`;
+      try {
+        await graph.writeIndex(aside);
+        const hash = await contentHash([aside]);
+        await rename(aside, path);
+        const stored = { space: 'ip', size, dimensions, efSearch, hash };
+        await writeFileSafely(`${path}.json`, `${JSON.stringify(stored)}\n`);
+      } finally {
+        await rm(aside, { force: true });
+      }
     },
   };
 }

@@ -80,13 +80,17 @@ export async function startRetrievalServer(
       numActive++;
       const timeout = new AbortController();
       const signal = AbortSignal.any([gone, timeout.signal]);
-      const late = delay(limits.timeoutMs, undefined, { signal: gone }).then(
-        () => failure(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`),
-        () => failure(499, 'The client has gone.'),
-      );
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<Response>((resolve) => {
+        gone.addEventListener('abort', () => resolve(failure(499, 'The client has gone.')));
+        timer = setTimeout(() => {
+          resolve(failure(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`));
+          timeout.abort();
+        }, limits.timeoutMs);
+      });
       // A retriever that ignores its signal goes on counting: it still takes memory.
       const done = answer(retriever, limits, { request, signal }).finally(() => numActive--);
-      return Promise.race([done, late]).finally(() => timeout.abort());
+      return Promise.race([done, late]).finally(() => clearTimeout(timer));
     },
     host,
   );

@@ -132,7 +132,7 @@ export function parseTranscript(value: unknown): RecordedRun {
   const parsed = ('segments' in value ? trajectorySchema : transcriptSchema).safeParse(value);
   if (!parsed.success) {
     const [{ path, message }] = parsed.error.issues;
-    throw new Error(path.length > 0 ? `${path.join('.')}: ${message}` : message);
+    throw new Error(`${path.join('.')}: ${message}`);
   }
   const length = sum(parsed.data.segments, ({ text }) => text.length);
   if (length > MAX_TRANSCRIPT_LENGTH)

@@ -274,13 +274,13 @@ export async function rollOut(
   const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
   const rows = questions.map((question, i) => startRow(question, i, policy, options));
   let active = rows;
-  for (let b = 0; b < options.maxSearchTurns && active.length > 0; b++) {
+  for (let b = 0; b < options.maxSearchTurns; b++) {
     options.signal?.throwIfAborted();
     const generated = await generateTurn(active, policy, options);
     active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
     await act(active, policy, retriever, options, stats);
   }
-  if (active.length > 0) await generateTurn(active, policy, options);
+  await generateTurn(active, policy, options);
   for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);
   return { trajectories: rows.map(({ trajectory }) => trajectory), stats };
 }

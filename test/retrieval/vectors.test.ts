@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -89,6 +90,19 @@ describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
     expect(recallAt10((query) => hasty.search(query, 10))).toBeLessThan(
       recallAt10((query) => loaded.search(query, 10)),
     );
+  });
+  it('refuses a graph that is cut short, or of which a save was', async () => {
+    const file = join(folder, 'damaged.bin');
+    await (await buildHnswIndex(vectors.slice(0, 9))).save(file);
+    const old = readFileSync(`${file}.json`);
+    await (await buildHnswIndex(vectors.slice(9, 18))).save(file);
+    expect((await loadHnswIndex(file)).search(vectors[9], 1)[0].index).toBe(0);
+    writeFileSync(`${file}.json`, old);
+    await expect(loadHnswIndex(file)).rejects.toThrow('Build the index again.');
+    await (await buildHnswIndex(vectors.slice(0, 9))).save(file);
+    truncateSync(file, 100);
+    await expect(loadHnswIndex(file)).rejects.toThrow('Build the index again.');
+    expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
   it('returns every vector when topK exceeds the size', async () => {
     const index = await buildHnswIndex(vectors.slice(0, 5));

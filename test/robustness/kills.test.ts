@@ -1,19 +1,32 @@
 /** Work that is killed at random moments and called again ends as if it had never been killed (test:full). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { saveModel } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { isBuilt } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
-import { tinyTraining } from '../training/tiny.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
 
 /** In all, over the kinds of work. */
 const NUM_KILLS = 50;
@@ -21,37 +34,49 @@ const NUM_KILLS = 50;
 const root = temporaryFolder();
 const given = join(root, 'given');
 const CLI = packagePath('dist', 'cli.js');
+/** A copy of the package with a tiny world and a tiny model: experiments know no others than the package's own. */
+const tinyPackage = join(root, 'package');
 const WORK = fileURLToPath(new URL('../fixtures/killed-work.mjs', import.meta.url));
 
 const asked = ['--model', 'model', '--data', 'data', '--backend', 'wasm'];
-/** Arguments of Node, in a folder that holds a model, data, a configuration and a report. */
+/** Arguments of Node, in a folder that holds a model, data, a configuration and a report. What is killed writes into `out`. */
 const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
+  'warm-up': [WORK, 'warm-up', 'out'],
   evaluation: [
-    ...[CLI, 'evaluate', '--method', 'search-r1', ...asked, '--split', 'train', '--batch-size', '1'],
+    ...[CLI, 'evaluate', '--method', 'search-r1', ...asked, '--split', 'dev', '--batch-size', '1'],
     ...['--out', 'out/results.jsonl', '--trajectories', 'out/trajectories.jsonl'],
   ],
+  experiment: [
+    ...[join(tinyPackage, 'dist', 'cli.js'), 'experiment', 'main-results', '--no-train', '--backend', 'wasm'],
+    ...['--out', 'out'],
+  ],
+  index: [WORK, 'index', 'out'],
   export: [CLI, 'export', 'report', '--reports', '.', '--out', 'out'],
-  'warm-up': [WORK, 'warm-up', 'out'],
-  records: [WORK, 'records', 'out'],
 };
 
-/** Runs to its end, or kills it after so long. */
-async function run(args: readonly string[], cwd: string, killAfterMs = Infinity): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+interface Ended {
+  /** From the first file on. */
+  workMs: number;
+  isKilled: boolean;
+}
+
+/** Runs to its end, or kills it so long after its first file. */
+async function run(args: readonly string[], cwd: string, killAfterMs = Infinity): Promise<Ended> {
+  const env = { ...process.env, PARALLELSEARCH_CHECKPOINTS: join(tinyPackage, 'checkpoints') };
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
+  while (!existsSync(join(cwd, 'out')) && child.exitCode === null) await Promise.race([ended, sleep(2)]);
   const start = performance.now();
-  const ended = once(child, 'close') as Promise<[number | null]>;
   if (killAfterMs < Infinity) {
     await Promise.race([ended, sleep(killAfterMs)]);
     child.kill('SIGKILL');
-    await ended;
-  } else {
-    const [code] = await ended;
-    expect(code, said).toBe(0);
   }
-  return performance.now() - start;
+  const [code, signal] = await ended;
+  if (signal === null) expect(code, said).toBe(0);
+  return { workMs: performance.now() - start, isKilled: signal === 'SIGKILL' };
 }
 
 /** Everything that came of it, without what is of the clock. */
@@ -59,13 +84,30 @@ function results(folder: string): Record<string, string> {
   const files = readdirSync(join(folder, 'out'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, 'out', name))
     // Half a file that a kill has left aside is nobody's result.
-    .filter((file) => statSync(file).isFile() && !/report\.html$|\d\.partial$/.test(file));
+    .filter((file) => statSync(file).isFile() && !/\d\.partial$/.test(file));
   return Object.fromEntries(
     files.map((file) => {
-      const text = readFileSync(file, 'latin1').replace(/"(\w+_)?seconds":[\d.e-]+/g, '');
-      return [relative(folder, file), text];
+      const bytes = readFileSync(file);
+      const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1');
+      return [relative(folder, file), text.replace(/"(\w+_)?seconds":[\d.e-]+/g, '')];
     }),
   );
+}
+
+/** A package in which experiments are small: made-up weights of one initial model, six passages, a few questions. */
+async function writeTinyPackage(): Promise<void> {
+  cpSync(packagePath('dist'), join(tinyPackage, 'dist'), { recursive: true });
+  for (const name of ['package.json', 'package-lock.json', 'node_modules'])
+    symlinkSync(packagePath(name), join(tinyPackage, name));
+  const world = join(tinyPackage, 'data', 'small-world');
+  mkdirSync(world, { recursive: true });
+  const questions = range(40).map((i) => {
+    const question = QUESTIONS[i % QUESTIONS.length];
+    return { ...question, id: `q${i}`, split: i % 2 ? 'dev' : 'train' };
+  });
+  writeFileSync(join(world, 'questions.jsonl'), formatQuestions(questions));
+  writeFileSync(join(world, 'passages.jsonl'), formatPassages(PASSAGES));
+  await saveModel(join(tinyPackage, 'checkpoints', 'instruct-1'), chattyModel(), { storage: 'F32' });
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
@@ -74,7 +116,9 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
   beforeAll(async () => {
     mkdirSync(given);
     await writeTinyWorld(given);
-    const config = tinyTraining({ model: 'model', checkpointEvery: 1, grpo: { steps: 6 } });
+    await writeTinyPackage();
+    const grpo = { steps: 5, questionsPerStep: 1, groupSize: 2 };
+    const config = tinyTraining({ model: 'model', checkpointEvery: 1, grpo });
     writeFileSync(join(given, 'config.json'), JSON.stringify(config));
     writeFileSync(join(given, 'report.html'), (await reportHtml(await syntheticNotebook())).html);
   });
@@ -88,16 +132,22 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
         return folder;
       };
       const whole = folderOf('whole');
-      const wallMs = await run(args, whole);
-      const numKills = NUM_KILLS / Object.keys(KINDS).length;
+      const { workMs } = await run(args, whole);
+      const expected = results(whole);
+      const numKinds = Object.keys(KINDS).length;
+      const numKills = Math.ceil((NUM_KILLS - Object.keys(KINDS).indexOf(kind)) / numKinds);
       const random = createRandom(kind);
+      const moments: number[] = [];
       for (let i = 0; i < numKills; i++) {
-        const folder = folderOf(String(i));
-        const killAfterMs = wallMs * random.uniform();
-        await run(args, folder, killAfterMs);
-        await run(args, folder);
-        expect(results(folder), `killed after ${killAfterMs} ms`).toEqual(results(whole));
+        // Earlier, where it was done before.
+        for (let at = workMs * random.uniform(), tried = 0; moments.length === i; at /= 2, tried++) {
+          const folder = folderOf(`${i}-${tried}`);
+          if ((await run(args, folder, at)).isKilled) moments.push(Math.round(at));
+          await run(args, folder);
+          expect(results(folder), `killed after ${at} ms, ${folder}`).toEqual(expected);
+        }
       }
+      console.log(`${kind}: ${Math.round(workMs)} ms, killed after ${moments.join(', ')} ms`);
     },
     3_600_000,
   );

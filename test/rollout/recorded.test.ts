@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
+import type { QuestionShape } from '../../lib/data/question.js';
+import { MAX_TRANSCRIPT_LENGTH, parseTranscript, shapeOfType } from '../../lib/rollout/recorded.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 
 const trajectory = {
@@ -13,8 +14,11 @@ describe('parseTranscript', () => {
   it('keeps what training records of a trajectory, without token ids', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
     const turn = {
-      queries: ['x'],
-      results: [{ status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }], isUnlike: true }],
+      queries: ['x', 'y'],
+      results: [
+        { status: 'ok', passages: [{ id: 'p', title: 't', score: 1.5 }], isUnlike: true },
+        { status: 'failed', reason: 'r', detail: 'd' },
+      ],
     };
     const recorded = {
       ...{ step: 3, finish: 'answer', coverage: 0.5, advantage: -1 },
@@ -30,8 +34,20 @@ describe('parseTranscript', () => {
     expect(parseTranscript(trajectory).segments[0]).not.toHaveProperty('tokenIds');
   });
 
+  it('knows who wrote each segment', () => {
+    const segments = ['prompt', 'policy', 'information', 'notice'].map((kind) => ({ kind, text: kind }));
+    expect(parseTranscript({ ...trajectory, segments }).segments).toEqual(segments);
+  });
+
+  it("takes the line's own benchmark, else that of its metadata", () => {
+    const metadata = { benchmark: 'nq' };
+    expect(parseTranscript({ ...trajectory, metadata }).benchmark).toBe('nq');
+    expect(parseTranscript({ ...trajectory, benchmark: 'mine', metadata }).benchmark).toBe('mine');
+  });
+
   it('passes over what others record in a form of their own', () => {
     const theirs = { rewards: 0.3, step: 'last', searchTurns: 2, advantage: null, method: 5, benchmark: 1 };
+    expect(parseTranscript({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
     expect(parseTranscript({ ...trajectory, ...theirs })).toMatchObject({
       rewards: undefined,
       step: undefined,
@@ -58,7 +74,7 @@ describe('parseTranscript', () => {
   it.each([
     ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
     ['a graph', { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } }, 'sequential'],
-    ['a type', { type: 'bridge' }, 'sequential'],
+    ['a shape of its metadata', { metadata: { shape: 'parallelizable', type: 'bridge' } }, 'parallelizable'],
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
     ['nothing', {}, undefined],
@@ -68,8 +84,21 @@ describe('parseTranscript', () => {
     expect(parseTranscript({ ...transcript, ...extra }).shape).toBe(expected);
   });
 
+  it.each<[shape: QuestionShape, ...types: string[]]>([
+    ['parallelizable', 'comparison', 'comparison_query'],
+    ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
+    ['hybrid', 'bridge_comparison'],
+    ['single_hop', 'single_hop', 'na'],
+  ])('knows the shape %s and the types that have it', (shape, ...types) => {
+    expect(parseTranscript({ ...transcript, shape }).shape).toBe(shape);
+    expect(types.map(shapeOfType)).toEqual(types.map(() => shape));
+  });
+
   it.each([
     ['a list', [], 'Expected a JSON object.'],
+    ['null', null, 'Expected a JSON object.'],
+    ['a text', 'response', 'Expected a JSON object.'],
+    ['a number', 3, 'Expected a JSON object.'],
     ['neither layout', { id: 'a' }, 'segments (a trajectory) or response'],
     ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
     ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
@@ -86,5 +115,10 @@ describe('parseTranscript', () => {
     ['an unknown shape', { ...transcript, shape: 'round' }, 'shape'],
   ])('says what is wrong with %s', (_, value, message) => {
     expect(() => parseTranscript(value)).toThrow(message);
+  });
+
+  it('reads one of just the length that is allowed', () => {
+    const response = 'a'.repeat(MAX_TRANSCRIPT_LENGTH);
+    expect(parseTranscript({ ...transcript, response }).segments[0].text).toBe(response);
   });
 });

@@ -12,6 +12,7 @@ import {
   printInformation,
   STOP_STRINGS,
 } from '../../lib/text/tags.js';
+import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import { echoRetriever, makePassage } from '../retrieval/passages.js';
 import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
@@ -93,14 +94,17 @@ describe('Algorithm 1', () => {
   });
 
   it('says which searches have found nothing that is like them', async () => {
-    // The best passage of each query scores 2.
-    const fullScore = (query: string): number => (query === 'X' ? 21 : 19);
+    // The best passage of each query scores 2: less than a tenth of 21, and not less than that of 20.
+    const fullScore = (query: string): number => (query === 'X' ? 21 : 20);
     const { trajectories } = await play(
       { 'who?': [SEARCH, ANSWER] },
       { retriever: { ...library(), fullScore } },
     );
     const results = trajectories[0].searchTurns[0].results;
     expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([true, undefined]);
+    const nothing: Retriever = { name: 'nothing', retrieve: async () => [[], []], fullScore };
+    const { searchTurns } = await playOne([SEARCH, ANSWER], { retriever: nothing });
+    expect(searchTurns[0].results).toEqual(Array(2).fill({ status: 'ok', passages: [] }));
   });
 
   it('tells every token and every segment as it comes, by the place of the question', async () => {
@@ -193,6 +197,29 @@ describe('Algorithm 1', () => {
     }
   });
 
+  it('asks in the form of a chat where that is asked for, and names a policy that has no template', async () => {
+    const chat = (text: string) => ({
+      text: `[user] ${text}`,
+      tokenIds: CHARACTERS.encode(`[user] ${text}`),
+    });
+    const policy = scriptedPolicy({ 'who?': [ANSWER] });
+    const options: Parameters<typeof rollOut>[3] = {
+      ...OPTIONS,
+      promptForm: 'chat',
+      randoms: [createRandom(1)],
+    };
+    const roll = (tokenizer: Tokenizer) =>
+      rollOut({ ...policy, tokenizer }, library(), [ask('who?')], options);
+    const { trajectories } = await roll({ ...CHARACTERS, encodeChat: chat });
+    expect(trajectories[0].segments[0]).toEqual({
+      kind: 'prompt',
+      ...chat(buildPrompt('parallel', 'who?', { form: 'chat' })),
+    });
+    await expect(roll(CHARACTERS)).rejects.toThrow(
+      'Expected scripted to have a chat template, but it has none. Use --prompt-form full.',
+    );
+  });
+
   it('ends a row that has no room for another turn with `length`, and goes on with the others', async () => {
     const prompt = buildPrompt('parallel', 'who?', { form: 'short' }).length;
     const turn = SEARCH.length + found('X', 'Y').length;
@@ -201,7 +228,7 @@ describe('Algorithm 1', () => {
     expect(trajectories.map(({ finish }) => finish)).toEqual(['length', 'answer']);
     expect(kinds(trajectories[0])).toEqual(['prompt', 'policy', 'information']);
     expect(policy.calls[0]).toHaveLength(2);
-    expect(policy.calls.slice(1).flat()).toEqual([]);
+    expect(policy.calls).toHaveLength(1);
     const roomier = await play(scripts, { maxLength: prompt + turn + OPTIONS.maxNewTokens + 1 });
     expect(roomier.trajectories[0].modelCalls).toBe(2);
   });
@@ -266,7 +293,7 @@ describe('many rows', () => {
 describe('a retriever that fails', () => {
   it('becomes a line of the information block, and is counted', async () => {
     const retriever = echoRetriever((queries) => {
-      if (queries.includes('X')) throw new Error(`the\u0000 index ${'is gone '.repeat(50)}`);
+      if (queries.includes('X')) throw new Error(`the\u0000\u0001 index ${'is gone '.repeat(50)}`);
     });
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
     const [{ segments, searchTurns, finish }] = trajectories;

@@ -147,22 +147,6 @@ describe('splitTranscript', () => {
     );
   });
 
-  it.each([
-    ['</search><information>', 100_000],
-    ['</search><information>a</information>', 100_000],
-    ['My previous action is invalid. If I want to search', 100_000],
-    [`</search>${' '.repeat(100)}`, 20_000],
-    [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
-    [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
-  ])('and what reads it come to an end with %j many times', (text, times) => {
-    const segments = splitTranscript(text.repeat(times));
-    expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(text.length * times);
-    expect(formatFault(segments)).not.toBeNull();
-    expect(finalAnswer(segments)).toBeNull();
-    expect(executedSearches(segments).length).toBe(text.startsWith(THINK) ? times : 0);
-    ambiguity(segments);
-  });
-
   it('loses nothing', () => {
     fc.assert(
       fc.property(roughText, (text) => {

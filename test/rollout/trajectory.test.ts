@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { printTrajectory } from '../../lib/rollout/trajectory.js';
+
+it('prints a line of JSON with log-probabilities to four places, and other numbers as they are', () => {
+  const segment = {
+    kind: 'policy' as const,
+    tokenIds: [5, 12_345],
+    text: 'a\nb',
+    logProbs: [-0.123456, -1e-6],
+  };
+  const line = printTrajectory({
+    segments: [segment, { kind: 'notice', tokenIds: [1], text: '' }],
+    advantage: 0.123456,
+  });
+  expect(line.endsWith('}\n')).toBe(true);
+  expect(line.trimEnd()).not.toContain('\n');
+  expect(JSON.parse(line)).toEqual({
+    segments: [
+      { ...segment, logProbs: [-0.1235, 0] },
+      { kind: 'notice', tokenIds: [1], text: '' },
+    ],
+    advantage: 0.123456,
+  });
+});

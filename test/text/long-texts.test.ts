@@ -1,0 +1,26 @@
+/** Texts of megabytes, made to be slow: what reads a transcript takes a time that grows with its length alone. */
+import { expect, it } from 'vitest';
+import {
+  ambiguity,
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  splitTranscript,
+} from '../../lib/text/response.js';
+import { INFORMATION, SEARCH, THINK } from './texts.js';
+
+it.each([
+  ['</search><information>', 100_000],
+  ['</search><information>a</information>', 100_000],
+  ['My previous action is invalid. If I want to search', 100_000],
+  [`</search>${' '.repeat(100)}`, 20_000],
+  [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
+  [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
+])('comes to an end with %j many times', (text, times) => {
+  const segments = splitTranscript(text.repeat(times));
+  expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(text.length * times);
+  expect(formatFault(segments)).not.toBeNull();
+  expect(finalAnswer(segments)).toBeNull();
+  expect(executedSearches(segments).length).toBe(text.startsWith(THINK) ? times : 0);
+  ambiguity(segments);
+});
