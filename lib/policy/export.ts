@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readJson, writeFileSafely } from '../io/files.js';
-import { printSafetensors, type StorageType } from './safetensors.js';
+import { printSafetensors, type StorageType } from '../tensor/safetensors.js';
 import { loadMerged } from './policies.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
 

@@ -7,8 +7,9 @@ import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import { loadLocalPolicy } from '../../lib/policy/policies.js';
-import { readSafetensors } from '../../lib/policy/model-folder.js';
+
 import { createRandom } from '../../lib/random.js';
+import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { temporaryFolder } from '../folder.js';
 import { captured, writeTinyWorld } from './tiny-world.js';
 
