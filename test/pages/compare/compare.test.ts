@@ -170,9 +170,12 @@ describe('the page', () => {
   });
 
   it.skipIf(!chromiumPath)(
-    'works for every reader',
+    'works for every reader, also with the long names of a sweep',
     async () => {
-      writeFileSync(inRoot('compare.html'), html);
+      const runs = [0.15, 0.5].map((lambda, i) => ({
+        ...{ name: `rewards.lambdaD=${lambda},grpo.questionsPerStep=8`, path: inRoot('ab'[i]) },
+      }));
+      writeFileSync(inRoot('compare.html'), await compareHtml(await readComparedRuns(runs)));
       expect(await complaintsAboutReport(inRoot('compare.html'))).toEqual([]);
     },
     300_000,
