@@ -12,8 +12,8 @@ import { openRemotePolicy } from '../lib/policy/policies.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { createRandom } from '../lib/random.js';
 
-const REPEATS = 3;
-const QUESTIONS = 48;
+const REPEATS = 9;
+const QUESTIONS = 96;
 const ROWS = [4, 16];
 const DELAYS_MS = [0, 500];
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { group, mean, sort, sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
@@ -35,7 +35,10 @@ interface Answer {
   trajectory?: Trajectory;
 }
 
-/** Questions of the wanted split, by default those of test, else of dev. @throws Error naming the splits that there are */
+/**
+ * Questions of the wanted split, by default those of test, else of dev; those that name no benchmark are of that which the folder is called.
+ * @throws Error naming the splits that there are
+ */
 export async function askedQuestions({
   data,
   split,
@@ -44,7 +47,9 @@ export async function askedQuestions({
   const questions = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(questions);
   const asked = questionsOfSplit(questions, wanted).slice(0, limit);
-  if (asked.length > 0) return asked;
+  const benchmark = data === undefined ? undefined : basename(resolve(data));
+  if (asked.length > 0)
+    return asked.map((question) => ({ ...question, metadata: { benchmark, ...question.metadata } }));
   const splits = listed([...new Set(questions.map(({ split: name }) => name!))]);
   throw new Error(
     `Expected questions of split ${wanted}, but there are none. Name another by --split: there is ${splits}.`,

@@ -93,7 +93,14 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
   const request = (path: string, body?: object, signal?: AbortSignal): Promise<unknown> =>
     requestJson(`${base}/${path}`, { ...limits, body, signal, server: "a server with OpenAI's API" });
 
-  const served = modelsSchema.parse(await request('models')).data;
+  // Where the model is named, a server need not have a list.
+  const served = await request('models').then(
+    (answer) => modelsSchema.parse(answer).data,
+    (error: unknown) => {
+      if (options.model !== undefined && error instanceof HttpError && error.status !== undefined) return [];
+      throw error;
+    },
+  );
   const model = options.model ?? onlyModel(base, served);
   const known = served.filter(({ id }) => id === model);
   const parents = served.filter(({ id }) => known.some(({ parent }) => parent === id));

@@ -46,8 +46,9 @@ describe.skipIf(bin === undefined)(
         dtype: 'float32',
       });
       vi.restoreAllMocks();
-      const { port, close } = await serveLocally(0, async () => new Response());
-      await close();
+      const free = await serveLocally(0, async () => new Response());
+      const { port } = free;
+      await free.close();
       address = `http://127.0.0.1:${port}/v1`;
       const options = [
         '--dtype',

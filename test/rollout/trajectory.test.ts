@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printTrajectory } from '../../lib/rollout/trajectory.js';
+import { printTrajectory, tokenUsage, type Segment } from '../../lib/rollout/trajectory.js';
 
 it('prints a line of JSON with log-probabilities to four places, and other numbers as they are', () => {
   const segment = {
@@ -21,4 +21,14 @@ it('prints a line of JSON with log-probabilities to four places, and other numbe
     ],
     advantage: 0.123456,
   });
+});
+
+it('counts the whole context as read at every call', () => {
+  const segment = (kind: Segment['kind'], length: number): Segment => ({
+    ...{ kind, text: '', tokenIds: Array<number>(length).fill(0) },
+  });
+  const segments = [
+    ...[segment('prompt', 3), segment('policy', 2), segment('information', 4), segment('policy', 1)],
+  ];
+  expect(tokenUsage({ segments })).toEqual({ read: 3 + (3 + 2 + 4), written: 2 + 1 });
 });

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
+import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
+
+const REQUEST: JsonRequest = { retries: 0, backOffMs: 1, maxResponseBytes: 1000, server: 'a clock' };
+
+let server: LocalServer | undefined;
+afterEach(() => server?.close());
+
+/** What a server is asked for that gives one answer after the other, the last one again and again. */
+async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
+  const asked: ServedRequest[] = [];
+  server = await serveLocally(0, async (request) => {
+    asked.push(request);
+    return answers[Math.min(asked.length, answers.length) - 1]();
+  });
+  return asked;
+}
+const ask = (more: Partial<JsonRequest> = {}): Promise<unknown> =>
+  requestJson(server!.url, { ...REQUEST, ...more });
+const busy = (headers = {}) => new Response('busy', { status: 503, headers });
+
+describe('requestJson', () => {
+  it('reads without a body, and posts one as JSON, with the token', async () => {
+    const asked = await serveAnswers(() => Response.json({ time: 12 }));
+    expect(await ask()).toEqual({ time: 12 });
+    await ask({ body: { zone: 'UTC' }, token: 'secret' });
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'POST']);
+    expect(asked[1].headers).toMatchObject({
+      'content-type': 'application/json',
+      authorization: 'Bearer secret',
+    });
+  });
+
+  it('tries again so often and no more', async () => {
+    const asked = await serveAnswers(busy, busy, () => Response.json(1));
+    expect(await ask({ retries: 2 })).toBe(1);
+    expect(asked).toHaveLength(3);
+    await server!.close();
+    const others = await serveAnswers(busy);
+    await expect(ask({ retries: 2 })).rejects.toThrow(/^Expected status 200 from .*, but got 503: busy$/);
+    expect(others).toHaveLength(3);
+  });
+
+  it('tells how long the server asks to wait, and the status', async () => {
+    await serveAnswers(() => busy({ 'retry-after': '2' }));
+    const error = await ask().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(HttpError);
+    expect(error).toMatchObject({ status: 503, waitMs: 2000 });
+  });
+
+  it('waits no longer once the signal says so', async () => {
+    await serveAnswers(busy);
+    const signal = AbortSignal.timeout(20);
+    await expect(ask({ retries: 9, backOffMs: 60_000, signal })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+  });
+
+  it('refuses what is too long or no JSON, and says where nobody listens', async () => {
+    await serveAnswers(() => new Response('x'.repeat(1001)));
+    await expect(ask()).rejects.toThrow('Expected an answer of at most 1000 bytes');
+    await server!.close();
+    await serveAnswers(() => new Response('noon'));
+    await expect(ask()).rejects.toThrow('but got: noon');
+    await server!.close();
+    await expect(ask()).rejects.toThrow(/^Expected a clock at .*, but it can't be reached. Is it running\?$/);
+  });
+});
