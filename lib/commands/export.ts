@@ -10,6 +10,7 @@ import {
   type ExportFormat,
 } from '../report/publication.js';
 import { say } from './frame.js';
+import { handOverCommands } from './hand-over.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
 export interface ExportSettings {
@@ -76,7 +77,7 @@ export async function runExport(reports: readonly string[], settings: ExportSett
   return written;
 }
 
-/** The `export` command: charts and tables of reports, unless it is told `tensorboard`. */
+/** The `export` command: charts and tables of reports, unless it is told something else. */
 export function exportCommand(): Command {
   const reports = new Command('reports')
     .description(
@@ -93,9 +94,13 @@ export function exportCommand(): Command {
     .action(async (names: string[], settings: ExportSettings) => {
       await runExport(names, settings);
     });
-  return new Command('export')
-    .description('write reports as files for a paper, or the metrics of trainings for TensorBoard')
-    .usage('<reports...> --out <folder> | tensorboard <runs...>')
+  const command = new Command('export')
+    .description(
+      'write reports as files for a paper, the metrics of trainings for TensorBoard, or a training for verl or TRL',
+    )
+    .usage('<reports...> --out <folder> | tensorboard <runs...> | verl <folder> | trl <folder>')
     .addCommand(reports, { isDefault: true })
     .addCommand(tensorBoardCommand());
+  handOverCommands().forEach((one) => command.addCommand(one));
+  return command;
 }
