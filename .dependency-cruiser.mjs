@@ -8,7 +8,7 @@ export const LAYERS = [
   ['doctor', 'model-packages'],
   ['index.ts', 'pages'],
   ['experiments'],
-  ['report', 'small-world'],
+  ['report', 'small-world', 'engines'],
   ['html', 'notebook'],
   ['methods'],
   ['training', 'evaluation'],

@@ -18,6 +18,7 @@ const LAZY: Record<string, () => Promise<Command>> = {
   view: async () => (await import('./commands/view.js')).viewCommand(),
   playground: async () => (await import('./commands/playground.js')).playgroundCommand(),
   export: async () => (await import('./commands/export.js')).exportCommand(),
+  import: async () => (await import('./commands/import.js')).importCommand(),
   experiment: async () => (await import('./commands/experiment.js')).experimentCommand(),
   notebook: async () => (await import('./commands/notebook.js')).notebookCommand(),
   init: async () => (await import('./commands/init.js')).initCommand(),

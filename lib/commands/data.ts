@@ -17,6 +17,7 @@ import { packagePath, shortPath } from '../io/paths.js';
 import { evaluatedSplit } from '../experiments/world.js';
 import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
+import { convertCommand } from './convert.js';
 
 /** Complaints of one kind that are printed; there may be one for each line. */
 const MOST_COMPLAINTS = 10;
@@ -132,5 +133,8 @@ export function dataCommand(): Command {
     .action(async (folder: string) => {
       process.exitCode = await runDataCheck(folder);
     });
-  return new Command('data').description('look at data of your own').addCommand(check);
+  return new Command('data')
+    .description('look at data of your own, or convert it')
+    .addCommand(check)
+    .addCommand(convertCommand());
 }

@@ -11,6 +11,7 @@ import {
 } from '../report/publication.js';
 import { exportHfCommand } from './export-hf.js';
 import { say } from './frame.js';
+import { handOverCommands } from './hand-over.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
 export interface ExportSettings {
@@ -77,7 +78,7 @@ export async function runExport(reports: readonly string[], settings: ExportSett
   return written;
 }
 
-/** The `export` command: charts and tables of reports, unless it is told `tensorboard`. */
+/** The `export` command: charts and tables of reports, unless it is told something else. */
 export function exportCommand(): Command {
   const reports = new Command('reports')
     .description(
@@ -94,12 +95,12 @@ export function exportCommand(): Command {
     .action(async (names: string[], settings: ExportSettings) => {
       await runExport(names, settings);
     });
-  return new Command('export')
+  const command = new Command('export')
     .description(
-      'write reports as files for a paper, the metrics of trainings for TensorBoard, or a policy for other engines',
+      'write reports as files for a paper, the metrics of trainings for TensorBoard, a policy for other engines, or a training for verl or TRL',
     )
-    .usage('<reports...> --out <folder> | tensorboard <runs...> | hf <folder>')
-    .addCommand(reports, { isDefault: true })
-    .addCommand(tensorBoardCommand())
-    .addCommand(exportHfCommand());
+    .usage('<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>')
+    .addCommand(reports, { isDefault: true });
+  [tensorBoardCommand(), exportHfCommand(), ...handOverCommands()].forEach((one) => command.addCommand(one));
+  return command;
 }

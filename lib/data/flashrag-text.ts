@@ -61,7 +61,7 @@ export function formatQuestions(questions: readonly Question[]): string {
 }
 
 /** The title is the first line; FlashRAG's Wikipedia dump puts it in double quotes, which are dropped. */
-function splitContents(contents: string): { title: string; text: string } {
+export function splitContents(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
   if (end < 0) return { title: '', text: contents };
   const firstLine = contents.slice(0, end).trim();

@@ -1,17 +1,29 @@
 /** Files that are never seen half written. */
-import { existsSync } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { shortPath } from './paths.js';
 
 let numWritten = 0;
 
 /** Writes a file aside and renames it, so that a reader never sees half of it. Of several at once the last one stays. */
-export async function writeFileSafely(path: string, content: string | Uint8Array): Promise<void> {
+export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
+  replaceFile(path, (aside) => writeFile(aside, content, { flush: true }));
+
+/** The same for texts that come one after the other, such as lines. */
+export const writeTextsSafely = (
+  path: string,
+  texts: Iterable<string> | AsyncIterable<string>,
+): Promise<void> =>
+  replaceFile(path, (aside) => pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })));
+
+async function replaceFile(path: string, write: (aside: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const aside = `${path}.${process.pid}-${numWritten++}.partial`;
   try {
-    await writeFile(aside, content, { flush: true });
+    await write(aside);
     await rename(aside, path);
   } finally {
     await rm(aside, { force: true });

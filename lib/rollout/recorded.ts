@@ -29,7 +29,7 @@ export function shapeOfType(type: string): QuestionShape | undefined {
   return Object.hasOwn(SHAPES_OF_TYPES, type) ? SHAPES_OF_TYPES[type] : undefined;
 }
 
-const shapeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
+export const shapeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
 const idSchema = z.union([z.string(), z.number()]).transform(String);
 
 /** Something to look at only: absent in one recording, of another form in another, and no reason to refuse a line. */

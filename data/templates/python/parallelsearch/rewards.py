@@ -1,0 +1,86 @@
+"""The rewards of Eq. 3 to 7, bit by bit those of the TypeScript library (`lib/rewards`); `tests/rewards.jsonl` beside this package shows it."""
+
+import re
+
+from parallelsearch.tags import WHITE_RUN, executed_searches, final_answer, is_well_formed, split_transcript, trim
+
+# string.punctuation, and articles between what belongs to no word, as SQuAD's script has them.
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_ARTICLES = re.compile(r"(?<!\w)(?:a|an|the)(?!\w)")
+
+
+def normalize_answer(text):
+    """Lower case, punctuation dropped, articles dropped, white space collapsed, in this order."""
+    return trim(WHITE_RUN.sub(" ", _ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower()))))
+
+
+def exact_match(answer, golden_answers):
+    """Outcome reward r_o (Eq. 3)."""
+    if answer is None:
+        return 0.0
+    normalized = normalize_answer(answer)
+    return 1.0 if any(normalize_answer(golden) == normalized for golden in golden_answers) else 0.0
+
+
+def decomposition(searches, shape, *, lambda_d, alpha, decomposed_by):
+    """r_d (Eq. 4): a decomposition pays where the question is parallelizable, none where it is not."""
+    considered = searches[:1] if decomposed_by == "first-turn" else searches
+    is_parallelizable = shape == "parallelizable"
+    if any(len(queries) > 1 for queries in considered) != is_parallelizable:
+        return 0.0
+    return alpha * lambda_d if is_parallelizable else lambda_d
+
+
+def search_count(searches, shape, *, lambda_s, search_count_shifted):
+    """r_s (Eq. 5): one search is enough for parallelizable and single-hop questions, two or more are needed for others."""
+    n = len(searches)
+    distance = abs(n - 1) if shape in ("parallelizable", "single_hop") else abs(min(n, 2) - 2)
+    return (lambda_s if search_count_shifted else 0.0) - lambda_s * distance
+
+
+def format_reward(outcome, well_formed, *, lambda_f):
+    """r_f (Eq. 6): a right answer in a wrong format costs, a wrong answer in the right format pays."""
+    if (outcome == 1) == well_formed:
+        return 0.0
+    return 0.0 - lambda_f if outcome == 1 else lambda_f
+
+
+def compute_score(
+    data_source,
+    solution_str,
+    ground_truth,
+    extra_info=None,
+    *,
+    lambda_d=0.15,
+    lambda_s=0.35,
+    lambda_f=0.1,
+    alpha=3.0,
+    search_count_shifted=False,
+    decomposed_by="any",
+    **_,
+):
+    """Reward of a response, in the form that verl calls; the keywords are `reward_kwargs` of its configuration.
+
+    ground_truth: {"target": right answers, "shape": "parallelizable", "sequential", "hybrid", "single_hop" or None}.
+    extra_info: with "segments", pairs (kind, text), the response is read from these; else `solution_str` is split.
+    Returns {"score": r (Eq. 7), "outcome": r_o, "decomposition": r_d, "search_count": r_s, "format": r_f}.
+    """
+    segments = (extra_info or {}).get("segments")
+    if segments is None:
+        segments = split_transcript(solution_str)
+    shape = ground_truth["shape"]
+    searches = executed_searches(segments)
+    outcome = exact_match(final_answer(segments), ground_truth["target"])
+    parts = {
+        "outcome": outcome,
+        "decomposition": decomposition(
+            searches, shape, lambda_d=lambda_d, alpha=alpha, decomposed_by=decomposed_by
+        ),
+        "search_count": search_count(
+            searches, shape, lambda_s=lambda_s, search_count_shifted=search_count_shifted
+        ),
+        "format": format_reward(outcome, is_well_formed(segments), lambda_f=lambda_f),
+    }
+    # Not sum(), which from Python 3.12 on is more exact than adding.
+    score = parts["outcome"] + parts["decomposition"] + parts["search_count"] + parts["format"]
+    return {"score": score, **parts}

@@ -1,0 +1,97 @@
+"""Algorithm 1 for one response, whatever generates: `lib/rollout/rollout.ts` turn by turn.
+
+Token ids are written once, by whoever made them, and never decoded and encoded again; the mask is 1 for those of the policy.
+"""
+
+from dataclasses import dataclass
+
+from parallelsearch.search import print_information
+from parallelsearch.tags import NOTICE_FULL, STOP_STRINGS, next_action
+
+
+@dataclass(frozen=True)
+class RolloutOptions:
+    """As in the configuration of the TypeScript library (`lib/rollout/options.ts`)."""
+
+    max_search_turns: int = 4
+    top_k: int = 3
+    split_queries: bool = True
+    max_sub_queries: int = 8
+    max_new_tokens: int = 500
+    max_information_tokens: int = 500
+    notice: str = NOTICE_FULL
+
+
+class Rollout:
+    """A response under way. Generate while `is_open()`, hand each generation to `add_generation`, and what was found for the
+    queries that it returns to `add_information`.
+    """
+
+    def __init__(self, prompt_ids, tokenizer, options, max_length):
+        """max_length: the longest context with its continuation, tokens."""
+        self.prompt_ids = list(prompt_ids)
+        self.tokenizer = tokenizer
+        self.options = options
+        self.max_length = max_length
+        self.response_ids = []
+        self.mask = []
+        self.log_probs = []
+        self.segments = []
+        self.num_generations = 0
+        self._has_ended = False
+
+    @property
+    def token_ids(self):
+        return self.prompt_ids + self.response_ids
+
+    def is_open(self):
+        """Whether another generation follows; there has to be room for the longest."""
+        return not self._has_ended and len(self.token_ids) + self.options.max_new_tokens < self.max_length
+
+    def add_generation(self, token_ids, log_probs=None):
+        """Takes what was generated up to a stop string. Returns the queries to search for, none where there is no search."""
+        token_ids = self._cut(list(token_ids))
+        text = self._decode(token_ids)
+        self._append("policy", text, token_ids, log_probs and list(log_probs)[: len(token_ids)])
+        self.num_generations += 1
+        action = next_action(text)
+        # After the last search turn one more generation may answer, and a search in it is not executed.
+        if action.kind == "answer" or self.num_generations > self.options.max_search_turns:
+            self._has_ended = True
+            return []
+        if action.kind == "invalid":
+            self._append("notice", self.options.notice)
+            return []
+        if not self.options.split_queries:
+            return [" ".join(action.queries)]
+        return action.queries[: self.options.max_sub_queries]
+
+    def add_information(self, results):
+        """Appends as many passages of each query as there is room for, and one at least. results: as `retrieve` gives them."""
+        depth = self.options.top_k
+        text = print_information(results, depth)
+        while depth > 1 and len(self._encode(text)) > self.options.max_information_tokens:
+            depth -= 1
+            text = print_information(results, depth)
+        self._append("information", text)
+
+    def _append(self, kind, text, token_ids=None, log_probs=None):
+        ids = self._encode(text) if token_ids is None else token_ids
+        self.segments.append([kind, text])
+        self.response_ids += ids
+        self.mask += [1 if kind == "policy" else 0] * len(ids)
+        self.log_probs += log_probs or [0.0] * len(ids)
+
+    def _cut(self, token_ids):
+        """Without what an engine has generated after the token that completes a stop string."""
+        has_stopped = lambda end: any(stop in self._decode(token_ids[:end]) for stop in STOP_STRINGS)
+        if not has_stopped(len(token_ids) - 1):
+            return token_ids
+        return token_ids[: next(filter(has_stopped, range(1, len(token_ids))))]
+
+    def _decode(self, token_ids):
+        return self.tokenizer.decode(token_ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+
+    def _encode(self, text):
+        """Never a special token: the name of one in a passage becomes ordinary ones."""
+        return self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)

@@ -1,0 +1,81 @@
+"""Search-R1's retrieval protocol, and the information block that its answers become."""
+
+import http.client
+import json
+import logging
+import os
+import time
+import urllib.error
+import urllib.request
+
+from parallelsearch.tags import one_line
+
+logger = logging.getLogger(__name__)
+# Statuses of a server that has too much to do.
+_BUSY = (429, 502, 503, 504)
+# Straight to the server, whatever proxy the machine has for the outside.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_FAILED = "Retrieval failed: the search engine gave no answer."
+
+
+def retrieve(url, queries, *, top_k, timeout_seconds=10.0, retries=2):
+    """The passages of each query, best first, as (title, text); None for a query whose search failed.
+
+    All queries go out in one request. A busy or unreachable server is asked again, and queries that fail together are
+    asked for one by one. A server that wants a token gets that of the environment variable RETRIEVAL_TOKEN.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    try:
+        return _retrieve_all(url, queries, top_k, deadline, retries)
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as error:
+        logger.warning("Searching %s for %s failed: %s", url, queries, error)
+    if len(queries) == 1 or time.monotonic() >= deadline:
+        return [None] * len(queries)
+    left = deadline - time.monotonic()
+    return [
+        passages
+        for query in queries
+        for passages in retrieve(url, [query], top_k=top_k, timeout_seconds=left / len(queries), retries=retries)
+    ]
+
+
+def _retrieve_all(url, queries, top_k, deadline, retries):
+    body = json.dumps({"queries": queries, "topk": top_k, "return_scores": True}).encode()
+    token = os.environ.get("RETRIEVAL_TOKEN")
+    headers = {"content-type": "application/json", **({"authorization": f"Bearer {token}"} if token else {})}
+    request = urllib.request.Request(url, body, headers)
+    for tried in range(retries + 1):
+        try:
+            with _OPENER.open(request, timeout=max(0.1, deadline - time.monotonic())) as response:
+                lists = json.load(response)["result"]
+            if len(lists) != len(queries):
+                raise ValueError(f"expected {len(queries)} results, but got {len(lists)}")
+            return [[_split_title(item["document"]["contents"]) for item in items[:top_k]] for items in lists]
+        except urllib.error.URLError as error:
+            may_pass = not isinstance(error, urllib.error.HTTPError) or error.code in _BUSY
+            wait = 0.2 * 2**tried
+            if not may_pass or tried == retries or time.monotonic() + wait >= deadline:
+                raise
+            time.sleep(wait)
+
+
+def _split_title(contents):
+    title, _, text = contents.partition("\n")
+    return title, text
+
+
+def print_information(results, depth):
+    """The block that the environment writes: the `depth` best passages of each query, numbered from 1 again for each."""
+    return f"<information>{chr(10).join(_print_result(passages, depth) for passages in results)}</information>"
+
+
+def _print_result(passages, depth):
+    if passages is None:
+        return _FAILED
+    if not passages:
+        return "Nothing found."
+    lines = (
+        f"Doc {i}(Title: {one_line(title)}) {one_line(text)}"
+        for i, (title, text) in enumerate(passages[:depth], 1)
+    )
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,189 @@
+"""The tag grammar of a transcript, and what a response did; the same as `lib/text/tags.ts` and `lib/text/response.ts`.
+
+    <think> reasoning </think>
+    <search> sub-query ## sub-query </search>
+    <information> passages </information>      written by the environment only
+    <answer> short answer </answer>
+
+A segment is a pair (kind, text) with the kind "policy", "information" or "notice": who wrote a text is what the segments say.
+"""
+
+import re
+from typing import NamedTuple
+
+# What JavaScript takes for white space; Python's own \s differs.
+WHITE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+WHITE_RUN = re.compile(f"[{WHITE}]+")
+_EDGES = re.compile(f"^[{WHITE}]+|[{WHITE}]+\\Z")
+_TAG = re.compile(r"<(/?)(think|search|information|answer)>")
+
+STOP_STRINGS = ["</search>", "</answer>"]
+# What the environment says after an action that cannot be executed: for the small policies, and for real language models.
+NOTICE_SHORT = "\nMy action is not correct. Let me rethink.\n"
+NOTICE_FULL = (
+    "\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, "
+    "I should put it between answer tags. Let me try again.\n"
+)
+
+
+def trim(text):
+    return _EDGES.sub("", text)
+
+
+class Block(NamedTuple):
+    tag: str
+    body: str
+    start: int
+    end: int
+
+
+def parse_blocks(text):
+    """The complete blocks, in order: an opening tag whose next tag is its own closing tag. What is in none is stray text."""
+    tags = list(_TAG.finditer(text))
+    pairs = zip(tags, tags[1:])
+    return [
+        Block(opening[2], text[opening.end() : closing.start()], opening.start(), closing.end())
+        for opening, closing in pairs
+        if not opening[1] and closing[1] and opening[2] == closing[2]
+    ]
+
+
+def split_queries(body):
+    """The sub-queries in the body of a search."""
+    return [query for query in map(trim, body.split("##")) if query]
+
+
+class Action(NamedTuple):
+    kind: str  # "search", "answer" or "invalid"
+    queries: list
+    end: int  # what follows is no part of it
+
+
+def next_action(text):
+    """What newly generated text asks for: the block that the first </search> or </answer> closes."""
+    closing = re.search(r"</(?:search|answer)>", text)
+    if not closing:
+        return Action("invalid", [], len(text))
+    end = closing.end()
+    blocks = parse_blocks(text[:end])
+    if not blocks or blocks[-1].end != end:
+        return Action("invalid", [], end)
+    if blocks[-1].tag == "answer":
+        return Action("answer", [], end)
+    queries = split_queries(blocks[-1].body)
+    return Action("search" if queries else "invalid", queries, end)
+
+
+def one_line(text):
+    """White space collapsed and tags defused, so that a passage can neither close its block nor pose as an action."""
+    return trim(WHITE_RUN.sub(" ", _TAG.sub(r"(\1\2)", text)))
+
+
+def join_policy_segments(segments):
+    joined = []
+    for kind, text in segments:
+        if kind == "policy" and joined and joined[-1][0] == "policy":
+            joined[-1] = (kind, joined[-1][1] + text)
+        elif kind != "prompt":
+            joined.append((kind, text))
+    return joined
+
+
+def executed_searches(segments):
+    """The sub-queries of each search that was executed: the last one of a policy's text that information follows."""
+    runs = join_policy_segments(segments)
+    searches = []
+    for (kind, text), (following, _) in zip(runs, runs[1:]):
+        if kind == "policy" and following == "information":
+            bodies = [block.body for block in parse_blocks(text) if block.tag == "search"]
+            searches.append(split_queries(bodies[-1]) if bodies else [])
+    return [queries for queries in searches if queries]
+
+
+def final_answer(segments):
+    """The body of the last answer that the policy wrote, or None."""
+    texts = [text for kind, text in join_policy_segments(segments) if kind == "policy"]
+    answers = [block.body for text in texts for block in parse_blocks(text) if block.tag == "answer"]
+    return trim(answers[-1]) if answers else None
+
+
+_FOLLOWERS = {
+    "start": ["think"],
+    "think": ["search", "answer"],
+    "search": ["information"],
+    "information": ["think"],
+    "answer": [],
+}
+
+
+def _tags_of(kind, text):
+    """The tags of the blocks of a segment, or None where it is malformed."""
+    if kind == "information":
+        return ["information"]
+    if kind == "notice" or re.search(r"</?information>", text):
+        return None
+    blocks = parse_blocks(text)
+    ends = [0, *(block.end for block in blocks)]
+    starts = [*(block.start for block in blocks), len(text)]
+    if any(trim(text[end:start]) for end, start in zip(ends, starts)):
+        return None
+    if any(block.tag == "search" and not split_queries(block.body) for block in blocks):
+        return None
+    return [block.tag for block in blocks]
+
+
+def is_well_formed(segments):
+    """Whether a response keeps the format of Eq. 6."""
+    last = "start"
+    for kind, text in join_policy_segments(segments):
+        tags = _tags_of(kind, text)
+        for tag in [None] if tags is None else tags:
+            if tag not in _FOLLOWERS[last]:
+                return False
+            last = tag
+    return last == "answer"
+
+
+_OPENINGS = re.compile(
+    f"(?<=</search>)[{WHITE}]*(?P<information><information>)"
+    "|(?P<message>My previous action is invalid\\. If I want to search)"
+    f"|{re.escape(trim(NOTICE_SHORT))}|{re.escape(trim(NOTICE_FULL))}"
+)
+
+
+def _ends_in_search(run):
+    blocks = parse_blocks(run)
+    return next_action(run).end == len(run) and bool(blocks) and blocks[-1].end == len(run)
+
+
+def split_transcript(response):
+    """Segments of a response that was recorded as text: information is the environment's where it follows at once upon a search
+    that ends a generation; any other is the policy's own. Known notices are notices.
+    """
+    segments = []
+    closings = {"information": "</information>", "message": "Let me try again."}
+    last = {name: response.rfind(closing) for name, closing in closings.items()}
+    position = search_from = 0
+    # Whether the policy has gone on where a generation would have stopped; then all is its own until the next notice.
+    has_gone_on = False
+    while match := _OPENINGS.search(response, search_from):
+        search_from = match.end()
+        name = match.lastgroup
+        if name and match.end() > last[name]:
+            continue
+        is_information = name == "information"
+        has_gone_on = is_information and (
+            has_gone_on or not _ends_in_search(response[position : match.start()])
+        )
+        if has_gone_on:
+            continue
+        end = match.end()
+        if name:
+            end = response.find(closings[name], end) + len(closings[name])
+        if match.start() > position:
+            segments.append(("policy", response[position : match.start()]))
+        segments.append(("information" if is_information else "notice", response[match.start() : end]))
+        position = search_from = end
+    if position < len(response):
+        segments.append(("policy", response[position:]))
+    return segments

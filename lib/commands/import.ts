@@ -1,0 +1,103 @@
+/** `parallelsearch import verl FOLDER` and `import trl FOLDER`: weights and rollouts of another trainer, to evaluate, compare and view. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { loadQuestions } from '../data/flashrag.js';
+import { copyCheckpoint, findCheckpoint } from '../engines/checkpoint.js';
+import { methodsElsewhere } from '../engines/hand-over.js';
+import { importRollouts, type RecordedStep } from '../engines/recorded-rollout.js';
+import { readTrlRollouts, trlRolloutFiles } from '../engines/trl-rollouts.js';
+import { readVerlRollouts, verlRolloutFiles } from '../engines/verl-rollouts.js';
+import { DEFAULT_METHOD } from '../experiments/runs.js';
+import { startProgress } from '../io/progress.js';
+import { say } from './frame.js';
+
+interface Trainer {
+  name: string;
+  /** Where its checkpoints and its rollouts lie in a folder of `export`, or in its own. */
+  checkpoints: string;
+  rollouts: string[];
+  files: (folder: string) => string[];
+  read: (folder: string) => AsyncGenerator<RecordedStep>;
+}
+
+const TRAINERS: readonly Trainer[] = [
+  {
+    name: 'verl',
+    checkpoints: 'checkpoints',
+    rollouts: ['rollouts'],
+    files: verlRolloutFiles,
+    read: readVerlRollouts,
+  },
+  {
+    ...{ name: 'trl', checkpoints: 'checkpoints', files: trlRolloutFiles, read: readTrlRollouts },
+    rollouts: ['checkpoints/completions', 'completions'],
+  },
+];
+
+interface ImportSettings {
+  out: string;
+  method: string;
+  data?: string;
+}
+
+/** Brings back what there is. @throws Error where there is neither a checkpoint nor rollouts */
+async function runImport(
+  folder: string,
+  { out, method, data }: ImportSettings,
+  trainer: Trainer,
+): Promise<void> {
+  if (!existsSync(folder))
+    throw new Error(`Expected the folder ${folder}, but there is none. Check the path.`);
+  const { name, checkpoints, rollouts, files, read } = trainer;
+  const checkpoint = findCheckpoint(path.join(folder, checkpoints)) ?? findCheckpoint(folder);
+  const recorded = [...rollouts.map((part) => path.join(folder, part)), folder].find(
+    (place) => existsSync(place) && files(place).length > 0,
+  );
+  if (!checkpoint && !recorded)
+    throw new Error(`Expected a checkpoint or rollouts of ${name} in ${folder}, but there are neither.`);
+  if (recorded) {
+    const progress = startProgress('Reading steps', files(recorded).length);
+    let done = 0;
+    const onStep = (): void => progress.update(++done);
+    const options = { folder: out, questions: await loadQuestions(data), method, trainer: name, onStep };
+    const { numSteps, numRollouts, numDifferent } = await importRollouts(read(recorded), options).finally(
+      () => progress.stop(),
+    );
+    say(
+      `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, 'trajectories.jsonl')}`,
+    );
+    if (numDifferent > 0)
+      say(
+        `${numDifferent} of them have another reward than ${method} gives here, and keep theirs: the weights were others, or their text does not tell who wrote what.`,
+      );
+    say(`Their metrics beside another run's: npx parallelsearch compare ${out} ANOTHER`);
+  }
+  if (checkpoint) {
+    const model = path.join(out, 'model');
+    await copyCheckpoint(checkpoint, model);
+    say(`The weights of ${checkpoint}: npx parallelsearch evaluate --model ${model} --method ${method}`);
+  }
+}
+
+/** The `import` command. */
+export function importCommand(): Command {
+  const command = new Command('import').description(
+    'bring weights and rollouts of a training elsewhere back, to evaluate, compare and view them',
+  );
+  for (const trainer of TRAINERS)
+    command.addCommand(
+      new Command(trainer.name)
+        .description(`read what ${trainer.name} has written`)
+        .argument('<folder>', `of \`export ${trainer.name}\`, or one with a checkpoint or with rollouts`)
+        .requiredOption('-o, --out <folder>', 'gets model, trajectories.jsonl and metrics.jsonl')
+        .addOption(
+          new Option('--method <name>', 'whose rewards the rollouts got')
+            .choices(methodsElsewhere())
+            .default(DEFAULT_METHOD),
+        )
+        .option('--data <folder>', 'the questions, for their types and graphs; by default the small world')
+        .action((folder: string, settings: ImportSettings) => runImport(folder, settings, trainer)),
+    );
+  return command;
+}

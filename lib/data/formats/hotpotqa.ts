@@ -1,0 +1,101 @@
+/**
+ * HotpotQA (Yang et al. 2018): `hotpot_train_v1.1.json` and its like. The supporting facts name two articles. A comparison asks for
+ * both at once; of a bridge question the first is the one that names the other, or else the one without the answer. Where
+ * neither tells the order, the question has a type but no graph.
+ */
+import { z } from 'zod';
+import { normalizeAnswer } from '../../text/normalize.js';
+import type { QuestionGraph, SubQuestion } from '../question.js';
+import { supportOf, joinSentences, type DataFormat } from './format.js';
+
+const paragraphSchema = z.tuple([z.string(), z.array(z.string())]);
+/** 2WikiMultiHopQA has the same rows, and more. */
+export const hotpotSchema = z.object({
+  _id: z.string().min(1),
+  question: z.string().min(1),
+  answer: z.string().nullish(),
+  type: z.string().optional(),
+  level: z.string().optional(),
+  supporting_facts: z.array(z.tuple([z.string(), z.int()])).default([]),
+  context: z.array(paragraphSchema),
+});
+
+/** A supporting article: its title, the sentences that are named, and the passage. */
+interface Article {
+  title: string;
+  facts: string;
+  text: string;
+  evidence: string[];
+}
+
+const holds = (text: string, part: string): boolean => normalizeAnswer(text).includes(normalizeAnswer(part));
+/** `Capote (film)` is called Capote. */
+const nameOf = (title: string): string => title.replace(/ \([^)]*\)$/, '');
+
+/** The articles of a bridge in the order in which they are asked for, or null where nothing tells it. */
+function inOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {
+  const tests: ((first: Article, second: Article) => boolean)[] = [
+    (first, second) => holds(first.text, nameOf(second.title)),
+    (first, second) => holds(second.facts, answer) && !holds(first.facts, answer),
+  ];
+  for (const leads of tests) {
+    if (leads(a, b) !== leads(b, a)) return leads(a, b) ? [a, b] : [b, a];
+  }
+  return null;
+}
+
+function graphOf(
+  articles: readonly Article[],
+  type: string | undefined,
+  answer: string,
+): QuestionGraph | null {
+  if (articles.length !== 2) return null;
+  const isBridge = type === 'bridge';
+  const ordered = isBridge ? inOrder(articles, answer) : articles;
+  return (
+    ordered?.map(({ title, facts, evidence }, i): SubQuestion => {
+      const isLast = i === 1;
+      const bridged = isLast ? answer : nameOf(ordered[1].title);
+      return {
+        id: `q${i + 1}`,
+        question: `What is to be known of ${title}?`,
+        ...{ entity: nameOf(title), attribute: 'supporting fact', query: nameOf(title) },
+        dependsOn: isBridge && isLast ? ['q1'] : [],
+        answers: [isBridge ? bridged : facts],
+        evidence,
+      };
+    }) ?? null
+  );
+}
+
+export const hotpotqa: DataFormat = {
+  name: 'hotpotqa',
+  ending: '.json',
+  matches: (row) => '_id' in row && 'context' in row && !('evidences' in row),
+  read: (row, passages) => {
+    const { _id: id, question, answer, type, level, supporting_facts, context } = hotpotSchema.parse(row);
+    const articles = context.map(([title, sentences]): Article => {
+      const facts = supporting_facts.flatMap(([name, at]) => (name === title ? (sentences[at] ?? []) : []));
+      const text = joinSentences(sentences);
+      return { title, text, facts: joinSentences(facts), evidence: [passages.add(title, text)] };
+    });
+    if (!answer) return null;
+    const named = articles.filter(({ facts }) => facts !== '');
+    const supporting = named.flatMap(({ evidence }) => evidence);
+    const graph = graphOf(named, type, answer);
+    const kind = { ...(type && { type }), ...(level && { level }) };
+    const metadata = { benchmark: 'hotpotqa', ...kind, supporting, ...(graph && { graph }) };
+    return { id, question, goldenAnswers: [answer], metadata };
+  },
+  print: (question, passages) => {
+    const { id: _id, goldenAnswers, metadata } = question;
+    const support = supportOf(question, passages);
+    return {
+      ...{ _id, question: question.question, answer: goldenAnswers[0] },
+      ...(metadata.type === undefined ? {} : { type: metadata.type }),
+      ...(typeof metadata.level === 'string' ? { level: metadata.level } : {}),
+      supporting_facts: support.map(({ title }) => [title, 0]),
+      context: support.map(({ title, text }) => [title, [text]]),
+    };
+  },
+};

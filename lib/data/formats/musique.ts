@@ -1,0 +1,101 @@
+/**
+ * MuSiQue (Trivedi et al. 2022): `musique_ans_v1.0_train.jsonl` and its like. Its decomposition is the graph: a sub-question that
+ * holds `#1` needs the answer of the first. Questions that its paragraphs do not answer are left out.
+ */
+import { z } from 'zod';
+import type { QuestionGraph, SubQuestion } from '../question.js';
+import { supportOf, type DataFormat } from './format.js';
+
+const rowSchema = z.object({
+  id: z.string().min(1),
+  question: z.string().min(1),
+  answer: z.string().nullish(),
+  answer_aliases: z.array(z.string()).default([]),
+  answerable: z.boolean().default(true),
+  paragraphs: z.array(z.object({ idx: z.int(), title: z.string(), paragraph_text: z.string() })),
+  question_decomposition: z
+    .array(
+      z.object({
+        question: z.string().min(1),
+        answer: z.string().min(1),
+        paragraph_support_idx: z.int().nullish(),
+      }),
+    )
+    .default([]),
+});
+type Row = z.infer<typeof rowSchema>;
+
+const REFERENCE = /#(\d+)/g;
+
+/** @param idOf the passage of a paragraph */
+function graphOf(
+  { question_decomposition: steps, paragraphs }: Row,
+  idOf: Map<number, string>,
+): QuestionGraph {
+  return steps.map(({ question, answer, paragraph_support_idx: support }, i): SubQuestion => {
+    const needed = [...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number)))];
+    const asked = question.replace(
+      REFERENCE,
+      (reference, number) => steps[Number(number) - 1]?.answer ?? reference,
+    );
+    // Either "Van Hook Township >> capital", or a question in words.
+    const [subject, relation] = asked.split(' >> ');
+    const title = paragraphs.find(({ idx }) => idx === support)?.title;
+    const entity = relation ? subject : (steps[needed[0] - 1]?.answer ?? title ?? asked);
+    return {
+      id: `q${i + 1}`,
+      question: asked,
+      ...{ entity, attribute: relation ?? asked, query: relation ? `${subject} ${relation}` : asked },
+      dependsOn: needed.map((number) => `q${number}`),
+      answers: [answer],
+      evidence: [idOf.get(support ?? -1) ?? []].flat(),
+    };
+  });
+}
+
+/** A sub-question with references in place of the answers that it needs. */
+function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
+  const needed = graph.flatMap(({ id, answers }, i) =>
+    dependsOn.includes(id) ? [{ answer: answers[0], i }] : [],
+  );
+  return needed.reduce((text, { answer, i }) => text.replace(answer, `#${i + 1}`), question);
+}
+
+export const musique: DataFormat = {
+  name: 'musique',
+  ending: '.jsonl',
+  matches: (row) => 'question_decomposition' in row || ('paragraphs' in row && 'answerable' in row),
+  read: (row, passages) => {
+    const parsed = rowSchema.parse(row);
+    const { id, question, answer, answer_aliases: aliases, answerable, paragraphs } = parsed;
+    const idOf = new Map(
+      paragraphs.map(({ idx, title, paragraph_text }) => [idx, passages.add(title, paragraph_text)]),
+    );
+    if (!answer || !answerable) return null;
+    const graph = graphOf(parsed, idOf);
+    const metadata = { benchmark: 'musique', type: id.split('__')[0], ...(graph.length > 0 && { graph }) };
+    return { id, question, goldenAnswers: [answer, ...aliases], metadata };
+  },
+  print: (question, passages) => {
+    const { graph = [] } = question.metadata;
+    const support = supportOf(question, passages);
+    const [answer, ...aliases] = question.goldenAnswers;
+    return {
+      id: question.id,
+      paragraphs: support.map(({ title, text }, idx) => ({
+        idx,
+        title,
+        paragraph_text: text,
+        is_supporting: true,
+      })),
+      question: question.question,
+      question_decomposition: graph.map((node, i) => ({
+        id: i + 1,
+        question: withReferences(node, graph),
+        answer: node.answers[0],
+        paragraph_support_idx: support.findIndex(({ id }) => id === node.evidence[0]),
+      })),
+      ...{ answer, answer_aliases: aliases, answerable: true },
+    };
+  },
+};

@@ -1,0 +1,67 @@
+/** Weights that another trainer has written, in Hugging Face format. */
+import { constants, existsSync, readdirSync } from 'node:fs';
+import { copyFile, mkdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { readJson } from '../io/files.js';
+import { startProgress } from '../io/progress.js';
+import { parseModelConfig } from '../policy/families/index.js';
+
+/** What `evaluate --model` reads of such a folder. */
+const NEEDED =
+  /^(config|generation_config|tokenizer|tokenizer_config|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
+
+const filesOf = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+const hasWeights = (folder: string): boolean =>
+  existsSync(path.join(folder, 'config.json')) &&
+  filesOf(folder).some((name) => name.endsWith('.safetensors'));
+
+/** The newest `global_step_N` (verl) or `checkpoint-N` (TRL) of a folder, or the folder itself. */
+function newestStep(folder: string): string {
+  const steps = filesOf(folder).flatMap((name) => {
+    const [, step] = /^(?:global_step_|checkpoint-)(\d+)$/.exec(name) ?? [];
+    return step === undefined ? [] : [{ name, step: Number(step) }];
+  });
+  const newest = steps.sort((a, b) => b.step - a.step)[0];
+  return newest ? path.join(folder, newest.name) : folder;
+}
+
+/**
+ * The folder in Hugging Face format of a checkpoint: what verl's merger wrote, the `actor/huggingface` of a step, or the newest step
+ * of a training's folder; null where there is none.
+ * @throws Error where weights are there in verl's own shards only
+ */
+export function findCheckpoint(folder: string): string | null {
+  const step = hasWeights(folder) ? folder : newestStep(folder);
+  const found = [[], ['huggingface'], ['actor', 'huggingface']]
+    .map((parts) => path.join(step, ...parts))
+    .find(hasWeights);
+  if (found) return found;
+  const shards = [step, path.join(step, 'actor')].find((place) =>
+    filesOf(place).some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name)),
+  );
+  if (shards)
+    throw new Error(
+      `Expected weights in Hugging Face format, but ${shards} has verl's shards only. Merge them, then import the result: ` +
+        `python3 -m verl.model_merger merge --backend fsdp --local_dir ${shards} --target_dir merged`,
+    );
+  return null;
+}
+
+/** Copies weights and tokenizer. @throws Error for a model that this project does not know */
+export async function copyCheckpoint(from: string, to: string): Promise<void> {
+  parseModelConfig(await readJson(path.join(from, 'config.json')));
+  const names = filesOf(from).filter((name) => NEEDED.test(name));
+  if (!names.includes('tokenizer.json'))
+    throw new Error(
+      `Expected tokenizer.json in ${from}, but there is none. Save the tokenizer there with save_pretrained.`,
+    );
+  await mkdir(to, { recursive: true });
+  const progress = startProgress('Copying weights', names.length);
+  for (const [i, name] of names.entries()) {
+    const aside = path.join(to, `${name}.partial`);
+    await copyFile(path.join(from, name), aside, constants.COPYFILE_FICLONE);
+    await rename(aside, path.join(to, name));
+    progress.update(i + 1);
+  }
+  progress.stop();
+}

@@ -1,0 +1,169 @@
+/** Rollouts that another trainer recorded, as trajectories and metrics of a run of this project. */
+import path from 'node:path';
+import { group } from 'd3-array';
+import { z } from 'zod';
+import type { Question } from '../data/question.js';
+import { writeFileSafely, writeTextsSafely } from '../io/files.js';
+import { METHODS } from '../methods/index.js';
+import { coverage } from '../rewards/coverage.js';
+import { rewardsOf } from '../rewards/presets.js';
+import { scoreRollout, type Reward } from '../rewards/reward.js';
+import { rolloutFromSegments, shapeOf } from '../rewards/rollout.js';
+import { shapeSchema } from '../rollout/recorded.js';
+import type { TextSegment } from '../text/response.js';
+import { nextAction } from '../text/tags.js';
+import { groupAdvantages, type ScoredTrajectory } from '../training/advantages.js';
+import { rolloutMetrics, type Metrics } from '../training/metrics.js';
+import { askedIn } from './rows.js';
+
+/** The ground truth of a row, as `export` writes it; that of others has right answers alone. */
+export const truthSchema = z.object({
+  target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
+  shape: shapeSchema.nullish(),
+  id: z.string().nullish(),
+});
+
+export interface RecordedRollout {
+  prompt: string;
+  segments: TextSegment[];
+  truth: z.infer<typeof truthSchema>;
+  /** The reward that it was trained on. */
+  score: number;
+  /** Where the trainer recorded it; else that of its group, where it has one. */
+  advantage?: number;
+}
+
+/** A training step's rollouts. */
+export interface RecordedStep {
+  step: number;
+  rollouts: RecordedRollout[];
+}
+
+export interface ImportOptions {
+  /** Where `trajectories.jsonl`, `metrics.jsonl` and `train_config.json` go. */
+  folder: string;
+  /** Those that were trained on, found by id or text, for their graphs and types. */
+  questions: readonly Question[];
+  /** Whose rewards they got. */
+  method: string;
+  /** What they were trained with, such as `verl`. */
+  trainer: string;
+  onStep?: (step: number) => void;
+}
+
+export interface Imported {
+  numSteps: number;
+  numRollouts: number;
+  /** Rollouts whose reward is another one here: their text does not tell who wrote what, or the weights were others. */
+  numDifferent: number;
+}
+
+/** Metrics that a recording without token ids and searches' outcomes does not tell. */
+const UNKNOWN = [
+  ...['completions/mean_length', 'completions/truncated_ratio'],
+  ...['retrievals', 'retrievals_failed', 'frac_retrievals_failed'],
+];
+const NO_STATS = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
+
+/** Questions by id and by text. */
+const questionIndex = (questions: readonly Question[]): Map<string, Question> =>
+  new Map(questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])));
+
+function scored(
+  { prompt, segments, truth, score, advantage = 0 }: RecordedRollout,
+  { rewards, known }: { rewards: readonly Reward[]; known: ReadonlyMap<string, Question> },
+): { trajectory: ScoredTrajectory; metadata: object; isSame: boolean } {
+  const asked = askedIn(prompt);
+  const question = known.get(truth.id ?? '') ?? known.get(asked) ?? known.get(asked.replace(/\?$/, ''));
+  const shape = (question && shapeOf(question)) ?? truth.shape ?? undefined;
+  const rollout = rolloutFromSegments(segments, { goldenAnswers: truth.target, shape });
+  const { components } = scoreRollout(rewards, rollout);
+  // Trainers keep rewards as 32-bit floats.
+  const isSame = Math.fround(components.total) === Math.fround(score);
+  const written = segments.filter(({ kind }) => kind === 'policy');
+  const { graph, type, benchmark } = question?.metadata ?? {};
+  const trajectory: ScoredTrajectory = {
+    questionId: question?.id ?? truth.id ?? asked,
+    question: question?.question ?? asked,
+    goldenAnswers: truth.target,
+    segments: [{ kind: 'prompt' as const, text: prompt }, ...segments].map((one) => ({
+      ...one,
+      tokenIds: [],
+    })),
+    searchTurns: rollout.searchTurns.map((queries) => ({ queries: [...queries], results: [] })),
+    answer: rollout.answer,
+    modelCalls: written.length,
+    finish: nextAction(written.at(-1)?.text ?? '').kind === 'answer' ? 'answer' : 'budget',
+    shape,
+    ...(graph?.length ? { coverage: coverage(question!, rollout.searchTurns) } : {}),
+    rewards: isSame ? components : { total: score },
+    advantage,
+  };
+  return {
+    trajectory,
+    metadata: { ...(benchmark && { benchmark }), ...(type && { type }), ...(graph && { graph }) },
+    isSame,
+  };
+}
+
+/** The rollouts of a step, group after group, with the advantages of their groups where none were recorded. */
+function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
+  rollouts: RecordedRollout[];
+  groupSize: number;
+} {
+  const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
+  const sizes = new Set(groups.map(({ length }) => length));
+  const advantaged = groups.flatMap((own) => {
+    if (own.length < 2) return own;
+    const advantages = groupAdvantages(
+      own.map(({ score }) => score),
+      own.length,
+    );
+    return own.map((rollout, i) => ({ advantage: advantages[i], ...rollout }));
+  });
+  return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
+}
+
+/** Writes what a folder of `train` has, as far as the recording tells it, for `compare` and `view`. */
+export async function importRollouts(
+  steps: AsyncIterable<RecordedStep>,
+  options: ImportOptions,
+): Promise<Imported> {
+  const { folder, questions, method, trainer, onStep } = options;
+  const { training } = METHODS.get(method);
+  const rewards = rewardsOf(training && 'rewards' in training ? training.rewards : undefined);
+  const known = questionIndex(questions);
+  const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0 };
+  const metrics: (Metrics & { alarms: string[] })[] = [];
+  async function* lines(): AsyncGenerator<string> {
+    for await (const { step, rollouts } of steps) {
+      const grouped = withGroupAdvantages(rollouts);
+      const all = grouped.rollouts.map((rollout) => scored(rollout, { rewards, known }));
+      const told = rolloutMetrics(
+        all.map(({ trajectory }) => trajectory),
+        {
+          ...{ groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
+        },
+      );
+      const unknown = grouped.groupSize > 1 ? UNKNOWN : [...UNKNOWN, 'frac_reward_zero_std'];
+      for (const name of unknown) delete told[name];
+      metrics.push({ step, ...told, alarms: [] } as unknown as Metrics & { alarms: string[] });
+      imported.numSteps++;
+      imported.numRollouts += all.length;
+      imported.numDifferent += all.filter(({ isSame }) => !isSame).length;
+      for (const { trajectory, metadata } of all) {
+        const { searchTurns: _, segments, ...line } = trajectory;
+        const texts = segments.map(({ kind, text }) => ({ kind, text }));
+        yield `${JSON.stringify({ step, method, ...line, metadata, segments: texts })}\n`;
+      }
+      onStep?.(step);
+    }
+  }
+  await writeTextsSafely(path.join(folder, 'trajectories.jsonl'), lines());
+  await writeFileSafely(
+    path.join(folder, 'metrics.jsonl'),
+    metrics.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  );
+  await writeFileSafely(path.join(folder, 'train_config.json'), `${JSON.stringify({ method, trainer })}\n`);
+  return imported;
+}

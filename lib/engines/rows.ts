@@ -1,0 +1,100 @@
+/**
+ * Questions as rows of verl's Parquet files, and back: `data_source`, `prompt`, `ability`, `reward_model`, `extra_info`. Search-R1's
+ * own files are read, too.
+ */
+import { z } from 'zod';
+import { questionMetadataSchema, type Question } from '../data/question.js';
+import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
+import { shapeOf } from '../rewards/rollout.js';
+import { buildPrompt, type PromptForm } from '../text/prompts.js';
+
+const COLUMNS = {
+  data_source: 'text',
+  prompt: [{ role: 'text', content: 'text' }],
+  ability: 'text',
+  reward_model: { style: 'text', ground_truth: { target: ['text'], shape: 'text', id: 'text' } },
+  extra_info: { split: 'text', index: 'integer', type: 'text', question: 'text', metadata: 'text' },
+} satisfies Record<string, ColumnType>;
+
+/** How the question is put to the policy. */
+export interface RowPrompt {
+  /** A name of `PROMPTS`. */
+  prompt: string;
+  /** `chat` and `full` have the same words; the trainer puts a model's chat template around them, or not. */
+  promptForm: PromptForm;
+}
+
+/**
+ * Writes questions as a Parquet file of verl. The ground truth tells the reward the shape of the question; what else is known of it
+ * is JSON in `extra_info.metadata`, so that {@link readRows} gives the same questions again.
+ */
+export async function writeRows(
+  file: string,
+  questions: readonly Question[],
+  { prompt, promptForm: form }: RowPrompt,
+): Promise<void> {
+  const rows = questions.map((question, index) => {
+    const { id, goldenAnswers: target, metadata, split } = question;
+    return {
+      data_source: metadata.benchmark ?? 'questions',
+      prompt: [{ role: 'user', content: buildPrompt(prompt, question.question, { form }) }],
+      ability: 'fact-reasoning',
+      reward_model: { style: 'rule', ground_truth: { target, shape: shapeOf(question) ?? null, id } },
+      extra_info: {
+        ...{ split: split ?? null, index, type: metadata.type ?? null, question: question.question },
+        metadata: JSON.stringify(metadata),
+      },
+    };
+  });
+  await writeParquet(file, rows, COLUMNS);
+}
+
+const text = z.string().nullish();
+const rowSchema = z.object({
+  id: text,
+  question: text,
+  data_source: text,
+  prompt: z.array(z.object({ role: z.string(), content: z.string() })).min(1),
+  reward_model: z.object({
+    ground_truth: z.object({
+      id: text,
+      target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
+    }),
+  }),
+  extra_info: z
+    .object({
+      index: z.union([z.number(), z.bigint()]).nullish(),
+      ...{ split: text, type: text, question: text, metadata: text },
+    })
+    .nullish(),
+  /** In Search-R1's files. */
+  metadata: z.object({ type: text }).nullish(),
+});
+
+/** What stands after the last "Question: " of a prompt, on its line. */
+export const askedIn = (prompt: string): string =>
+  /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ?? prompt;
+
+/** The questions of a Parquet file of verl. @throws Error naming the row that does not fit */
+export async function readRows(file: string): Promise<Question[]> {
+  const rows = await readParquet(file);
+  return rows.map((value, row) => {
+    const parsed = rowSchema.safeParse(value);
+    if (!parsed.success)
+      throw new Error(
+        `${file}, row ${row}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${z.prettifyError(parsed.error)}`,
+      );
+    const { data_source: source, prompt, reward_model, extra_info, ...own } = parsed.data;
+    const { id, target } = reward_model.ground_truth;
+    const { index = row, split, type = own.metadata?.type, question, metadata } = extra_info ?? {};
+    return {
+      id: own.id ?? id ?? [source, split, index].filter((part) => part ?? false).join('-'),
+      question: own.question ?? question ?? askedIn(prompt.at(-1)!.content),
+      goldenAnswers: target,
+      ...(split ? { split } : {}),
+      metadata: metadata
+        ? questionMetadataSchema.parse(JSON.parse(metadata))
+        : { ...(source ? { benchmark: source } : {}), ...(type ? { type } : {}) },
+    };
+  });
+}
