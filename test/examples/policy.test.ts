@@ -65,6 +65,8 @@ describe('examples/policy.ts', () => {
     const settings = { policy: address, adapter: 'some/adapter', seed: 1, checkpoints: CHECKPOINTS };
     await expect(loadSubject({ ...settings, backend: 'wasm' })).rejects.toThrow('some/adapter');
     await expect(openRemotePolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
-    await expect(openRemotePolicy('other:http://127.0.0.1')).rejects.toThrow('http:, https:, toy:, but got other:');
+    await expect(openRemotePolicy('other:http://127.0.0.1')).rejects.toThrow(
+      'http:, https:, toy:, but got other:',
+    );
   });
 });
