@@ -24,7 +24,7 @@ export { startRetrievalServer } from './retrieval/server.js';
 // policy
 export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
-export { loadLocalPolicy, openRemotePolicy, POLICY_KINDS, type PolicyKind } from './policy/policies.js';
+export { loadLocalPolicy, openRemotePolicy, POLICY_KINDS } from './policy/policies.js';
 export { FAMILIES, type ModelFamily } from './policy/families/index.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
 export { loadPolicy } from './experiments/runs.js';
