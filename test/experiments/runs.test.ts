@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lambdaRuns } from '../../lib/experiments/lambda-ablation/settings.js';
-import { mainRuns } from '../../lib/experiments/main-results/experiment.js';
+import { mainRuns, wholeRuns } from '../../lib/experiments/main-results/experiment.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
   configOf,
@@ -110,5 +110,31 @@ describe('weights', () => {
     for (const other of ['instruct', 'instruct-2-search-r1-seed1']) expect(parseModelName(other)).toBeNull();
     expect(modelPath('instruct-2', root)).toBe(join(root, 'instruct-2'));
     expect(() => modelPath('base-1', root)).toThrow('Expected a model of instruct-2, or a folder');
+  });
+});
+
+describe('a warm-up and a seed are compared', () => {
+  const root = temporaryFolder();
+  const train = (runs: readonly PolicyRun[]): void =>
+    runs
+      .flatMap((run) => weightFolders(run, root))
+      .forEach((folder) => mkdirSync(folder, { recursive: true }));
+  const unitsOf = (runs: readonly PolicyRun[]): string[] =>
+    [...new Set(runs.map(({ warmUp, seed }) => `${warmUp} ${seed}`))].sort();
+  const compared = (warmUp: number, seed: number): PolicyRun[] =>
+    mainRuns().filter(
+      (run) =>
+        run.warmUp === warmUp && run.seed === seed && ['search-r1', 'parallelsearch'].includes(run.method),
+    );
+
+  it('once both methods have them from both kinds of model', () => {
+    expect(wholeRuns(root)).toEqual([]);
+    train(compared(1, 1));
+    train(compared(1, 2).slice(1));
+    train(compared(2, 1).slice(0, 1));
+    expect(unitsOf(wholeRuns(root))).toEqual(['1 1']);
+    expect(wholeRuns(root).map(({ method }) => method)).toContain('untrained:drill');
+    train(compared(1, 2));
+    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '1 2']);
   });
 });

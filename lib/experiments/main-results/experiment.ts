@@ -9,7 +9,7 @@ import { answersOf, count, loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from '../paper.js';
 import { callsAndAnswers, reportOf, summarise, type Predicted } from '../report.js';
-import { INITIAL_MODELS, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
+import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
 import { trainingOf } from '../train-runs.js';
 import { BENCHMARK_TITLES, MANY } from '../../evaluation/selections.js';
 import { figureText, pointsText } from '../../report/text.js';
@@ -122,11 +122,25 @@ export function mainRuns(): PolicyRun[] {
 /** Methods of a row by the side, with one seed of reinforcement. */
 const ONE_SEED = ['search-r1:b4'];
 
+const isTrainedItself = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
+
+/**
+ * The runs of those warm-ups and seeds that the compared methods all have from both kinds of model: methods are compared over the same ones, whatever else
+ * is in training.
+ */
+export function wholeRuns(root?: string): PolicyRun[] {
+  const unitOf = ({ warmUp, seed }: PolicyRun): string => `${warmUp} ${seed}`;
+  const isMissing = (run: PolicyRun): boolean =>
+    isTrainedItself(run) && !ONE_SEED.includes(run.method) && !isTrained(run, root);
+  const missing = new Set(mainRuns().filter(isMissing).map(unitOf));
+  return mainRuns().filter((run) => !missing.has(unitOf(run)));
+}
+
 export const mainResults: Experiment = {
   name: 'main-results',
   title: 'every method on all questions',
-  computation: answersOf(mainRuns, {
-    prepare: trainingOf(() => mainRuns().filter(({ method }) => trainedBy(method) === method)),
+  computation: answersOf(() => wholeRuns(), {
+    prepare: trainingOf(() => mainRuns().filter(isTrainedItself)),
   }),
   claims: mainClaims,
 };
