@@ -132,5 +132,5 @@ export function dataCommand(): Command {
     .action(async (folder: string) => {
       process.exitCode = await runDataCheck(folder);
     });
-  return new Command('data').description('look at data of your own').addCommand(check);
+  return new Command('data').description('look at data of your own: data check').addCommand(check);
 }

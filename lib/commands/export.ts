@@ -94,7 +94,9 @@ export function exportCommand(): Command {
       await runExport(names, settings);
     });
   return new Command('export')
-    .description('write reports as files for a paper, or the metrics of trainings for TensorBoard')
+    .description(
+      'write reports as files for a paper, or the metrics of trainings for TensorBoard: export tensorboard',
+    )
     .usage('<reports...> --out <folder> | tensorboard <runs...>')
     .addCommand(reports, { isDefault: true })
     .addCommand(tensorBoardCommand());
