@@ -134,7 +134,7 @@ export function dataCommand(): Command {
       process.exitCode = await runDataCheck(folder);
     });
   return new Command('data')
-    .description('look at data of your own, or convert it')
+    .description('look at data of your own (data check), or convert it (data convert)')
     .addCommand(check)
     .addCommand(convertCommand());
 }

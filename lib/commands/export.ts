@@ -97,7 +97,7 @@ export function exportCommand(): Command {
     });
   const command = new Command('export')
     .description(
-      'write reports as files for a paper, the metrics of trainings for TensorBoard, a policy for other engines, or a training for verl or TRL',
+      'write reports as files for a paper, the metrics of trainings for TensorBoard (export tensorboard), a policy for other engines (export hf), or a training for verl or TRL (export verl, export trl)',
     )
     .usage('<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>')
     .addCommand(reports, { isDefault: true });

@@ -151,7 +151,7 @@ export async function newNotebook(name: string): Promise<string> {
 /** The `notebook` command with its subcommands. */
 export function notebookCommand(): Command {
   const notebook = new Command('notebook').description(
-    'execute notebooks, write them as pages, start new ones',
+    'execute notebooks, write them as pages, start new ones: notebook run, notebook render, notebook new',
   );
   notebook
     .command('run')

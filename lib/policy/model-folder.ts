@@ -16,7 +16,7 @@ export type { Model } from './model.js';
 /** How to get weights of this project that are not there. */
 export const moreWeights = (): string =>
   isClone()
-    ? 'Train them: npm start -- --retrain (it says how long that takes).'
+    ? 'Check the path, or train them: npm start -- --retrain (it says how long that takes).'
     : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
 
 /**

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../lib/evaluation/metrics.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { isBuilt, runCommand } from '../commands/command-line.js';
 
 const read = (...parts: string[]): string => readFileSync(packagePath(...parts), 'utf8');
 const PAGES = [
@@ -61,5 +62,28 @@ describe('the glossaries', () => {
   it('explain every metric of evaluation', () => {
     const explained = glossaryOf(read('docs', 'methods', 'parallelsearch.md'));
     expect(METRICS.filter((name) => !explained.has(name))).toEqual([]);
+  });
+});
+
+describe.skipIf(!isBuilt)('the commands (skipped without dist/: npm run build)', () => {
+  /** Names of commands in a help text, below the command that it is of. */
+  const commandsIn = async (...command: string[]): Promise<string[]> => {
+    const { stdout } = await runCommand([...command, '--help']);
+    const [, list = ''] = stdout.split('\nCommands:\n');
+    return [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => [...command, name].join(' '));
+  };
+
+  it('are in the README’s table, and in the help of all of them', async () => {
+    const groups = ['data', 'notebook', 'export'];
+    const [all, ...parts] = await Promise.all([commandsIn(), ...groups.map((group) => commandsIn(group))]);
+    const { stdout } = await runCommand(['--help']);
+    const help = stdout.replace(/\s+/g, ' ');
+    const isOwn = (name: string): boolean => !/help$|^export reports$/.test(name);
+    const below = parts.flat().filter(isOwn);
+    expect(below.filter((name) => !help.includes(name))).toEqual([]);
+    const commands = [...all.filter((name) => isOwn(name) && !['data', 'notebook'].includes(name)), ...below];
+    expect(commands).toContain('sweep');
+    const named = glossaryOf(read('README.md'));
+    expect(commands.filter((name) => !named.has(name))).toEqual([]);
   });
 });
