@@ -69,7 +69,7 @@ function createWriter(): (event: AnswerEvent) => void {
 async function runAsk(question: string, settings: SubjectSettings): Promise<number> {
   await announceBackend(settings.backend);
   const { policy, rollout, trained } = await loadSubject(settings);
-  const retriever = await openRetriever(settings.data, searchOf(settings, { trained }));
+  const retriever = await openRetriever(settings, searchOf(settings, { trained }));
   const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
   return interruptible(
     'Stopping.',

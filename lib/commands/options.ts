@@ -20,6 +20,7 @@ export interface PolicySettings {
   retriever?: string;
   analyzer?: string;
   encoder?: string;
+  index?: string;
   data?: string;
   promptForm?: PromptForm;
   backend: BackendName | 'auto';
@@ -50,7 +51,14 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
         `how BM25 makes words of texts: english leaves out stop words and stems, as Lucene does${orElse(DEFAULT_ANALYZER)}`,
       ).choices(ANALYZERS.names()),
     )
-    .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
+    .option(
+      '--encoder <folder>',
+      'folder of the encoder of a dense retriever, such as MiniLM or E5 in Hugging Face format; by default the small world’s',
+    )
+    .option(
+      '--index <folder>',
+      'where vectors of such an encoder and their HNSW graph are kept; by default in runs/indexes',
+    )
     .option(
       '--data <folder>',
       'a folder in the FlashRAG layout (see `data check`); by default the small world',

@@ -104,9 +104,10 @@ export function searchOf(
 
 /** A retriever over the passages of a folder; a server has passages of its own. */
 export const openRetriever = async (
-  data: string | undefined,
+  { data, index }: Pick<PolicySettings, 'data' | 'index'>,
   { name, options }: ReturnType<typeof searchOf>,
-): Promise<Retriever> => createRetriever(name, isAddress(name) ? [] : await loadPassages(data), options);
+): Promise<Retriever> =>
+  createRetriever(name, isAddress(name) ? [] : await loadPassages(data), { ...options, index });
 
 /** Adds the options of {@link SubjectSettings} to a command. */
 export function withSubjectOptions(command: Command): Command {
