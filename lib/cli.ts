@@ -13,6 +13,7 @@ const LAZY: Record<string, () => Promise<Command>> = {
   ask: async () => (await import('./commands/ask.js')).askCommand(),
   model: async () => (await import('./commands/model.js')).modelCommand(),
   data: async () => (await import('./commands/data.js')).dataCommand(),
+  'serve-retriever': async () => (await import('./commands/serve-retriever.js')).serveRetrieverCommand(),
   compare: async () => (await import('./commands/compare.js')).compareCommand(),
   sweep: async () => (await import('./commands/sweep.js')).sweepCommand(),
   view: async () => (await import('./commands/view.js')).viewCommand(),

@@ -69,7 +69,7 @@ function createWriter(): (event: AnswerEvent) => void {
 async function runAsk(question: string, settings: SubjectSettings): Promise<number> {
   await announceBackend(settings.backend);
   const { policy, rollout, trained } = await loadSubject(settings);
-  const { retriever, passages } = await openRetriever(settings.data, searchOf(settings, { trained }));
+  const { retriever, passages } = await openRetriever(settings, searchOf(settings, { trained }));
   const contents = passages.map((passage) => passage.contents);
   const outside = contents.length > 0 && outsideText(question, contents);
   if (outside) write(`${outside}\n`, 'yellow');

@@ -69,7 +69,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   await announceBackend(settings.backend);
   const { policy, run, rollout, trained, folders } = await loadSubject(settings);
   const search = searchOf(settings, { trained });
-  const { retriever } = await openRetriever(settings.data, search);
+  const { retriever } = await openRetriever(settings, search);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = await contentHash([
     ...folders.flatMap(weightFiles),

@@ -124,11 +124,11 @@ export function searchOf(
 
 /** A retriever over the passages of a folder, and those; a server has passages of its own. */
 export async function openRetriever(
-  data: string | undefined,
+  { data, index }: Pick<PolicySettings, 'data' | 'index'>,
   { name, options }: ReturnType<typeof searchOf>,
 ): Promise<{ retriever: Retriever; passages: Passage[] }> {
   const passages = isAddress(name) ? [] : await loadPassages(data);
-  return { retriever: await createRetriever(name, passages, options), passages };
+  return { retriever: await createRetriever(name, passages, { ...options, index }), passages };
 }
 
 /** Adds the options of {@link SubjectSettings} to a command. */

@@ -20,6 +20,7 @@ import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { shapeOf } from '../rewards/rollout.js';
+import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { chatTemplate } from '../text/chat.js';
@@ -169,10 +170,10 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const questions = await trainingQuestions(settings.data, config);
   const backend = await announceBackend(settings.backend);
   await announceMemory(modelFolder, config);
-  const { retriever } = await openRetriever(settings.data, { name: config.retriever, options: config });
+  const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
-  const inputs = [join(modelFolder, 'model.safetensors'), ...(passages ? [passages] : []), ...files];
+  const inputs = [...(await weightFiles(modelFolder)), ...(passages ? [passages] : []), ...files];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
   say(

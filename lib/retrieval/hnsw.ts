@@ -4,6 +4,8 @@ import { readJson, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
+import { createBreather, startProgress } from '../io/progress.js';
+import { requireSame, sourceSchema, type VectorSource } from './embeddings.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './top-k.js';
 
@@ -20,8 +22,11 @@ export interface HnswOptions {
 
 /** An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling thread. */
 export interface HnswIndex extends VectorIndex {
-  /** Writes the graph to `path`, then its dimensions, settings and hash to `path` + '.json', each whole or not at all. */
-  save(path: string): Promise<void>;
+  /**
+   * Writes the graph to `path` and its manifest to `path` + '.json', each whole or not at all: hash, sizes, settings, and what its vectors are of, if that
+   * is given.
+   */
+  save(path: string, source?: VectorSource): Promise<void>;
 }
 
 /** The part of hnswlib-node that is used here. */
@@ -40,13 +45,21 @@ const newGraph = (dimensions: number): HierarchicalNSW => {
   return new (loadOptional<Hnswlib>('hnswlib-node').HierarchicalNSW)('ip', dimensions);
 };
 
-const description = z.strictObject({
+const manifestSchema = z.strictObject({
   space: z.literal('ip'),
   size: z.int().min(1),
   dimensions: z.int().min(1),
   efSearch: z.int().min(1),
   hash: z.string(),
+  m: z.int().min(2),
+  efConstruction: z.int().min(1),
+  seed: z.int(),
+  source: sourceSchema.optional(),
 });
+type Manifest = Omit<z.infer<typeof manifestSchema>, 'space' | 'source' | 'hash'>;
+
+/** Says when a graph is built for longer than that. */
+const SILENT_SIZE = 5000;
 
 /** Builds an HNSW index over unit-length copies of the vectors. Needs the optional package hnswlib-node. */
 export async function buildHnswIndex(
@@ -58,26 +71,40 @@ export async function buildHnswIndex(
   requireInteger('efConstruction', efConstruction);
   requireInteger('efSearch', efSearch);
   const dimensions = commonDimensions(vectors);
+  const size = vectors.length;
   const graph = newGraph(dimensions);
-  graph.initIndex({ maxElements: vectors.length, m, efConstruction, randomSeed: seed });
-  // The binding takes plain arrays only.
-  vectors.forEach((vector, i) => graph.addPoint(Array.from(normalise(vector)), i));
-  return wrapGraph(graph, { size: vectors.length, dimensions, efSearch });
+  graph.initIndex({ maxElements: size, m, efConstruction, randomSeed: seed });
+  const progress = size > SILENT_SIZE ? startProgress('Building the HNSW graph', size) : undefined;
+  const breathe = createBreather();
+  try {
+    for (const [i, vector] of vectors.entries()) {
+      // The binding takes plain arrays only.
+      graph.addPoint(Array.from(normalise(vector)), i);
+      await breathe();
+      progress?.update(i + 1);
+    }
+  } finally {
+    progress?.stop();
+  }
+  return wrapGraph(graph, { size, dimensions, efSearch, m, efConstruction, seed });
 }
 
 /**
- * Loads what `save` wrote. `efSearch` overrides the stored setting.
- * @throws Error for a graph that is missing, damaged, or of another description, as where `save` was cut short
+ * Loads what `save` wrote.
+ * @param options.efSearch overrides the stored setting
+ * @param options.expected what the graph must be of and built with; anything by default
+ * @throws Error naming what is otherwise, or a graph that is missing or damaged
  */
 export async function loadHnswIndex(
   path: string,
-  options: Pick<HnswOptions, 'efSearch'> = {},
+  options: Pick<HnswOptions, 'efSearch'> & { expected?: VectorSource & Partial<HnswOptions> } = {},
 ): Promise<HnswIndex> {
-  const stored = description.parse(await readJson(`${path}.json`));
-  if ((await contentHash([path])) !== stored.hash)
+  const { space: _, source, hash, ...stored } = manifestSchema.parse(await readJson(`${path}.json`));
+  if ((await contentHash([path])) !== hash)
     throw new Error(
       `Expected ${shortPath(path)} to be the graph that ${shortPath(path)}.json describes, but it is not. Build the index again.`,
     );
+  requireSame(path, { ...stored, ...source }, options.expected ?? {});
   const graph = newGraph(stored.dimensions);
   await graph.readIndex(path);
   if (graph.getCurrentCount() !== stored.size) {
@@ -88,10 +115,8 @@ export async function loadHnswIndex(
   return wrapGraph(graph, { ...stored, efSearch });
 }
 
-function wrapGraph(
-  graph: HierarchicalNSW,
-  { size, dimensions, efSearch }: { size: number; dimensions: number; efSearch: number },
-): HnswIndex {
+function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
+  const { size, dimensions, efSearch } = manifest;
   return {
     name: 'hnsw',
     size,
@@ -107,14 +132,16 @@ function wrapGraph(
         .map((index, i) => ({ index, score: 1 - distances[i] }))
         .sort((a, b) => b.score - a.score || a.index - b.index);
     },
-    save: async (path) => {
+    save: async (path, source) => {
       const aside = `${path}.${process.pid}.partial`;
       try {
         await graph.writeIndex(aside);
         const hash = await contentHash([aside]);
         await rename(aside, path);
-        const stored = { space: 'ip', size, dimensions, efSearch, hash };
-        await writeFileSafely(`${path}.json`, `${JSON.stringify(stored)}\n`);
+        await writeFileSafely(
+          `${path}.json`,
+          `${JSON.stringify({ space: 'ip', ...manifest, source, hash })}\n`,
+        );
       } finally {
         await rm(aside, { force: true });
       }

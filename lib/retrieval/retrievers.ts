@@ -1,13 +1,19 @@
 /** The retrievers by name. A new one is its file and its line here. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Passage } from '../data/question.js';
+import { configHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
+import { isHuggingFaceFolder, loadBertEncoder, type FileEncoder } from './bert/encoder.js';
 import { createBm25Retriever } from './bm25.js';
 import { createDenseRetriever, encodePassages } from './dense.js';
+import { corpusHash, embedCorpus, type VectorSource } from './embeddings.js';
+import type { Encoder } from './encoder.js';
 import { loadEncoder } from './encoder-file.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
-import { buildHnswIndex } from './hnsw.js';
+import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
 
@@ -20,8 +26,10 @@ export interface RetrieverOptions {
   titleWeight?: number;
   /** How BM25 makes words of texts: a name of {@link ANALYZERS}. */
   analyzer?: string;
-  /** Folder of the encoder of dense retrievers; default: the small world's. */
+  /** Folder of the encoder of dense retrievers, of this project or in Hugging Face format; default: the small world's. */
   encoder?: string;
+  /** Folder in which vectors of a Hugging Face encoder, and an HNSW graph of them, are kept; by default one in `runs/indexes`. */
+  index?: string;
 }
 
 export interface RetrieverKind {
@@ -33,16 +41,43 @@ export interface RetrieverKind {
   ) => Retriever | Promise<Retriever>;
 }
 
-type BuildIndex = (vectors: readonly Float32Array[]) => VectorIndex | Promise<VectorIndex>;
+/** Vectors to search, and where an index of them is kept, if it is kept. */
+interface Vectors {
+  read: () => Promise<Float32Array[]>;
+  kept?: { folder: string; source: VectorSource };
+}
 
-const dense = (name: string, buildIndex: BuildIndex): RetrieverKind => ({
+/** The vectors of an encoder of this project are made anew every time, which is quick; those of others are kept on disk. */
+function vectorsOf(
+  encoder: Encoder | FileEncoder,
+  passages: readonly Passage[],
+  index: string | undefined,
+): Vectors {
+  if (!('hash' in encoder)) return { read: () => encodePassages(encoder, passages) };
+  const source = { corpus: corpusHash(passages), encoder: encoder.hash };
+  const folder = index ?? join('runs', 'indexes', `${encoder.name}-${configHash(source)}`);
+  const kept = { folder, source };
+  return { read: () => embedCorpus(encoder, passages, kept), kept };
+}
+
+const dense = (name: string, openIndex: (vectors: Vectors) => Promise<VectorIndex>): RetrieverKind => ({
   name,
-  create: async (passages, { encoder: folder = ENCODER }) => {
-    const encoder = await loadEncoder(folder);
-    const index = await buildIndex(await encodePassages(encoder, passages));
-    return createDenseRetriever({ encoder, index, passages });
+  create: async (passages, { encoder: folder = ENCODER, index }) => {
+    const encoder = isHuggingFaceFolder(folder) ? await loadBertEncoder(folder) : await loadEncoder(folder);
+    const opened = await openIndex(vectorsOf(encoder, passages, index));
+    return createDenseRetriever({ encoder, index: opened, passages });
   },
 });
+
+/** The graph that is kept, or a new one, kept where vectors are. */
+async function openHnsw({ read, kept }: Vectors): Promise<VectorIndex> {
+  if (!kept) return buildHnswIndex(await read());
+  const path = join(kept.folder, 'graph.hnsw');
+  if (existsSync(`${path}.json`)) return loadHnswIndex(path, { expected: kept.source });
+  const graph = await buildHnswIndex(await read());
+  await graph.save(path, kept.source);
+  return graph;
+}
 
 export const RETRIEVERS = createRegistry<RetrieverKind>(
   'retriever',
@@ -52,8 +87,8 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
       create: (passages, { titleWeight = TITLE_WEIGHT, analyzer = DEFAULT_ANALYZER }) =>
         createBm25Retriever(passages, { titleWeight, analyze: ANALYZERS.get(analyzer).analyze }),
     },
-    dense('exact', buildExactIndex),
-    dense('hnsw', (vectors) => buildHnswIndex(vectors)),
+    dense('exact', async ({ read }) => buildExactIndex(await read())),
+    dense('hnsw', openHnsw),
   ],
   { orElse: ', or the address of a server' },
 );

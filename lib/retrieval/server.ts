@@ -67,7 +67,7 @@ export async function startRetrievalServer(
   for (const [name, value] of Object.entries(limits)) requireInteger(name, value, name === 'delayMs' ? 0 : 1);
   if (!token && !isLocalHost(host))
     throw new RangeError(
-      `Expected a token for a server at ${host}, which others reach. Give it as { token }.`,
+      `Expected a token for a server at ${host}, which others reach. Give it as { token }, on the command line as RETRIEVAL_TOKEN.`,
     );
   let numActive = 0;
   const server = await serveLocally(

@@ -31,6 +31,12 @@ export interface Tokenizer {
   vocabSize: number;
 }
 
+/** A tokenizer of files, which say what their model expects around a text. */
+export interface FileTokenizer extends Tokenizer {
+  /** Special tokens before and after a text, such as [CLS] and [SEP]; `encode` leaves them out. */
+  around: { before: number[]; after: number[] };
+}
+
 /** More than any vocabulary holds: the package makes lists of the largest id's length. */
 export const MAX_VOCAB_SIZE = 2 ** 22;
 
@@ -64,7 +70,7 @@ function readTokenizer(json: object): HuggingFaceTokenizer {
  * A tokenizer from the JSON objects of a Hugging Face `tokenizer.json` and `tokenizer_config.json`.
  * @throws Error when an object is no such file
  */
-export function createTokenizer(tokenizerJson: object, tokenizerConfig: object = {}): Tokenizer {
+export function createTokenizer(tokenizerJson: object, tokenizerConfig: object = {}): FileTokenizer {
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
   if (!parsed.success)
     throw new Error(`Expected the JSON of a tokenizer.json, but ${z.prettifyError(parsed.error)}`);
@@ -93,6 +99,11 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
       .split(breaks)
       .flatMap(encodePart)
       .filter((id) => !controls.has(id));
+  const around = (): FileTokenizer['around'] => {
+    const [inner, all] = [false, true].map((flag) => tokenizer.encode('a', { add_special_tokens: flag }).ids);
+    const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
+    return { before: all.slice(0, from), after: all.slice(from + inner.length) };
+  };
   const template = chatTemplate(tokenizerConfig);
   /** @param content the message, which the template may have trimmed */
   const encodeChat = (text: string, content: string): { text: string; tokenIds: number[] } => {
@@ -114,6 +125,7 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
   };
   return {
     encode,
+    around: around(),
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
     decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
     tokenId: (token) => tokenizer.token_to_id(token),

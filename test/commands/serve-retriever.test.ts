@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { formatPassages } from '../../lib/data/flashrag-text.js';
+import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
+import { temporaryFolder } from '../folder.js';
+import { FILMS } from '../retrieval/passages.js';
+import { isBuilt, runCommand, startCommand } from './command-line.js';
+
+const root = temporaryFolder();
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return String(port);
+}
+
+describe.skipIf(!isBuilt)('serve-retriever (skipped without dist/: npm run build)', () => {
+  const data = join(root, 'films');
+  mkdirSync(data);
+  writeFileSync(join(data, 'corpus.jsonl'), formatPassages(FILMS));
+  const args = ['serve-retriever', '--data', data];
+
+  it('answers by the protocol with the analyzer asked for, refuses other hosts, and ends at Ctrl-C', async () => {
+    const port = await freePort();
+    const child = startCommand([...args, '--port', port, '--analyzer', 'english']);
+    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    const url = `http://127.0.0.1:${port}/retrieve`;
+    expect(String(said)).toBe(`bm25 is at ${url}; Ctrl-C stops it.\n`);
+    const retriever = createRemoteRetriever({ url });
+    const [[first], stopWords] = await retriever.retrieve(['films of directors', 'the of is'], { topK: 1 });
+    expect(FILMS.map(({ id }) => id)).toContain(first.passage.id);
+    expect(stopWords).toEqual([]);
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([130, null]);
+  });
+
+  it('needs a token where others reach it', async () => {
+    const { code, stderr } = await runCommand([...args, '--host', '0.0.0.0'], undefined, {
+      RETRIEVAL_TOKEN: '',
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected a token for a server at 0.0.0.0')]);
+  });
+});

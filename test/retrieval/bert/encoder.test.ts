@@ -1,0 +1,90 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readJson } from '../../../lib/io/files.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { loadBertEncoder } from '../../../lib/retrieval/bert/encoder.js';
+import { tryBackend } from '../../../lib/tensor/backend.js';
+import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { folderForEach } from '../../folder.js';
+
+interface Expected {
+  texts: string[];
+  query: { ids: number[][]; vectors: number[][] };
+  passage: { ids: number[][]; vectors: number[][] };
+}
+
+// Made by scripts/fixtures/encoders.py.
+const FIXTURES = packagePath('test', 'fixtures', 'encoders');
+const KINDS = ['query', 'passage'] as const;
+
+describe.each(['wasm', 'cpu', 'native'] as const)('an encoder on %s', (backend) => {
+  let isThere = false;
+  beforeAll(async () => void (isThere = 'detail' in (await tryBackend(backend))));
+
+  it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
+    `gives the vectors of transformers, its prompts before the texts (tolerance 1e-5): %s`,
+    async (name) => {
+      if (!isThere) return console.log(`skipped: backend ${backend} does not load`);
+      const folder = join(FIXTURES, name);
+      const expected = (await readJson(join(folder, 'expected.json'))) as Expected;
+      const encoder = await loadBertEncoder(folder);
+      for (const kind of KINDS) {
+        const before = tf.memory().numTensors;
+        const vectors = await encoder.encode(expected.texts, { kind });
+        expect(tf.memory().numTensors).toBe(before);
+        const differences = vectors.map((vector, i) =>
+          Math.max(...vector.map((value, d) => Math.abs(value - expected[kind].vectors[i][d]))),
+        );
+        expect(Math.max(...differences)).toBeLessThan(1e-5);
+      }
+      expect(encoder.dimensions).toBe(32);
+      expect(await encoder.encode([], { kind: 'query' })).toEqual([]);
+    },
+  );
+});
+
+it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])('%s: the ids of transformers', async (name) => {
+  const { texts, query } = (await readJson(join(FIXTURES, name, 'expected.json'))) as Expected;
+  const tokenizer = createTokenizer((await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object);
+  const prompt = { minilm: '', 'multilingual-e5': 'query: ', 'xlm-roberta': 'ask: ' }[name];
+  const { before, after } = tokenizer.around;
+  const ids = texts.map((text) => [...before, ...tokenizer.encode(prompt + text), ...after]);
+  // transformers cuts the text, and keeps what stands around it.
+  const cut = ids.map((row, i) =>
+    row.length > query.ids[i].length ? [...row.slice(0, query.ids[i].length - 1), ...after] : row,
+  );
+  expect(cut).toEqual(query.ids);
+  expect([before.length, after.length]).toEqual([1, 1]);
+});
+
+describe('a folder that would be computed otherwise', () => {
+  const inFolder = folderForEach();
+  const copy = (name: string): string => {
+    cpSync(join(FIXTURES, name), inFolder(name), { recursive: true });
+    return inFolder(name);
+  };
+  beforeAll(() => tryBackend('cpu'));
+
+  it.each([
+    ['hidden_act', 'gelu_new'],
+    ['model_type', 'mpnet'],
+    ['position_embedding_type', 'relative_key'],
+  ])('is refused, naming the field: %s', async (field, value) => {
+    const folder = copy('minilm');
+    const config = (await readJson(join(folder, 'config.json'))) as object;
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...config, [field]: value }));
+    await expect(loadBertEncoder(folder)).rejects.toThrow(new RegExp(`BERT's kind, but [^]*${field}`));
+  });
+
+  it('is refused for another pooling, and for tensors that do not fit', async () => {
+    const folder = copy('minilm');
+    writeFileSync(join(folder, '1_Pooling', 'config.json'), '{"pooling_mode_cls_token": true}');
+    await expect(loadBertEncoder(folder)).rejects.toThrow('pooling_mode_cls_token');
+    const other = copy('xlm-roberta');
+    const config = (await readJson(join(other, 'config.json'))) as object;
+    writeFileSync(join(other, 'config.json'), JSON.stringify({ ...config, num_hidden_layers: 1 }));
+    await expect(loadBertEncoder(other)).rejects.toThrow('there is encoder.layer.1.attention');
+  });
+});

@@ -1,0 +1,129 @@
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadOptional } from '../../lib/io/optional.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { corpusHash, embedCorpus } from '../../lib/retrieval/embeddings.js';
+import type { Encoder } from '../../lib/retrieval/encoder.js';
+import { loadHnswIndex } from '../../lib/retrieval/hnsw.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { folderForEach } from '../folder.js';
+import { FILMS, makePassages } from './passages.js';
+
+const inFolder = folderForEach();
+const source = { corpus: 'c', encoder: 'e' };
+
+/** Gives each text's number, and counts what it is asked for; fails at a text if it is told to. */
+function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    ...{ name: 'counting', dimensions: 2, asked },
+    encode: async (texts) => {
+      if (failAt && texts.includes(failAt)) throw new Error('The power is gone.');
+      asked.push(...texts);
+      return texts.map((text) => Float32Array.of(Number(text), 1));
+    },
+  };
+}
+
+describe('embedCorpus', () => {
+  const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
+  const kept = (): { folder: string; source: typeof source } => ({ folder: inFolder('index'), source });
+
+  it('goes on where it was stopped, and encodes nothing twice', async () => {
+    await expect(embedCorpus(countingEncoder('1100'), passages, kept())).rejects.toThrow('The power');
+    const second = countingEncoder();
+    const vectors = await embedCorpus(second, passages, kept());
+    expect(second.asked.length).toBe(1300 - 1024);
+    expect(vectors.map(([first]) => first)).toEqual(passages.map((_, i) => i));
+    const third = countingEncoder();
+    expect(await embedCorpus(third, passages, kept())).toEqual(vectors);
+    expect(third.asked).toEqual([]);
+  });
+
+  it('encodes anew what is lost, and refuses a shard that is cut short', async () => {
+    await embedCorpus(countingEncoder(), passages, kept());
+    const shard = inFolder('index', 'embeddings-000001.safetensors');
+    rmSync(shard);
+    const encoder = countingEncoder();
+    await embedCorpus(encoder, passages, kept());
+    expect(encoder.asked[0]).toBe('512');
+    writeFileSync(shard, '');
+    await expect(embedCorpus(encoder, passages, kept())).rejects.toThrow('embeddings-000001.safetensors');
+  });
+
+  it.each([
+    [{ corpus: 'other' }, 'of corpus other, but it holds one of corpus c'],
+    [{ encoder: 'other' }, 'of encoder other, but it holds one of encoder e'],
+  ])('refuses a folder of something else: %o', async (change, message) => {
+    await embedCorpus(countingEncoder(), passages, kept());
+    const other = { ...kept(), source: { ...source, ...change } };
+    await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);
+    await expect(embedCorpus(countingEncoder(), passages.slice(1), kept())).rejects.toThrow('of size 1299');
+  });
+});
+
+it('corpusHash changes with ids, texts and their order', () => {
+  const hashes = [
+    FILMS,
+    FILMS.toReversed(),
+    FILMS.slice(1),
+    FILMS.map((film) => ({ ...film, id: `${film.id}x` })),
+  ];
+  expect(new Set(hashes.map(corpusHash)).size).toBe(4);
+  expect(corpusHash(FILMS.map((film) => ({ ...film })))).toBe(corpusHash(FILMS));
+});
+
+const hasHnswlib = ((): boolean => {
+  try {
+    return Boolean(loadOptional('hnswlib-node'));
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(!hasHnswlib)(
+  'a retriever with an encoder in Hugging Face format (skipped without hnswlib-node)',
+  () => {
+    beforeAll(() => useBackend('cpu'));
+    const options = (): { encoder: string; index: string } => ({
+      encoder: packagePath('test', 'fixtures', 'encoders', 'minilm'),
+      index: inFolder('index'),
+    });
+
+    it('keeps vectors and graph, and finds the same with and without them', async () => {
+      const queries = FILMS.map(({ contents }) => contents);
+      const ask = async (name: string): Promise<string[][]> => {
+        const retriever = await createRetriever(name, FILMS, options());
+        const found = await retriever.retrieve(queries, { topK: 3 });
+        return found.map((list) => list.map(({ passage }) => passage.id));
+      };
+      const exact = await ask('exact');
+      expect(exact.map(([first]) => first)).toEqual(FILMS.map(({ id }) => id));
+      expect(await ask('hnsw')).toEqual(exact);
+      expect(readdirSync(inFolder('index')).sort()).toEqual([
+        'embeddings-000000.safetensors',
+        'embeddings.json',
+        'graph.hnsw',
+        'graph.hnsw.json',
+      ]);
+      const written = statSync(inFolder('index', 'graph.hnsw')).mtimeMs;
+      rmSync(inFolder('index', 'embeddings-000000.safetensors'));
+      expect(await ask('hnsw')).toEqual(exact);
+      expect(statSync(inFolder('index', 'graph.hnsw')).mtimeMs).toBe(written);
+    });
+
+    it('refuses a graph of other passages, another encoder or other settings', async () => {
+      await createRetriever('hnsw', FILMS, options());
+      await expect(createRetriever('hnsw', FILMS.slice(1), options())).rejects.toThrow(/of corpus \w+, but/);
+      const encoder = packagePath('test', 'fixtures', 'encoders', 'xlm-roberta');
+      await expect(createRetriever('hnsw', FILMS, { ...options(), encoder })).rejects.toThrow(
+        /of encoder \w+, but/,
+      );
+      const expected = { corpus: corpusHash(FILMS), encoder: 'any', m: 32 };
+      await expect(loadHnswIndex(inFolder('index', 'graph.hnsw'), { expected })).rejects.toThrow(
+        'encoder any',
+      );
+    });
+  },
+);
