@@ -69,7 +69,7 @@ type Choice = z.infer<typeof completionSchema>['choices'][number];
 const BY_IDS = {
   ...{ return_token_ids: true, logprobs: 0 },
   ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
-  ...{ top_k: 0, min_p: 0, repetition_penalty: 1 },
+  ...{ top_k: -1, min_p: 0, repetition_penalty: 1 },
 };
 
 const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
