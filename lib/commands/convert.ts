@@ -125,7 +125,7 @@ export async function runConvert(sources: readonly string[], settings: ConvertSe
       `${numGraphs} with a dependency graph) and ${passages.contents.size} passages: ${listed(files)}`,
   );
   if (numLeftOut > 0)
-    say(`${numLeftOut} rows have no answer, or none in their paragraphs, and are left out.`);
+    say(`Rows left out, for they have no answer or none in their paragraphs: ${numLeftOut}`);
   return files;
 }
 

@@ -26,15 +26,21 @@ interface HandOverSettings {
   transcripts?: string[];
 }
 
+/** A transcript as the text that was recorded, a trajectory as its segments. */
+function readCase(value: unknown): RewardCase {
+  const { segments, goldenAnswers, shape } = parseTranscript(value);
+  const { response } = value as { response?: string };
+  const written = segments.filter(({ kind }) => kind !== 'prompt');
+  return { response: response ?? written, goldenAnswers, shape: shape ?? undefined };
+}
+
 /** Recorded responses with the answers and shapes of their questions. @throws Error naming the line that is none */
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
   const cases: RewardCase[] = [];
   for (const file of files)
-    for await (const line of streamJsonLines(file, parseTranscript)) {
+    for await (const line of streamJsonLines(file, readCase)) {
       if ('complaint' in line) throw new Error(`Expected recorded transcripts, but: ${line.complaint}`);
-      const { segments, goldenAnswers, shape } = line.value;
-      const response = segments.filter(({ kind }) => kind !== 'prompt');
-      cases.push({ response, goldenAnswers, shape: shape ?? undefined });
+      cases.push(line.value);
     }
   return cases;
 }

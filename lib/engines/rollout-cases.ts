@@ -6,6 +6,7 @@ import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
 import { lossMask, tokenIds } from '../rollout/trajectory.js';
+import { buildPrompt } from '../text/prompts.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, nextAction } from '../text/tags.js';
 import { drawGeneration, drawPassage } from './reward-cases.js';
@@ -17,6 +18,8 @@ const CHARACTERS: Tokenizer = {
   tokenId: (token) => token.codePointAt(0),
   vocabSize: 0x110000,
 };
+
+const QUESTION = { id: 'q', question: 'Who?', goldenAnswers: ['x'], metadata: {} };
 
 type Passages = { title: string; text: string }[];
 
@@ -71,14 +74,14 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     maxInformationTokens: random.choice([40, 120, 100_000]),
     ...{ maxNewTokens: 50, topP: 1, retrievalTimeoutMs: 10_000 },
   };
-  const maxLength = random.choice([1_200, 100_000]);
+  const room = random.choice([200, 600, 100_000]);
+  const maxLength = buildPrompt(config.prompt, QUESTION.question, { form: config.promptForm }).length + room;
   const script = range(config.maxSearchTurns + 1).map(() => drawGeneration(random));
   const found = new Map<string, Passages | null>();
-  const question = { id: 'q', question: 'Who?', goldenAnswers: ['x'], metadata: {} };
   const { trajectories } = await rollOut(
     scriptedPolicy(script, maxLength),
     drawingRetriever(random.fork('passages'), found),
-    [question],
+    [QUESTION],
     { ...config, temperature: 1, randoms: [random] },
   );
   const [{ segments }] = trajectories;

@@ -88,7 +88,10 @@ export async function readRows(file: string): Promise<Question[]> {
     const { id, target } = reward_model.ground_truth;
     const { index = row, split, type = own.metadata?.type, question, metadata } = extra_info ?? {};
     return {
-      id: own.id ?? id ?? [source, split, index].filter((part) => part ?? false).join('-'),
+      id:
+        own.id ??
+        id ??
+        [source, split, index].filter((part) => part !== null && part !== undefined).join('-'),
       question: own.question ?? question ?? askedIn(prompt.at(-1)!.content),
       goldenAnswers: target,
       ...(split ? { split } : {}),

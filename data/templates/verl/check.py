@@ -152,6 +152,7 @@ class RewardWorker:
 
 
 def check_agent_loop(config, manager, batch, tokenizer):
+    """Returns what the worker hands to the trainer."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), SearchServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     loops = json.loads((ROOT / "agent_loops.yaml").read_text())
@@ -182,6 +183,7 @@ def check_agent_loop(config, manager, batch, tokenizer):
         check_rollout(output, i, tokenizer, settings, batch["reward_model"][i]["ground_truth"], manager)
     kinds = [kind for kind, _ in output.non_tensor_batch["segments"][0]]
     print(f"agent loop: {len(output)} rollouts of {' '.join(kinds)}; mask, log-probs and rewards as they should be")
+    return output
 
 
 def check_rollout(output, i, tokenizer, settings, truth, manager):
@@ -212,20 +214,22 @@ def check_rollout(output, i, tokenizer, settings, truth, manager):
         assert output.non_tensor_batch[name][i] == value
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--model", help="folder in Hugging Face format, instead of the configured model")
-    config = load_config(arguments.parse_args().model)
+def check_all(model):
+    """Returns the tokenizer, the rows and the rollouts."""
+    config = load_config(model)
     check_config(config)
     tokenizer = omega_conf_to_dataclass(config.actor_rollout_ref.model).tokenizer
     batch = check_dataset(config, tokenizer)
     asyncio.set_event_loop(asyncio.new_event_loop())
     manager = load_reward_manager(config, tokenizer)
     check_reward(manager, batch, tokenizer)
-    check_agent_loop(config, manager, batch, tokenizer)
+    output = check_agent_loop(config, manager, batch, tokenizer)
     print("All of it fits the installed verl.")
+    return tokenizer, batch, output
 
 
 if __name__ == "__main__":
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    main()
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--model", help="folder in Hugging Face format, instead of the configured model")
+    check_all(arguments.parse_args().model)

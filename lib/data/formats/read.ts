@@ -15,22 +15,28 @@ export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 
 /** The values of a JSON array, or of a file with one a line. */
 async function* readRows(file: string): AsyncGenerator<unknown> {
-  if (await beginsWithArray(file)) {
-    const rows: unknown[] = [];
-    const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
-    parser.onValue = ({ value }) => void rows.push(value);
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-      parser.write(chunk);
-      yield* rows.splice(0);
+  if (await beginsWithArray(file)) yield* readArray(file);
+  else
+    for await (const line of streamJsonLines(file, (value) => value)) {
+      if ('complaint' in line) throw new Error(line.complaint);
+      yield line.value;
     }
-    if (!parser.isEnded)
-      throw new Error(`Expected the whole of a JSON array in ${file}, but it ends before. Get it again.`);
-    return;
+}
+
+/** The elements of an array, each as soon as it is there. */
+async function* readArray(file: string): AsyncGenerator<unknown> {
+  const rows: unknown[] = [];
+  const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
+  parser.onValue = ({ value }) => void rows.push(value);
+  parser.onError = (cause) => {
+    throw new Error(`Expected JSON in ${file}, but ${cause.message}`, { cause });
+  };
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    parser.write(chunk);
+    yield* rows.splice(0);
   }
-  for await (const line of streamJsonLines(file, (value) => value)) {
-    if ('complaint' in line) throw new Error(line.complaint);
-    yield line.value;
-  }
+  if (!parser.isEnded)
+    throw new Error(`Expected the whole of a JSON array in ${file}, but it ends before. Get it again.`);
 }
 
 async function beginsWithArray(file: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 /**
  * 2WikiMultiHopQA (Ho et al. 2020): `train.json`, `dev.json`. Its evidence is triples of subject, relation and object, a sub-question
- * each; one whose subject is the object of an earlier one needs it.
+ * each; one whose subject is the object of an earlier one needs it. Where names differ ("John" for "King John of England"), the
+ * type of the question says which one is meant.
  */
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';
@@ -10,19 +11,25 @@ import { hotpotSchema } from './hotpotqa.js';
 
 const rowSchema = hotpotSchema.extend({ evidences: z.array(z.tuple([z.string(), z.string(), z.string()])) });
 
+/** How many triples before its own a later hop finds its subject: in a chain, and in two chains side by side. */
+const HOPS_BACK: Readonly<Record<string, number>> = { compositional: 1, inference: 1, bridge_comparison: 2 };
+
 /** @param evidenceOfTitle the passages of an article */
 function graphOf(
   triples: readonly (readonly [string, string, string])[],
-  evidenceOfTitle: (title: string) => string[],
+  { type = '', evidenceOfTitle }: { type?: string; evidenceOfTitle: (title: string) => string[] },
 ): QuestionGraph {
+  const back = HOPS_BACK[type] ?? Infinity;
   return triples.map(([entity, attribute, answer], i): SubQuestion => {
     const earlier = triples.slice(0, i);
-    const isNeeded = (object: string): boolean => normalizeAnswer(object) === normalizeAnswer(entity);
+    const isSubject = (object: string): boolean => normalizeAnswer(object) === normalizeAnswer(entity);
+    const found = earlier.flatMap(([, , object], at) => (isSubject(object) ? [at] : []));
+    const needed = found.length === 0 && i >= back ? [i - back] : found;
     return {
       id: `q${i + 1}`,
       question: `What is the ${attribute} of ${entity}?`,
       ...{ entity, attribute, query: `${entity} ${attribute}`, answers: [answer] },
-      dependsOn: earlier.flatMap(([, , object], at) => (isNeeded(object) ? [`q${at + 1}`] : [])),
+      dependsOn: needed.map((at) => `q${at + 1}`),
       evidence: evidenceOfTitle(entity),
     };
   });
@@ -42,7 +49,7 @@ export const twoWiki: DataFormat = {
     const evidenceOfTitle = (title: string): string[] =>
       added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
     const supporting = [...new Set(supporting_facts.flatMap(([title]) => evidenceOfTitle(title)))];
-    const graph = graphOf(evidences, evidenceOfTitle);
+    const graph = graphOf(evidences, { type, evidenceOfTitle });
     const metadata = {
       ...{ benchmark: '2wikimultihopqa', ...(type && { type }), supporting },
       ...(graph.length > 0 && { graph }),

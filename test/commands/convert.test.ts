@@ -1,0 +1,93 @@
+/** Questions from one layout into another, as a user converts them. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadDataSet } from '../../lib/data/flashrag.js';
+import { readRows } from '../../lib/engines/rows.js';
+import {
+  HOTPOT_BRIDGE,
+  HOTPOT_COMPARISON,
+  MUSIQUE_TWO_AND_ONE,
+  TWO_WIKI_BRIDGE_COMPARISON,
+} from '../data/formats/rows.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand } from './command-line.js';
+import { linesOf } from './tiny-world.js';
+
+const root = temporaryFolder();
+const at = (...parts: string[]): string => join(root, ...parts);
+const ORIGINALS = {
+  'hotpot_train_v1.1.json': JSON.stringify([
+    HOTPOT_BRIDGE,
+    HOTPOT_COMPARISON,
+    { ...HOTPOT_BRIDGE, _id: 'x', answer: null },
+  ]),
+  'hotpot_dev.json': JSON.stringify([TWO_WIKI_BRIDGE_COMPARISON]),
+  'musique_ans_v1.0_dev.jsonl': `${JSON.stringify(MUSIQUE_TWO_AND_ONE)}\n`,
+};
+beforeAll(() => {
+  for (const [name, content] of Object.entries(ORIGINALS)) writeFileSync(at(name), content);
+});
+const convert = (args: readonly string[]) => runCommand(['data', 'convert', ...args], root);
+
+describe.skipIf(!isBuilt)('data convert (skipped without dist/: npm run build)', () => {
+  it('makes a folder of several benchmarks’ files that `data check` finds nothing wrong with', async () => {
+    const { code, stderr } = await convert([...Object.keys(ORIGINALS), '--out', 'all']);
+    expect(stderr).toContain(
+      '4 questions (1 sequential, 1 parallelizable and 2 hybrid; 4 with a dependency graph) and 13 passages: all/corpus.jsonl and all/questions.jsonl',
+    );
+    expect(stderr).toContain('left out, for they have no answer or none in their paragraphs: 1');
+    expect(code).toBe(0);
+    const checked = await runCommand(['data', 'check', at('all')]);
+    expect(checked.stdout).toContain('Nothing is wrong.');
+    expect(checked).toMatchObject({ code: 0 });
+    const { questions } = await loadDataSet(at('all'));
+    expect(questions.map(({ split }) => split)).toEqual(['train', 'train', 'dev', 'dev']);
+  });
+
+  it('goes through verl’s files and comes back with the same questions', async () => {
+    await convert(['all', '--to', 'verl', '--method', 'search-r1', '--out', 'rows']);
+    const rows = await readRows(at('rows', 'train.parquet'));
+    expect(rows.map(({ id }) => id)).toEqual(['h2', 'h1']);
+    const { code } = await convert(['rows/train.parquet', 'rows/dev.parquet', '--out', 'back']);
+    expect(code).toBe(0);
+    expect(linesOf(at('back', 'questions.jsonl'))).toEqual(linesOf(at('all', 'questions.jsonl')));
+    expect(existsSync(at('back', 'corpus.jsonl'))).toBe(false);
+  });
+
+  it('writes what the benchmarks’ authors publish', async () => {
+    for (const layout of ['hotpotqa', '2wikimultihopqa', 'musique'])
+      expect(await convert(['all', '--to', layout, '--out', layout])).toMatchObject({ code: 0 });
+    const hotpot = JSON.parse(readFileSync(at('hotpotqa', 'train.json'), 'utf8')) as object[];
+    expect(hotpot[0]).toMatchObject({
+      ...{ _id: 'h2', question: HOTPOT_BRIDGE.question, answer: '1904', type: 'bridge', level: 'easy' },
+      context: HOTPOT_BRIDGE.context.slice(0, 2),
+    });
+    const wiki = JSON.parse(readFileSync(at('2wikimultihopqa', 'dev.json'), 'utf8')) as object[];
+    expect(wiki[0]).toMatchObject({ _id: 'w1', evidences: TWO_WIKI_BRIDGE_COMPARISON.evidences });
+    expect(linesOf(at('musique', 'dev.jsonl')).at(-1)).toMatchObject({
+      id: MUSIQUE_TWO_AND_ONE.id,
+      answer_aliases: ['medieval latin language'],
+      question_decomposition: [
+        { id: 1, question: 'Franks >> king', answer: 'Charlemagne', paragraph_support_idx: 0 },
+        { id: 2, question: 'where does the name sylvester come from' },
+        { id: 3, question: 'What was the #2 of #1 later known as?', answer: 'Medieval Latin' },
+      ],
+    });
+  });
+
+  it('says what it cannot read', async () => {
+    writeFileSync(at('none.json'), '[]');
+    const none = await convert(['none.json', '--out', 'none']);
+    expect(none).toMatchObject({
+      code: 1,
+      stderr: 'Expected questions with answers in none.json, but there are none.\n',
+    });
+    const missing = await convert(['missing.json', '--out', 'none']);
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: 'Expected missing.json, but there is none. Check the path.\n',
+    });
+    expect(existsSync(at('none'))).toBe(false);
+  });
+});

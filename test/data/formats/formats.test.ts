@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { PassageCollector, type DataFormat } from '../../../lib/data/formats/format.js';
+import { hotpotqa } from '../../../lib/data/formats/hotpotqa.js';
+import { musique } from '../../../lib/data/formats/musique.js';
+import { twoWiki } from '../../../lib/data/formats/two-wiki.js';
+import { questionShape, type Question } from '../../../lib/data/question.js';
+import {
+  HOTPOT_BRIDGE,
+  HOTPOT_COMPARISON,
+  HOTPOT_OPEN,
+  MUSIQUE_TWO_AND_ONE,
+  TWO_WIKI_BRIDGE_COMPARISON,
+} from './rows.js';
+
+function read(format: DataFormat, row: object, passages = new PassageCollector()): Question {
+  expect(format.matches(row)).toBe(true);
+  return format.read(row, passages)!;
+}
+const graphOf = (question: Question) => question.metadata.graph!;
+/** Titles of the passages that a graph's nodes name. */
+const evidenceOf = (question: Question, passages: PassageCollector): (string | undefined)[][] =>
+  graphOf(question).map(({ evidence }) => evidence.map((id) => passages.get(id)?.title));
+
+describe('HotpotQA', () => {
+  it('asks for both articles of a comparison at once', () => {
+    const passages = new PassageCollector();
+    const question = read(hotpotqa, HOTPOT_COMPARISON, passages);
+    expect(question).toMatchObject({
+      ...{ id: 'h1', goldenAnswers: ['Bo Reed'] },
+      metadata: { benchmark: 'hotpotqa', type: 'comparison', level: 'hard', supporting: ['p2', 'p3'] },
+    });
+    expect(questionShape(graphOf(question))).toBe('parallelizable');
+    expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
+      ['Ada Stone', ['Ada Stone was born in 1922.']],
+      ['Bo Reed', ['He was born in 1904.']],
+    ]);
+    expect(evidenceOf(question, passages)).toEqual([['Ada Stone'], ['Bo Reed']]);
+    expect(passages.contents.get('p3')).toBe('Bo Reed\nBo Reed is a singer. He was born in 1904.');
+  });
+
+  it('begins a bridge with the article that names the other, whatever their order', () => {
+    const question = read(hotpotqa, HOTPOT_BRIDGE);
+    expect(questionShape(graphOf(question))).toBe('sequential');
+    expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
+      ['Red River', ['Bo Reed']],
+      ['Bo Reed', ['1904']],
+    ]);
+  });
+
+  it('else ends it with the one that has the answer; a bridge without an order has a type alone', () => {
+    const context = [
+      ['Bo Reed', ['A man of 1904.']],
+      ['Red River (film)', ['A film.']],
+    ];
+    const byAnswer = read(hotpotqa, { ...HOTPOT_OPEN, context });
+    expect(graphOf(byAnswer).map(({ entity }) => entity)).toEqual(['Red River', 'Bo Reed']);
+    expect(read(hotpotqa, HOTPOT_OPEN).metadata).toEqual({
+      ...{ benchmark: 'hotpotqa', type: 'bridge', level: 'easy', supporting: ['p1', 'p2'] },
+    });
+  });
+
+  it('has no question in a row without an answer, whose context counts all the same', () => {
+    const { answer: _, supporting_facts: __, type: ___, ...test } = HOTPOT_COMPARISON;
+    const passages = new PassageCollector();
+    expect(hotpotqa.read(test, passages)).toBeNull();
+    expect(passages.contents.size).toBe(3);
+  });
+});
+
+describe('2WikiMultiHopQA', () => {
+  it('has a sub-question for each triple, which needs that whose object it asks about', () => {
+    const passages = new PassageCollector();
+    const question = read(twoWiki, TWO_WIKI_BRIDGE_COMPARISON, passages);
+    expect(questionShape(graphOf(question))).toBe('hybrid');
+    expect(graphOf(question).map(({ id, dependsOn, query }) => [id, dependsOn, query])).toEqual([
+      ['q1', [], 'Red River director'],
+      ['q2', [], 'Blue Lake director'],
+      ['q3', ['q1'], 'Bo Reed date of death'],
+      ['q4', ['q2'], 'Ada Stone date of death'],
+    ]);
+    expect(evidenceOf(question, passages)).toEqual([
+      ['Red River'],
+      ['Blue Lake'],
+      ['Bo Reed'],
+      ['Ada Stone'],
+    ]);
+    expect(passages.contents.get('p1')).toBe('Red River\nRed River is a film. Bo Reed directed it.');
+  });
+
+  it('takes the order of the hops where a name differs', () => {
+    const [red, blue, , ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
+    const evidences = [red, blue, ['B. Reeves Reed', 'date of death', '1956'], ada];
+    const compared = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences });
+    expect(graphOf(compared).map(({ dependsOn }) => dependsOn)).toEqual([[], [], ['q1'], ['q2']]);
+    const chain = { ...TWO_WIKI_BRIDGE_COMPARISON, type: 'compositional', evidences: [red, evidences[2]] };
+    expect(questionShape(graphOf(read(twoWiki, chain)))).toBe('sequential');
+    expect(questionShape(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe('parallelizable');
+  });
+
+  it('is not taken for HotpotQA, nor the other way round', () => {
+    expect(hotpotqa.matches(TWO_WIKI_BRIDGE_COMPARISON)).toBe(false);
+    expect(twoWiki.matches(HOTPOT_BRIDGE)).toBe(false);
+    expect(musique.matches(HOTPOT_BRIDGE)).toBe(false);
+  });
+});
+
+describe('MuSiQue', () => {
+  it('has its decomposition for a graph, with the answers in place of references', () => {
+    const passages = new PassageCollector();
+    const question = read(musique, MUSIQUE_TWO_AND_ONE, passages);
+    expect(question).toMatchObject({
+      goldenAnswers: ['Medieval Latin', 'medieval latin language'],
+      metadata: { benchmark: 'musique', type: '3hop2' },
+    });
+    expect(graphOf(question)).toMatchObject([
+      { entity: 'Franks', attribute: 'king', query: 'Franks king', dependsOn: [] },
+      { entity: 'Sylvester', query: 'where does the name sylvester come from', dependsOn: [] },
+      {
+        entity: 'Latin',
+        question: 'What was the Latin of Charlemagne later known as?',
+        dependsOn: ['q2', 'q1'],
+      },
+    ]);
+    expect(questionShape(graphOf(question))).toBe('hybrid');
+    expect(evidenceOf(question, passages)).toEqual([['Franks'], ['Sylvester'], ['Latin']]);
+  });
+
+  it('leaves out what its paragraphs do not answer', () => {
+    expect(musique.read({ ...MUSIQUE_TWO_AND_ONE, answerable: false }, new PassageCollector())).toBeNull();
+  });
+});
+
+it.each([
+  [hotpotqa, HOTPOT_COMPARISON],
+  [hotpotqa, HOTPOT_BRIDGE],
+  [hotpotqa, HOTPOT_OPEN],
+  [twoWiki, TWO_WIKI_BRIDGE_COMPARISON],
+  [musique, MUSIQUE_TWO_AND_ONE],
+])('%o writes rows that it reads as the same question', (format, row) => {
+  const passages = new PassageCollector();
+  const question = read(format, row, passages);
+  const again = read(format, format.print(question, passages) as object, passages);
+  // A paragraph is one sentence there, and so the sentence that a comparison is answered by is all of it.
+  const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
+    ...{ ...rest, metadata },
+    graph: graph?.map(({ answers, ...node }) => (row === HOTPOT_COMPARISON ? node : { ...node, answers })),
+  });
+  expect(withoutSentences(again)).toEqual(withoutSentences(question));
+});
+
+it('keeps a passage once, and refuses two of one id', () => {
+  const passages = new PassageCollector();
+  expect([passages.add('a', 'x'), passages.add('a', 'y'), passages.add('a', 'x')]).toEqual([
+    'p1',
+    'p2',
+    'p1',
+  ]);
+  expect(() => passages.keep({ id: 'p1', contents: 'other' })).toThrow(/p1 names two/);
+  expect(passages.get('none')).toBeUndefined();
+});

@@ -1,0 +1,20 @@
+/** A small training to be handed over: the tiny world's questions, and a model of the repository. */
+import path from 'node:path';
+import type { HandOver } from '../../lib/engines/hand-over.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { QUESTIONS } from '../training/tiny.js';
+
+export const MODEL = path.join(CHECKPOINTS, 'instruct-1');
+
+export const handOver = (some: Partial<HandOver> = {}): HandOver => ({
+  questions: ['train', 'test'].flatMap((split) =>
+    QUESTIONS.map((question) => ({ ...question, id: `${split}-${question.id}`, split })),
+  ),
+  method: 'parallelsearch',
+  model: MODEL,
+  retriever: 'http://127.0.0.1:8000/retrieve',
+  promptForm: 'short',
+  topK: 3,
+  rewardTest: { recorded: [], numDrawn: 100 },
+  ...some,
+});

@@ -1,0 +1,167 @@
+/** Rollouts that other trainers recorded: read, scored, and written as those of a run of this project. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { importRollouts, type ImportOptions } from '../../lib/engines/recorded-rollout.js';
+import { readTrlRollouts } from '../../lib/engines/trl-rollouts.js';
+import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
+import { writeParquet } from '../../lib/io/parquet.js';
+import { readSteps } from '../../lib/pages/run/run-folder.js';
+import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { groupAdvantages } from '../../lib/training/advantages.js';
+import { linesOf } from '../commands/tiny-world.js';
+import { folderForEach } from '../folder.js';
+import { COMPARISON, SINGLE } from '../training/tiny.js';
+
+const inFolder = folderForEach();
+const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill </search>';
+const FOUND = '<information>Doc 1(Title: Bo Reed) Bo Reed is a singer born in 1904.</information>';
+const RIGHT = `${SEARCH}${FOUND}<think> t </think>\n<answer> Bo Reed </answer>`;
+const WRONG = '<think> t </think>\n<answer> Cy Hill </answer>';
+/** Of the comparison: right and decomposed in one turn; wrong in the right format, without a search. */
+const SCORES = [1 + 3 * 0.15, 0 - 0.35 + 0.1].map(Math.fround);
+const PROMPT = `user\nAnswer. Question: ${COMPARISON.question}\nassistant\n`;
+const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
+
+let recorded: string;
+let options: ImportOptions;
+beforeEach(() => {
+  recorded = inFolder('recorded');
+  mkdirSync(recorded);
+  options = {
+    folder: inFolder('run'),
+    questions: [COMPARISON, SINGLE],
+    method: 'parallelsearch',
+    trainer: 'verl',
+  };
+});
+
+const line = (output: string, score: number, more: object = {}): string =>
+  `${JSON.stringify({ input: PROMPT, output, gts: TRUTH, score, step: 1, ...more })}\n`;
+const writeStep = (step: number, lines: readonly string[]): void =>
+  writeFileSync(join(recorded, `${step}.jsonl`), lines.join(''));
+
+describe('rollouts of verl', () => {
+  it('become trajectories with rewards and advantages, and metrics of each step', async () => {
+    writeStep(10, [line(RIGHT, SCORES[0], { step: 10 }), line(WRONG, SCORES[1], { step: 10 })]);
+    writeStep(9, [line(WRONG, SCORES[1], { uid: 'a_0_0' }), line(WRONG, SCORES[1])]);
+    const steps: number[] = [];
+    const imported = await importRollouts(readVerlRollouts(recorded), {
+      ...options,
+      onStep: (step) => steps.push(step),
+    });
+    expect(imported).toEqual({ numSteps: 2, numRollouts: 4, numDifferent: 0 });
+    expect(steps).toEqual([9, 10]);
+    const lines = linesOf<{ advantage: number; questionId: string }>(
+      join(options.folder, 'trajectories.jsonl'),
+    );
+    const runs = lines.map(parseTranscript);
+    expect(runs[2]).toMatchObject({
+      ...{
+        id: COMPARISON.id,
+        question: COMPARISON.question,
+        shape: 'parallelizable',
+        step: 10,
+        method: 'parallelsearch',
+      },
+      ...{
+        finish: 'answer',
+        coverage: 1,
+        rewards: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0 },
+      },
+    });
+    expect(runs[2].graph).toHaveLength(3);
+    expect(runs[2].segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(lines.slice(2).map(({ advantage }) => advantage)).toEqual(groupAdvantages(SCORES, 2));
+    const [nine, ten] = await readSteps(options.folder);
+    expect(nine).toMatchObject({
+      step: 9,
+      metrics: { frac_reward_zero_std: 1, turns: 0, 'rewards/outcome': 0 },
+    });
+    expect(ten).toMatchObject({
+      step: 10,
+      metrics: {
+        'rewards/outcome': 0.5,
+        turns: 0.5,
+        decomposition_ratio: 0.5,
+        well_formed_ratio: 1,
+        'share/parallelizable': 1,
+      },
+    });
+    expect(ten.metrics).not.toHaveProperty('completions/mean_length');
+  });
+
+  it('keep their own reward where it is another one here', async () => {
+    writeStep(1, [line(RIGHT, 0.25), line(WRONG, SCORES[1])]);
+    const imported = await importRollouts(readVerlRollouts(recorded), options);
+    expect(imported.numDifferent).toBe(1);
+    const [first] = linesOf<{ rewards: object }>(join(options.folder, 'trajectories.jsonl'));
+    expect(first.rewards).toEqual({ total: 0.25 });
+  });
+
+  it('of single rollouts, as PPO has them, have no group', async () => {
+    writeStep(1, [
+      line(RIGHT, SCORES[0]),
+      line(WRONG, SCORES[1], { input: `Question: ${SINGLE.question}\n` }),
+    ]);
+    await importRollouts(readVerlRollouts(recorded), options);
+    const [{ metrics }] = await readSteps(options.folder);
+    expect(metrics).not.toHaveProperty('frac_reward_zero_std');
+  });
+
+  it('of a question that nobody knows tell what the line tells', async () => {
+    const gts = { target: ['x'] };
+    writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);
+    await importRollouts(readVerlRollouts(recorded), { ...options, method: 'search-r1' });
+    const [run] = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTranscript);
+    expect(run).toMatchObject({
+      id: 'Who?',
+      question: 'Who?',
+      goldenAnswers: ['x'],
+      rewards: { outcome: 0, total: 0 },
+    });
+    expect(run.shape).toBeUndefined();
+  });
+
+  it('name the line that is none', async () => {
+    writeStep(1, [line(RIGHT, 1), '{"input": "x"}\n']);
+    await expect(importRollouts(readVerlRollouts(recorded), options)).rejects.toThrow(/1\.jsonl:2: /);
+  });
+});
+
+describe('rollouts of TRL', () => {
+  const columns = {
+    prompt: [{ role: 'text', content: 'text' }],
+    ...{ segments: 'text', ground_truth: 'text' },
+  } as const;
+  const segments = [
+    ['policy', SEARCH],
+    ['information', FOUND],
+    ['policy', '<think> t </think>\n<answer> Bo Reed </answer>'],
+  ];
+
+  it('are read by their segments', async () => {
+    const row = {
+      prompt: [{ role: 'user', content: `Question: ${COMPARISON.question}\n` }],
+      ...{ segments: JSON.stringify(segments), ground_truth: JSON.stringify(TRUTH) },
+    };
+    // The numbers of these columns are the writer's of TRL: see trl.test.ts.
+    await writeParquet(join(recorded, 'completions_00002.parquet'), [{ ...row, reward: 1, advantage: 0 }], {
+      ...columns,
+      ...{ reward: 'integer', advantage: 'integer' },
+    });
+    const read = readTrlRollouts(recorded);
+    const { value } = await read.next();
+    expect(value).toMatchObject({ step: 2, rollouts: [{ truth: TRUTH, score: 1, advantage: 0 }] });
+    expect(await read.next()).toMatchObject({ done: true });
+    const imported = await importRollouts(readTrlRollouts(recorded), options);
+    expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1 });
+  });
+
+  it('of another script are refused by the name of the file', async () => {
+    await writeParquet(join(recorded, 'completions_00001.parquet'), [{ prompt: 'x' }], { prompt: 'text' });
+    await expect(readTrlRollouts(recorded).next()).rejects.toThrow(
+      /^Expected completions_00001\.parquet to have the columns/,
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { drawRewardCases } from '../../lib/engines/reward-cases.js';
+import { createRandom } from '../../lib/random.js';
+import { rewardOptions, rewardsFrom } from '../../lib/rewards/presets.js';
+import { scoreRollout } from '../../lib/rewards/reward.js';
+import { rolloutFromSegments, rolloutFromTranscript } from '../../lib/rewards/rollout.js';
+import { ambiguity, splitTranscript } from '../../lib/text/response.js';
+
+const cases = drawRewardCases(createRandom('cases'), 2000);
+const numWith = (holds: (text: string) => boolean): number =>
+  cases.filter(({ response }) =>
+    holds(typeof response === 'string' ? response : response.map(({ text }) => text).join('')),
+  ).length;
+
+describe('drawn reward cases', () => {
+  it('are the same for the same seed', () => {
+    expect(drawRewardCases(createRandom('cases'), 5)).toEqual(cases.slice(0, 5));
+    expect(drawRewardCases(createRandom('others'), 5)).not.toEqual(cases.slice(0, 5));
+  });
+
+  it.each<[string, (text: string) => boolean]>([
+    [
+      'half tags',
+      (text) =>
+        /<think$|<(?:think|search)(?![>])/.test(text) ||
+        (text.match(/<search>/g) ?? []).length > (text.match(/<\/search>/g) ?? []).length,
+    ],
+    ['nested tags', (text) => /<think>[^<]*<answer>/.test(text)],
+    ['tags welded together', (text) => text.includes('</</search>')],
+    ['no answer', (text) => !text.includes('<answer>')],
+    ['several answers', (text) => text.split('</answer>').length > 2],
+    ['decomposed searches', (text) => /<search>[^<]*\w[^<]*##[^<]*\w[^<]*<\/search>/.test(text)],
+    ['empty searches', (text) => /<search>[\s#]*<\/search>/.test(text)],
+    ['repeated searches', (text) => /<search>([^<]+)<\/search>.*<search>\1<\/search>/s.test(text)],
+    ['letters of other alphabets', (text) => /\p{Script=Han}|\p{Script=Greek}|İ/u.test(text)],
+    ['white space of Unicode', (text) => /[\u00a0\u2003\u2028\ufeff]/.test(text)],
+    ['notices', (text) => text.includes('My action is not correct.')],
+  ])('hold %s', (_, holds) => {
+    expect(numWith(holds)).toBeGreaterThan(10);
+    expect(numWith((text) => !holds(text))).toBeGreaterThan(10);
+  });
+
+  it('are rewarded in every way, as text and as segments, with and without knowing who wrote what', () => {
+    const options = rewardOptions('paper');
+    const components = cases.map(({ response, ...question }) => {
+      const rollout =
+        typeof response === 'string'
+          ? rolloutFromTranscript(response, question)
+          : rolloutFromSegments(response, question);
+      return scoreRollout(rewardsFrom(options), rollout).components;
+    });
+    const values = (name: string): number[] =>
+      [...new Set(components.map((one) => one[name]))].sort((a, b) => a - b);
+    expect(values('outcome')).toEqual([0, 1]);
+    expect(values('decomposition')).toEqual([0, 0.15, 3 * 0.15]);
+    expect(values('search_count')).toEqual([-0.35 * 3, -0.7, -0.35, 0]);
+    expect(values('format')).toEqual([-0.1, 0, 0.1]);
+    const texts = cases.flatMap(({ response }) => (typeof response === 'string' ? [response] : []));
+    const numAmbiguous = texts.filter((text) => ambiguity(splitTranscript(text)) !== null).length;
+    expect(numAmbiguous).toBeGreaterThan(50);
+    expect(texts.length - numAmbiguous).toBeGreaterThan(50);
+    expect(cases.length - texts.length).toBeGreaterThan(300);
+  });
+});

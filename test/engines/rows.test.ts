@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { askedIn, readRows, writeRows } from '../../lib/engines/rows.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { readParquet, writeParquet } from '../../lib/io/parquet.js';
+import { folderForEach } from '../folder.js';
+import { COMPARISON, QUESTIONS } from '../training/tiny.js';
+
+const inFolder = folderForEach();
+
+it('keeps questions with their graphs, splits and types, and asks them as the method does', async () => {
+  const file = inFolder('train.parquet');
+  const questions = [
+    ...QUESTIONS,
+    { id: 'bare', question: 'who is bo', goldenAnswers: ['x', 'y'], metadata: {} },
+  ];
+  await writeRows(file, questions, { prompt: 'parallel', promptForm: 'chat' });
+  expect(await readRows(file)).toEqual(questions);
+  const rows = await readParquet(file);
+  const content = expect.stringMatching(/separated by ##.*Question: who is bo\?\n$/s) as string;
+  expect(rows.at(-1)).toMatchObject({
+    data_source: 'questions',
+    prompt: [{ role: 'user', content }],
+    reward_model: { style: 'rule', ground_truth: { target: ['x', 'y'], shape: null, id: 'bare' } },
+    extra_info: { split: null, index: questions.length - 1, type: null },
+  });
+  expect(rows[QUESTIONS.indexOf(COMPARISON)]).toMatchObject({
+    reward_model: { ground_truth: { shape: 'parallelizable' } },
+    extra_info: { type: 'comparison', split: 'train' },
+  });
+});
+
+it('reads the files of Search-R1, also without ids and questions', async () => {
+  expect(await readRows(packagePath('test', 'fixtures', 'search-r1.parquet'))).toEqual([
+    {
+      ...{ id: 'train_0', question: 'who directed red river', goldenAnswers: ['Bo Reed', 'Robert Reed'] },
+      ...{ split: 'train', metadata: { benchmark: 'nq' } },
+    },
+    {
+      ...{ id: 'train_1', question: 'Who was born first, Ada Stone or Bo Reed?', goldenAnswers: ['Bo Reed'] },
+      ...{ split: 'train', metadata: { benchmark: 'hotpotqa', type: 'comparison' } },
+    },
+    {
+      ...{ id: 'bamboogle-train-2', question: 'What is the capital of Estonia?', goldenAnswers: ['Tallinn'] },
+      ...{ split: 'train', metadata: { benchmark: 'bamboogle' } },
+    },
+  ]);
+});
+
+it('finds the question in a prompt, whatever surrounds it', () => {
+  expect(askedIn('Question: a?\nmore')).toBe('a?');
+  expect(askedIn('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
+  expect(askedIn('no such word')).toBe('no such word');
+});
+
+it('names the row that is none of verl', async () => {
+  const file = inFolder('rows.parquet');
+  await writeParquet(file, [{ prompt: 'x' }], { prompt: 'text' });
+  await expect(readRows(file)).rejects.toThrow(/rows\.parquet, row 0: expected verl's columns/);
+});
