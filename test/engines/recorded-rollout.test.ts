@@ -132,7 +132,8 @@ describe('rollouts of verl', () => {
 describe('rollouts of TRL', () => {
   const columns = {
     prompt: [{ role: 'text', content: 'text' }],
-    ...{ segments: 'text', ground_truth: 'text' },
+    segments: 'text',
+    ground_truth: 'text',
   } as const;
   const segments = [
     ['policy', SEARCH],
