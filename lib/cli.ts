@@ -11,6 +11,7 @@ const LAZY: Record<string, () => Promise<Command>> = {
   train: async () => (await import('./commands/train.js')).trainCommand(),
   evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
   ask: async () => (await import('./commands/ask.js')).askCommand(),
+  index: async () => (await import('./commands/index-build.js')).indexCommand(),
   data: async () => (await import('./commands/data.js')).dataCommand(),
   compare: async () => (await import('./commands/compare.js')).compareCommand(),
   sweep: async () => (await import('./commands/sweep.js')).sweepCommand(),

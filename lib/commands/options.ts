@@ -40,7 +40,7 @@ export const withPolicyOptions = (command: Command, orElse: (byDefault: string) 
     )
     .option(
       '--retriever <name>',
-      `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol${orElse(DEFAULT_RETRIEVER)}`,
+      `${RETRIEVERS.names().join(', ')}, the address of a server with Search-R1’s protocol, or milvus://HOST:PORT/COLLECTION${orElse(DEFAULT_RETRIEVER)}`,
     )
     .option('--encoder <folder>', 'folder of the encoder of a dense retriever; by default the small world’s')
     .option(

@@ -7,6 +7,7 @@ import { createDenseRetriever, encodePassages } from './dense.js';
 import { loadEncoder } from './encoder-file.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
 import { buildHnswIndex } from './hnsw.js';
+import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
 
@@ -55,15 +56,15 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 );
 
 /** Whether a retriever's name is the address of a server. */
-export const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
+export const isAddress = (name: string): boolean => /^https?:\/\//.test(name) || isMilvusAddress(name);
 
 /** A retriever's name in a configuration: one of the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
  * A retriever over passages.
- * @param name one of the registry, or the address (`http://...`) of a server that speaks Search-R1's protocol and has passages of
- *   its own, and gets the environment's RETRIEVAL_TOKEN where there is one
+ * @param name one of the registry, or the address of a server that has passages of its own and gets the environment's RETRIEVAL_TOKEN
+ *   where there is one: `http://...` of one that speaks Search-R1's protocol, `milvus://...` of a collection
  * @throws Error for an unknown name
  */
 export async function createRetriever(
@@ -71,6 +72,9 @@ export async function createRetriever(
   passages: readonly Passage[],
   options: RetrieverOptions = {},
 ): Promise<Retriever> {
-  if (isAddress(name)) return createRemoteRetriever({ url: name, token: process.env.RETRIEVAL_TOKEN });
+  const token = process.env.RETRIEVAL_TOKEN;
+  if (isMilvusAddress(name))
+    return createMilvusRetriever(name, await loadEncoder(options.encoder ?? ENCODER), { token });
+  if (isAddress(name)) return createRemoteRetriever({ url: name, token });
   return RETRIEVERS.get(name).create(passages, options);
 }
