@@ -12,6 +12,7 @@ const LAZY: Record<string, () => Promise<Command>> = {
   evaluate: async () => (await import('./commands/evaluate.js')).evaluateCommand(),
   ask: async () => (await import('./commands/ask.js')).askCommand(),
   model: async () => (await import('./commands/model.js')).modelCommand(),
+  index: async () => (await import('./commands/index-build.js')).indexCommand(),
   data: async () => (await import('./commands/data.js')).dataCommand(),
   'serve-retriever': async () => (await import('./commands/serve-retriever.js')).serveRetrieverCommand(),
   compare: async () => (await import('./commands/compare.js')).compareCommand(),

@@ -43,7 +43,7 @@ export const withRetrieverOptions = (command: Command, orElse: OrElse): Command 
   command
     .option(
       '--retriever <name>',
-      `${RETRIEVERS.names().join(', ')}, or the address of a server with Search-R1’s protocol${orElse(DEFAULT_RETRIEVER)}`,
+      `${RETRIEVERS.names().join(', ')}, the address of a server with Search-R1’s protocol, or milvus://HOST:PORT/COLLECTION${orElse(DEFAULT_RETRIEVER)}`,
     )
     .addOption(
       new Option(

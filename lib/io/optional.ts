@@ -6,7 +6,8 @@ import { isClone, packagePath } from './paths.js';
 
 const require = createRequire(import.meta.url);
 
-export type OptionalPackage = 'tslab' | 'danfojs-node' | 'hnswlib-node' | '@tensorflow/tfjs-node-gpu';
+export type OptionalPackage =
+  'tslab' | 'danfojs-node' | 'hnswlib-node' | '@tensorflow/tfjs-node-gpu' | '@zilliz/milvus2-sdk-node';
 
 /** What each is needed for, and what its installation takes besides. */
 const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string; options?: string }> = {
@@ -20,6 +21,7 @@ const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string;
   },
   'hnswlib-node': { use: 'an HNSW index, and a C++ compiler to build it; exact search needs neither' },
   '@tensorflow/tfjs-node-gpu': { use: 'the native backends' },
+  '@zilliz/milvus2-sdk-node': { use: 'collections of Milvus' },
 };
 
 /** The command that installs an optional package in a version that fits; in a clone, whose lock file has them all, `npm ci`. */

@@ -14,6 +14,7 @@ import type { Encoder } from './encoder.js';
 import { loadEncoder } from './encoder-file.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
 import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
+import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
 
@@ -41,6 +42,10 @@ export interface RetrieverKind {
   ) => Retriever | Promise<Retriever>;
 }
 
+/** An encoder of this project, or one in Hugging Face format. @throws Error naming what is missing or not supported */
+export const openEncoder = (folder: string): Promise<Encoder | FileEncoder> =>
+  isHuggingFaceFolder(folder) ? loadBertEncoder(folder) : loadEncoder(folder);
+
 /** Vectors to search, and where an index of them is kept, if it is kept. */
 interface Vectors {
   read: () => Promise<Float32Array[]>;
@@ -63,7 +68,7 @@ function vectorsOf(
 const dense = (name: string, openIndex: (vectors: Vectors) => Promise<VectorIndex>): RetrieverKind => ({
   name,
   create: async (passages, { encoder: folder = ENCODER, index }) => {
-    const encoder = isHuggingFaceFolder(folder) ? await loadBertEncoder(folder) : await loadEncoder(folder);
+    const encoder = await openEncoder(folder);
     const opened = await openIndex(vectorsOf(encoder, passages, index));
     return createDenseRetriever({ encoder, index: opened, passages });
   },
@@ -94,15 +99,15 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 );
 
 /** Whether a retriever's name is the address of a server. */
-export const isAddress = (name: string): boolean => /^https?:\/\//.test(name);
+export const isAddress = (name: string): boolean => /^https?:\/\//.test(name) || isMilvusAddress(name);
 
 /** A retriever's name in a configuration: one of the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
  * A retriever over passages.
- * @param name one of the registry, or the address (`http://...`) of a server that speaks Search-R1's protocol and has passages of
- *   its own, and gets the environment's RETRIEVAL_TOKEN where there is one
+ * @param name one of the registry, or the address of a server that has passages of its own and gets the environment's RETRIEVAL_TOKEN
+ *   where there is one: `http://...` of one that speaks Search-R1's protocol, `milvus://...` of a collection
  * @throws Error for an unknown name
  */
 export async function createRetriever(
@@ -110,6 +115,9 @@ export async function createRetriever(
   passages: readonly Passage[],
   options: RetrieverOptions = {},
 ): Promise<Retriever> {
-  if (isAddress(name)) return createRemoteRetriever({ url: name, token: process.env.RETRIEVAL_TOKEN });
+  const token = process.env.RETRIEVAL_TOKEN;
+  if (isMilvusAddress(name))
+    return createMilvusRetriever(name, await openEncoder(options.encoder ?? ENCODER), { token });
+  if (isAddress(name)) return createRemoteRetriever({ url: name, token });
   return RETRIEVERS.get(name).create(passages, options);
 }

@@ -74,14 +74,17 @@ describe.skipIf(!isBuilt)('the commands (skipped without dist/: npm run build)',
   };
 
   it('are in the README’s table, and in the help of all of them', async () => {
-    const groups = ['data', 'notebook', 'export'];
+    const groups = ['data', 'notebook', 'export', 'index'];
     const [all, ...parts] = await Promise.all([commandsIn(), ...groups.map((group) => commandsIn(group))]);
     const { stdout } = await runCommand(['--help']);
     const help = stdout.replace(/\s+/g, ' ');
     const isOwn = (name: string): boolean => !/help$|^export reports$/.test(name);
     const below = parts.flat().filter(isOwn);
     expect(below.filter((name) => !help.includes(name))).toEqual([]);
-    const commands = [...all.filter((name) => isOwn(name) && !['data', 'notebook'].includes(name)), ...below];
+    const commands = [
+      ...all.filter((name) => isOwn(name) && !['data', 'notebook', 'index'].includes(name)),
+      ...below,
+    ];
     expect(commands).toContain('sweep');
     const named = glossaryOf(read('README.md'));
     expect(commands.filter((name) => !named.has(name))).toEqual([]);

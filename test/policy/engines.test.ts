@@ -1,7 +1,7 @@
 /** A policy of this project in other engines: the same greedy tokens by transformers, PEFT and vLLM, and an evaluation over vLLM's API. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -18,14 +18,14 @@ import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
+import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
 
-const folders = [process.env.ENGINES ?? [], (process.env.PATH ?? '').split(delimiter)].flat();
-const bin = folders.find((folder) => existsSync(join(folder, 'vllm')));
+const vllm = engineFile('vllm');
 const MINUTE = 60_000;
 const TOKENS = 60;
 
-describe.skipIf(bin === undefined)(
+describe.skipIf(vllm === undefined)(
   'engines (skipped without vLLM: ENGINES names the bin folder of a Python environment with vllm, transformers and peft)',
   () => {
     const root = temporaryFolder();
@@ -59,15 +59,11 @@ describe.skipIf(bin === undefined)(
         '--max-num-seqs',
         '16',
       ];
-      server = spawn(
-        join(bin!, 'vllm'),
-        ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)],
-        {
-          env: { ...process.env, VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
-          stdio: 'ignore',
-          detached: true,
-        },
-      );
+      server = spawn(vllm!, ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)], {
+        env: { ...process.env, VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
+        stdio: 'ignore',
+        detached: true,
+      });
       policy = await loadPolicy({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
       const { questions } = await loadWorld();
       contexts = questions
@@ -92,7 +88,11 @@ describe.skipIf(bin === undefined)(
         const prompts = join(root, 'prompts.json');
         writeFileSync(prompts, JSON.stringify({ contexts, tokens: TOKENS }));
         const script = fileURLToPath(new URL('greedy.py', import.meta.url));
-        const { stdout } = await promisify(execFile)(join(bin!, 'python'), [script, folder, prompts]);
+        const { stdout } = await promisify(execFile)(join(dirname(vllm!), 'python'), [
+          script,
+          folder,
+          prompts,
+        ]);
         const ids = own.map(({ tokenIds }) => tokenIds);
         expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({ merged: ids, adapter: ids });
       },

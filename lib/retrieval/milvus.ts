@@ -1,0 +1,254 @@
+/** Dense retrieval from Milvus, through its own client: passages and their vectors in a collection, an HNSW graph on the server. */
+import { z } from 'zod';
+import type { Passage } from '../data/question.js';
+import { loadOptional } from '../io/optional.js';
+import type { Encoder } from './encoder.js';
+import { normalise } from './exact.js';
+import type { HnswOptions } from './hnsw.js';
+import type { Retriever } from './retriever.js';
+import { requireInteger } from './top-k.js';
+import { splitTitle } from './words.js';
+
+/** What every call answers; the client does not throw for what the server refuses. */
+interface Status {
+  error_code: string | number;
+  reason: string;
+}
+interface Collection {
+  collection_name: string;
+}
+interface Row {
+  id: string;
+  contents: string;
+  vector: number[];
+}
+
+interface Found {
+  id: string;
+  score: number;
+  contents: string;
+}
+
+/** The part of @zilliz/milvus2-sdk-node that is used here. */
+export interface MilvusClient {
+  connectPromise: Promise<unknown>;
+  hasCollection(request: Collection): Promise<{ status: Status; value: boolean }>;
+  describeCollection(request: Collection): Promise<{ status: Status; schema: { description: string } }>;
+  createCollection(request: Collection & { description: string; fields: object[] }): Promise<Status>;
+  count(request: Collection & { consistency_level: number }): Promise<{ status: Status; data: number }>;
+  insert(request: Collection & { data: Row[] }): Promise<{ status: Status }>;
+  upsert(request: Collection & { data: Row[] }): Promise<{ status: Status }>;
+  flushSync(request: { collection_names: string[] }): Promise<{ status: Status }>;
+  createIndex(
+    request: Collection & { field_name: string; index_type: string; metric_type: string; params: object },
+  ): Promise<Status>;
+  loadCollectionSync(request: Collection): Promise<Status>;
+  search(
+    request: Collection & {
+      data: number[][];
+      limit: number;
+      output_fields: string[];
+      params: object;
+      consistency_level: number;
+    },
+  ): Promise<{ status: Status; results: Found[] | Found[][] }>;
+  closeConnection(): unknown;
+}
+
+/** Milvus's numbers: whether a search waits until it sees all that was written. */
+const CONSISTENCY = { strong: 0, eventually: 3 };
+/** Its largest text, bytes. */
+const MAX_BYTES = 65_535;
+const BATCH_SIZE = 1000;
+
+const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
+
+/** Whether a retriever's name is the address of a collection. */
+export const isMilvusAddress = (name: string): boolean => name.startsWith('milvus:');
+
+/** @throws TypeError for what is no `milvus://HOST:PORT/COLLECTION` */
+function parseAddress(text: string): { address: string; collection: string } {
+  const [, address, collection] = /^milvus:\/\/([^/@\s]+)\/(\w+)$/.exec(text) ?? [];
+  if (collection) return { address, collection };
+  throw new TypeError(`Expected the address of a collection, such as ${EXAMPLE}, but got ${text}.`);
+}
+
+/** @param token `user:password` or a key, for a server that asks for one */
+function connect(address: string, token: string | undefined): MilvusClient {
+  type Sdk = { MilvusClient: new (options: object) => MilvusClient };
+  const { MilvusClient } = loadOptional<Sdk>('@zilliz/milvus2-sdk-node');
+  return new MilvusClient({ address, token, logLevel: 'error' });
+}
+
+/** An answer's own contents. @throws Error with the server's reason where it refused */
+function checked<T extends Status | { status: Status }>(answer: T): T {
+  const { error_code: code, reason } = 'status' in answer ? answer.status : answer;
+  if (code === 'Success' || code === 0) return answer;
+  throw new Error(`Expected Milvus to do what was asked, but: ${reason || code}.`);
+}
+
+/** What a collection says of itself. */
+const manifestSchema = z.object({ encoder: z.string(), dimensions: z.int(), numPassages: z.int() });
+
+interface MilvusOptions {
+  token?: string;
+  /** In place of the client of the optional package. */
+  connect?: typeof connect;
+}
+
+/**
+ * What a collection says that this project has made.
+ * @throws Error where there is none, or it was made by another encoder
+ */
+async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
+  const { schema } = checked(await client.describeCollection({ collection_name: collection }));
+  const found = manifestSchema.safeParse(parseOrNull(schema.description));
+  if (!found.success)
+    throw new Error(
+      `Expected collection ${collection} to be of \`index build\`, but it has other contents. Give another name.`,
+    );
+  const { name, dimensions } = encoder;
+  if (found.data.encoder === name && found.data.dimensions === dimensions) return found.data;
+  throw new Error(
+    `Expected collection ${collection} to be of the encoder ${name} (${dimensions} dimensions), but it is of ${found.data.encoder} (${found.data.dimensions}). Name that by --encoder, or build another collection.`,
+  );
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Writes passages and their vectors into a collection and builds its HNSW graph; a collection that was begun goes on where it was.
+ * @param onRows called with the number of passages that are there
+ * @throws Error where the server can't be reached or refuses, or has a collection of this name of other contents
+ */
+export async function buildMilvusCollection(
+  target: string,
+  passages: readonly Passage[],
+  encoder: Encoder,
+  options: MilvusOptions &
+    Pick<HnswOptions, 'm' | 'efConstruction'> & {
+      onRows?: (numRows: number) => void;
+      signal?: AbortSignal;
+    } = {},
+): Promise<void> {
+  const { m = 16, efConstruction = 200, onRows, signal } = options;
+  requireInteger('m', m, 2);
+  requireInteger('efConstruction', efConstruction);
+  const long = passages.find(({ contents }) => Buffer.byteLength(contents) > MAX_BYTES);
+  if (long)
+    throw new RangeError(
+      `Expected passages of at most ${MAX_BYTES} bytes, as Milvus takes, but ${long.id} has more. Cut it.`,
+    );
+  const { address, collection } = parseAddress(target);
+  const name = { collection_name: collection };
+  const client = (options.connect ?? connect)(address, options.token);
+  try {
+    await client.connectPromise;
+    const manifest = { encoder: encoder.name, dimensions: encoder.dimensions, numPassages: passages.length };
+    let numRows = 0;
+    if (checked(await client.hasCollection(name)).value) {
+      const { numPassages } = await readManifest(client, collection, encoder);
+      if (numPassages !== passages.length)
+        throw new Error(
+          `Expected collection ${collection} to be of these ${passages.length} passages, but it is of ${numPassages}. Give another name.`,
+        );
+      numRows = checked(await client.count({ ...name, consistency_level: CONSISTENCY.strong })).data;
+    } else {
+      const fields = [
+        { name: 'id', data_type: 'VarChar', is_primary_key: true, max_length: MAX_BYTES },
+        { name: 'contents', data_type: 'VarChar', max_length: MAX_BYTES },
+        { name: 'vector', data_type: 'FloatVector', dim: encoder.dimensions },
+      ];
+      checked(await client.createCollection({ ...name, description: JSON.stringify(manifest), fields }));
+      checked(
+        await client.createIndex({
+          ...{ ...name, field_name: 'vector', index_type: 'HNSW', metric_type: 'IP' },
+          params: { M: m, efConstruction },
+        }),
+      );
+      checked(await client.loadCollectionSync(name));
+    }
+    const first = numRows - (numRows % BATCH_SIZE);
+    for (let start = first; start < passages.length; start += BATCH_SIZE) {
+      signal?.throwIfAborted();
+      const batch = passages.slice(start, start + BATCH_SIZE);
+      const vectors = await encoder.encode(
+        batch.map(({ contents }) => contents),
+        { kind: 'passage' },
+      );
+      const data = batch.map(({ id, contents }, i) => ({
+        id,
+        contents,
+        vector: Array.from(normalise(vectors[i])),
+      }));
+      // A part of the batch may be there of a call that was killed.
+      checked(
+        await (start === first && numRows > 0 ? client.upsert : client.insert).call(client, {
+          ...name,
+          data,
+        }),
+      );
+      onRows?.(start + batch.length);
+    }
+    checked(await client.flushSync({ collection_names: [collection] }));
+  } finally {
+    await client.closeConnection();
+  }
+}
+
+/**
+ * A retriever over a collection of {@link buildMilvusCollection}; the score is the cosine. All queries go in one request.
+ * @param encoder that of the collection
+ * @throws Error where the server can't be reached, or the collection is missing or of another encoder
+ */
+export async function createMilvusRetriever(
+  source: string,
+  encoder: Encoder,
+  { token, efSearch = 64, connect: open = connect }: MilvusOptions & Pick<HnswOptions, 'efSearch'> = {},
+): Promise<Retriever> {
+  requireInteger('efSearch', efSearch);
+  const { address, collection } = parseAddress(source);
+  const name = { collection_name: collection };
+  const client = open(address, token);
+  await client.connectPromise;
+  if (!checked(await client.hasCollection(name)).value)
+    throw new Error(
+      `Expected a collection ${collection} at ${address}, but there is none. Make it: parallelsearch index build --to ${source}`,
+    );
+  await readManifest(client, collection, encoder);
+  checked(await client.loadCollectionSync(name));
+  return {
+    name: `${encoder.name}-milvus`,
+    retrieve: async (queries, { topK, signal }) => {
+      requireInteger('topK', topK);
+      signal?.throwIfAborted();
+      if (queries.length === 0) return [];
+      const vectors = await encoder.encode(queries, { kind: 'query' });
+      const { results } = checked(
+        await client.search({
+          ...name,
+          data: vectors.map((vector) => Array.from(normalise(vector))),
+          limit: topK,
+          // Without them the vectors would come along.
+          output_fields: ['id', 'contents'],
+          params: { ef: Math.max(efSearch, topK) },
+          consistency_level: CONSISTENCY.eventually,
+        }),
+      );
+      // The client gives no list of lists for a single vector.
+      const lists = (queries.length === 1 ? [results] : results) as Found[][];
+      return lists.map((list) =>
+        list.map(({ id, score, contents }) => ({
+          passage: { id, contents, ...splitTitle(contents) },
+          score,
+        })),
+      );
+    },
+  };
+}

@@ -1,0 +1,185 @@
+/** Collections of Milvus: in a client that keeps them in memory, and in the real server where it is installed. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveLocally } from '../../lib/io/local-server.js';
+import { createRandom } from '../../lib/random.js';
+import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
+import { createHashedEncoder, randomWeights } from '../../lib/retrieval/encoder.js';
+import { buildExactIndex } from '../../lib/retrieval/exact.js';
+import {
+  buildMilvusCollection,
+  createMilvusRetriever,
+  isMilvusAddress,
+  type MilvusClient,
+} from '../../lib/retrieval/milvus.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { TopK } from '../../lib/retrieval/top-k.js';
+import { engineFile } from '../engines.js';
+import { temporaryFolder } from '../folder.js';
+import { FILMS, makePassage } from './passages.js';
+
+type Row = Parameters<MilvusClient['insert']>[0]['data'][number];
+
+const OK = { error_code: 'Success', reason: '' };
+/** Collections of a client without a server. */
+const stored = new Map<string, { description: string; rows: Map<string, Row> }>();
+const inMemory = (): MilvusClient => {
+  const get = (request: { collection_name: string }) => stored.get(request.collection_name)!;
+  const write: MilvusClient['insert'] = async (request) => {
+    for (const row of request.data) get(request).rows.set(row.id, row);
+    return { status: OK };
+  };
+  return {
+    connectPromise: Promise.resolve(),
+    hasCollection: async (request) => ({ status: OK, value: stored.has(request.collection_name) }),
+    describeCollection: async (request) => ({ status: OK, schema: get(request) }),
+    createCollection: async ({ collection_name: name, description }) => {
+      stored.set(name, { description, rows: new Map() });
+      return OK;
+    },
+    count: async (request) => ({ status: OK, data: get(request).rows.size }),
+    insert: write,
+    upsert: write,
+    flushSync: async () => ({ status: OK }),
+    createIndex: async () => OK,
+    loadCollectionSync: async () => OK,
+    search: async ({ data, limit, ...request }) => {
+      const rows = [...get(request).rows.values()];
+      const lists = data.map((query) => {
+        const top = new TopK(limit);
+        rows.forEach(({ vector }, i) =>
+          top.offer(
+            i,
+            vector.reduce((sum, x, d) => sum + x * query[d], 0),
+          ),
+        );
+        return top.best.map(({ index, score }) => ({ ...rows[index], score }));
+      });
+      return { status: OK, results: lists.length === 1 ? lists[0] : lists };
+    },
+    closeConnection: () => undefined,
+  };
+};
+
+const encoder = createHashedEncoder(
+  randomWeights(
+    FILMS.map(({ contents }) => contents),
+    createRandom(0),
+    { dimensions: 32 },
+  ),
+);
+const server = engineFile('milvus-server');
+const root = temporaryFolder();
+
+describe.each([
+  { name: 'in memory', isReal: false },
+  { name: 'in Milvus (skipped without milvus-server: ENGINES names its folder)', isReal: true },
+])('a collection $name', ({ isReal }) => {
+  const options = isReal ? {} : { connect: inMemory };
+  let process: ChildProcess | undefined;
+  let address = '127.0.0.1:19530';
+  beforeAll(async () => {
+    if (!isReal || !server) return;
+    const free = await serveLocally(0, async () => new Response());
+    await free.close();
+    address = `127.0.0.1:${free.port}`;
+    const folder = ['--data', join(root, 'milvus'), '--proxy-port', String(free.port)];
+    process = spawn(server, folder, { stdio: 'ignore' });
+    const answers = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        const socket = createConnection(free.port, '127.0.0.1', () => resolve(socket.destroy().destroyed));
+        socket.on('error', () => resolve(false));
+      });
+    while (!(await answers())) await delay(500);
+  }, 300_000);
+  afterAll(() => void process?.kill('SIGINT'));
+  const at = (collection: string): string => `milvus://${address}/${collection}`;
+
+  it.skipIf(isReal && !server)(
+    'is searched as an exact index of the same vectors is',
+    async () => {
+      const counts: number[] = [];
+      const onRows = (numRows: number): void => void counts.push(numRows);
+      await buildMilvusCollection(at('films'), FILMS, encoder, { ...options, onRows });
+      expect(counts).toEqual([FILMS.length]);
+      const retriever = await createMilvusRetriever(at('films'), encoder, options);
+      expect(retriever.name).toBe('hashed-milvus');
+      const index = buildExactIndex(await encodePassages(encoder, FILMS));
+      const exact = createDenseRetriever({ encoder, index, passages: FILMS });
+      for (const queries of [['Tarkovsky film', 'capital of Estonia'], ['Amélie'], []]) {
+        const found = await retriever.retrieve(queries, { topK: 3 });
+        const expected = await exact.retrieve(queries, { topK: 3 });
+        expect(found.map((list) => list.map(({ passage }) => passage))).toEqual(
+          expected.map((list) => list.map(({ passage }) => passage)),
+        );
+        found.flat().forEach(({ score }, i) => expect(score).toBeCloseTo(expected.flat()[i].score, 5));
+      }
+    },
+    300_000,
+  );
+
+  it.skipIf(isReal && !server)(
+    'that was begun goes on, and is no other corpus’s or encoder’s',
+    async () => {
+      const passages = Array.from({ length: 2500 }, (_, i) => makePassage(`p${i}`, `Number ${i}\nIs ${i}.`));
+      const controller = new AbortController();
+      const counts: number[] = [];
+      const onRows = (numRows: number): void => {
+        counts.push(numRows);
+        if (numRows === 1000) controller.abort(new Error('enough'));
+      };
+      const build = (signal?: AbortSignal): Promise<void> =>
+        buildMilvusCollection(at('numbers'), passages, encoder, { ...options, onRows, signal });
+      await expect(build(controller.signal)).rejects.toThrow('enough');
+      await build();
+      expect(counts).toEqual([1000, 2000, 2500]);
+      const [[{ passage }]] = await (
+        await createMilvusRetriever(at('numbers'), encoder, options)
+      ).retrieve(['Number 2499'], { topK: 1 });
+      expect(passage.id).toBe('p2499');
+      await expect(buildMilvusCollection(at('numbers'), FILMS, encoder, options)).rejects.toThrow(
+        `these ${FILMS.length} passages, but it is of 2500`,
+      );
+      await expect(createMilvusRetriever(at('numbers'), { ...encoder, name: 'e5' }, options)).rejects.toThrow(
+        'the encoder e5 (32 dimensions), but it is of hashed (32)',
+      );
+      await expect(createMilvusRetriever(at('none'), encoder, options)).rejects.toThrow(
+        'parallelsearch index build --to',
+      );
+    },
+    300_000,
+  );
+});
+
+describe('an address', () => {
+  it('names host, port and collection', async () => {
+    expect(isMilvusAddress('milvus://a:1/b')).toBe(true);
+    expect(isMilvusAddress('http://a:1/b')).toBe(false);
+    for (const address of [
+      'milvus://a:1',
+      'milvus://a:1/',
+      'milvus:a',
+      'milvus://u:p@a:1/b',
+      'milvus://a/b-c',
+    ])
+      await expect(createRetriever(address, [])).rejects.toThrow('such as milvus://127.0.0.1:19530/passages');
+  });
+
+  it('cannot hold what Milvus does not take', async () => {
+    const long = [makePassage('long', 'x'.repeat(70_000))];
+    await expect(
+      buildMilvusCollection('milvus://a:1/b', long, encoder, { connect: inMemory }),
+    ).rejects.toThrow('at most 65535 bytes, as Milvus takes, but long has more');
+  });
+
+  it('says what the server says', async () => {
+    const refusal = { error_code: 'UnexpectedError', reason: 'disk is full' };
+    const full = (): MilvusClient => ({ ...inMemory(), insert: async () => ({ status: refusal }) });
+    await expect(
+      buildMilvusCollection('milvus://a:1/full', FILMS, encoder, { connect: full }),
+    ).rejects.toThrow('but: disk is full.');
+  });
+});
