@@ -44,7 +44,7 @@ const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
   'warm-up': [WORK, 'warm-up', 'out'],
   evaluation: [
-    ...[CLI, 'evaluate', '--method', 'search-r1', ...asked, '--split', 'dev', '--batch-size', '1'],
+    ...[CLI, 'evaluate', '--method', 'search-r1', ...asked, '--split', 'train', '--batch-size', '1'],
     ...['--out', 'out/results.jsonl', '--trajectories', 'out/trajectories.jsonl'],
   ],
   experiment: [
@@ -83,8 +83,8 @@ async function run(args: readonly string[], cwd: string, killAfterMs = Infinity)
 function results(folder: string): Record<string, string> {
   const files = readdirSync(join(folder, 'out'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, 'out', name))
-    // Half a file that a kill has left aside is nobody's result.
-    .filter((file) => statSync(file).isFile() && !/\d\.partial$/.test(file));
+    // A training's page tells of its pace; half a file that a kill has left aside is nobody's result.
+    .filter((file) => statSync(file).isFile() && !/report\.html$|\d\.partial$/.test(file));
   return Object.fromEntries(
     files.map((file) => {
       const bytes = readFileSync(file);
@@ -107,7 +107,9 @@ async function writeTinyPackage(): Promise<void> {
   });
   writeFileSync(join(world, 'questions.jsonl'), formatQuestions(questions));
   writeFileSync(join(world, 'passages.jsonl'), formatPassages(PASSAGES));
-  await saveModel(join(tinyPackage, 'checkpoints', 'instruct-1'), chattyModel(), { storage: 'F32' });
+  const model = chattyModel();
+  const config = { ...model.config, maxPositionEmbeddings: 320 };
+  await saveModel(join(tinyPackage, 'checkpoints', 'instruct-1'), { ...model, config }, { storage: 'F32' });
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
