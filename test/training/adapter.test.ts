@@ -1,0 +1,122 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, beforeEach, afterEach, expect, it } from 'vitest';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { fromNamedArrays, toNamedArrays } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { TrainedAdapter } from '../../lib/training/adapter.js';
+import { tinyModel } from './tiny.js';
+
+const ROW = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 0, 1] };
+const OPTIONS = { learningRate: 0.02, maxGradNorm: 1 };
+
+let model: Model;
+let trained: TrainedAdapter;
+let numTensors: number;
+const adapterOf = (more = {}): TrainedAdapter =>
+  new TrainedAdapter(model, {
+    ...{ name: 'mine', lora: { rank: 2, alpha: 4 }, random: createRandom(1) },
+    ...{ temperature: 1, maxTokensPerPass: 100, ...more },
+  });
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = tinyModel();
+});
+beforeEach(() => {
+  numTensors = tf.memory().numTensors;
+  trained = adapterOf();
+});
+afterEach(() => {
+  trained.dispose();
+  expect(tf.memory().numTensors).toBe(numTensors);
+});
+
+/** Makes the tokens of the row likelier, or less likely by a negative sign. */
+const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['update']> =>
+  adapter.update([ROW], OPTIONS, (logProbs) => tf.mul(tf.sum(logProbs), -sign));
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+const valueOf = async (adapter: TrainedAdapter): Promise<number> => sum((await adapter.logProbs([ROW]))[0]);
+/** Log-probability that a policy gives its greedy next token. */
+const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
+  const options = { temperature: 0, topP: 1, maxNewTokens: 1, stop: [], randoms: [createRandom(1)] };
+  return (await policy.generate([[5, 9, 31]], options))[0].logProbs[0];
+};
+
+it('begins as the model, and moves the policy and not the model', async () => {
+  const reference = (await trained.referenceLogProbs([ROW]))[0];
+  expect((await trained.logProbs([ROW]))[0]).toEqual(reference.map((x) => expect.closeTo(x, 5) as number));
+  const before = sum(reference);
+  const { loss, gradNorm } = step(trained);
+  expect(loss).toBeCloseTo(-before, 4);
+  expect(gradNorm).toBeGreaterThan(0);
+  for (let i = 0; i < 5; i++) step(trained);
+  const likelier = await valueOf(trained);
+  expect(likelier).toBeGreaterThan(before + 0.1);
+  expect((await trained.referenceLogProbs([ROW]))[0]).toEqual(reference);
+  for (let i = 0; i < 5; i++) step(trained, -1);
+  expect(await valueOf(trained)).toBeLessThan(likelier);
+});
+
+it('has a policy that is the newest one, and the initial one when that is asked for', async () => {
+  expect(trained.policy.name).toBe('mine');
+  const first = await greedy(trained.policy);
+  expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
+  for (let i = 0; i < 5; i++) step(trained);
+  const newest = await greedy(trained.policy);
+  expect(Math.abs(newest - first)).toBeGreaterThan(1e-3);
+  expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
+  expect(await greedy(trained.policy)).toBeCloseTo(newest, 5);
+});
+
+it('gives log-probabilities at the temperature that the policy samples at', async () => {
+  const cool = adapterOf({ temperature: 0.5 });
+  expect((await cool.logProbs([ROW]))[0][0]).not.toBeCloseTo((await trained.logProbs([ROW]))[0][0], 3);
+  cool.dispose();
+});
+
+it('scales gradients down to the largest norm', () => {
+  const updates = [1e6, 1e-6].map((maxGradNorm) => {
+    const adapter = adapterOf();
+    const { gradNorm } = adapter.update([ROW], { ...OPTIONS, maxGradNorm }, (logProbs) => tf.sum(logProbs));
+    adapter.dispose();
+    return gradNorm;
+  });
+  // What is told is the norm before.
+  expect(updates[0]).toBeCloseTo(updates[1], 5);
+});
+
+it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', async (factor) => {
+  step(trained);
+  const before = await valueOf(trained);
+  const { gradNorm } = trained.update([ROW], OPTIONS, (logProbs) => tf.mul(tf.sum(logProbs), factor));
+  expect(Number.isFinite(gradNorm)).toBe(false);
+  expect(await valueOf(trained)).toBe(before);
+});
+
+it('goes on from a checkpoint as if it had never stopped', async () => {
+  for (let i = 0; i < 2; i++) step(trained);
+  const trainable = fromNamedArrays(await toNamedArrays(trained.weights));
+  const optimizer = await trained.optimizer.toArrays();
+  const other = adapterOf({ random: createRandom(2) });
+  step(other);
+  await valueOf(other);
+  other.restore({ trainable, optimizer, state: { nextStep: 2, hash: '' } });
+  expect(await valueOf(other)).toBe(await valueOf(trained));
+  for (const adapter of [trained, other]) step(adapter);
+  expect(await valueOf(other)).toBe(await valueOf(trained));
+  other.dispose();
+});
+
+it('trains what stands beside it, which the policy does not have', async () => {
+  const own = adapterOf({ beside: { scale: tf.scalar(2) } });
+  expect(await valueOf(own)).toBeCloseTo(await valueOf(trained), 4);
+  const loss: Parameters<typeof own.update>[2] = (logProbs, _, __, { trained: newest }) =>
+    tf.add(tf.mul(tf.sum(logProbs), 0), tf.square(newest.scale));
+  expect(own.update([ROW], OPTIONS, loss).loss).toBeCloseTo(4, 5);
+  expect(own.weights.scale.dataSync()[0]).toBeCloseTo(1.98, 3);
+  const [numbers] = await own.perToken([ROW], (hidden, { scale }) =>
+    tf.mul(tf.onesLike(tf.sum<tf.Tensor1D>(hidden, 1)), scale),
+  );
+  expect(numbers).toEqual([1.98, 1.98].map((x) => expect.closeTo(x, 3) as number));
+  own.dispose();
+});

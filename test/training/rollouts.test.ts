@@ -1,0 +1,90 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, expect, it } from 'vitest';
+import { rolloutConfigOf } from '../../lib/methods/index.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createRandom } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Reward } from '../../lib/rewards/reward.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { groupsOf, rollOutGroups } from '../../lib/training/rollouts.js';
+import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
+
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+it('groupsOf cuts consecutive groups', () => {
+  expect(groupsOf([1, 2, 3, 4, 5, 6], 2)).toEqual([
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ]);
+  expect(groupsOf([], 3)).toEqual([]);
+});
+
+const WITHOUT_GRAPH = { ...SINGLE, id: 'no graph', metadata: {} };
+const EMPTY_GRAPH = { ...SINGLE, id: 'empty graph', metadata: { graph: [] } };
+const roll = async (
+  rewards: readonly Reward[],
+  questions = [COMPARISON, SEQUENTIAL, WITHOUT_GRAPH, EMPTY_GRAPH],
+) => {
+  const policy = new LocalPolicy('chatty', model.weights, model.config, model.tokenizer);
+  const before = tf.memory().numTensors;
+  const rollout = {
+    ...rolloutConfigOf('parallelsearch'),
+    maxSearchTurns: 3,
+    maxNewTokens: 30,
+    temperature: 1,
+  };
+  const result = await rollOutGroups(policy, questions, {
+    ...{ retriever: createBm25Retriever(PASSAGES), rollout, rewards, groupSize: 3, random: createRandom(1) },
+  });
+  // The cache of contexts is of no use to the update.
+  const kept = tf.memory().numTensors - before;
+  policy.dispose();
+  return { ...result, kept };
+};
+
+it('answers each question G times, each time by random numbers of its own', async () => {
+  const { trajectories, stats, kept } = await roll([{ name: 'plain', weight: 2, score: () => 3 }]);
+  expect(trajectories.map(({ questionId }) => questionId)).toEqual(
+    ['comparison', 'sequential', 'no graph', 'empty graph'].flatMap((id) => [id, id, id]),
+  );
+  const texts = trajectories.map(({ segments }) => JSON.stringify(segments));
+  expect(new Set(texts).size).toBeGreaterThan(9);
+  expect((await roll([])).trajectories.map(({ segments }) => JSON.stringify(segments))).toEqual(texts);
+  for (const trajectory of trajectories) {
+    expect(trajectory.rewards).toEqual({ plain: 3, total: 6 });
+    expect(trajectory).not.toHaveProperty('turnRewards');
+  }
+  expect(trajectories.map(({ shape }) => shape)).toEqual(
+    ['parallelizable', 'sequential', undefined, undefined].flatMap((shape) => [shape, shape, shape]),
+  );
+  expect(stats.retrievalsRequested).toBeGreaterThan(0);
+  expect(kept).toBe(0);
+});
+
+it('rewards each answer beside those to the same question, and keeps values of turns where there are any', async () => {
+  const groups: (string | undefined)[][] = [];
+  const shared: Reward = {
+    name: 'shared',
+    score: ({ searchTurns }, group) => {
+      groups.push(group.map(({ question }) => question?.id));
+      return { value: 0, turns: searchTurns.map((_, t) => t + 1) };
+    },
+  };
+  const { trajectories } = await roll([shared]);
+  expect(groups).toEqual(trajectories.map(({ questionId: id }) => [id, id, id]));
+  expect(trajectories.some(({ searchTurns }) => searchTurns.length > 0)).toBe(true);
+  for (const { searchTurns, turnRewards } of trajectories)
+    expect(turnRewards ?? []).toEqual(searchTurns.map((_, t) => t + 1));
+});
+
+it('says how much was asked of what a graph asks for, and nothing without one', async () => {
+  const { trajectories } = await roll([]);
+  for (const { questionId, coverage } of trajectories)
+    expect(typeof coverage).toBe(questionId.endsWith('graph') ? 'undefined' : 'number');
+});
