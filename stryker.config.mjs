@@ -15,7 +15,7 @@ const PARTS = {
   bootstrap: { mutate: ['lib/evaluation/bootstrap.ts'], tests: ['test/evaluation/bootstrap.test.ts'] },
   checkpoint: {
     mutate: ['lib/training/{checkpoint,run}.ts', 'lib/io/folder-lock.ts'],
-    tests: ['test/training/{checkpoint,run}.test.ts', 'test/io/folder-lock.test.ts'],
+    tests: ['test/training/{checkpoint,run,guards}.test.ts', 'test/io/folder-lock.test.ts'],
   },
 };
 

@@ -158,6 +158,8 @@ describe('contrasts and intervals', () => {
 
   it('gives no ratio to a figure that can be zero', () => {
     expect(contrastEstimate(estimate(1, [1, 1]), estimate(1, [0, 1]), 'ratio')).toBeNull();
+    expect(contrastEstimate(estimate(1, [1, 1]), estimate(0, [1, 1]), 'ratio')).toBeNull();
+    expect(contrastEstimate(estimate(0, [0, 1]), estimate(1, [1, 1]), 'ratio')).toEqual(estimate(0, [0, 1]));
   });
 
   it('interpolates percentiles linearly', () => {
@@ -165,6 +167,42 @@ describe('contrasts and intervals', () => {
     expect(interval.value).toBe(20);
     expect(interval.low).toBeCloseTo(1, 12);
     expect(interval.high).toBeCloseTo(39, 12);
+    const narrow = percentileInterval(estimate(20, range(41)), 0.5);
+    expect([narrow.low, narrow.high]).toEqual([10, 30]);
+  });
+
+  it('names a method, a column and weights that there are not', () => {
+    const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
+    const bootstrap = createBootstrap(table, strataBy(['x', 'x']), { random: createRandom(1) });
+    expect(bootstrap.resamples).toBe(1000);
+    const [of, alike] = [{ method: 'a', model: 'base' }, Float64Array.of(0.5, 0.5)];
+    expect(bootstrap.estimate(of, 'em', alike).samples).toHaveLength(1000);
+    expect(() => bootstrap.estimate({ ...of, method: 'b' }, 'em', alike)).toThrow(
+      'Expected results of b from base, but there are none.',
+    );
+    expect(() => bootstrap.estimate({ ...of, model: 'instruct' }, 'em', alike)).toThrow(
+      ' from instruct, but',
+    );
+    expect(() => bootstrap.estimate(of, 'other', alike)).toThrow(
+      /^Expected a column of .*em, .* but got other\.$/,
+    );
+    expect(() => bootstrap.estimate(of, 'em', Float64Array.of(0.4, 0.6))).toThrow(
+      'Expected one weight for all questions of a stratum.',
+    );
+  });
+
+  it('gives a stratum of weight 0 no say', () => {
+    const table = scoreTable(answers('a', [[0, 0, 1, 1]]), MAIN_MEASURES);
+    const bootstrap = createBootstrap(table, strataBy(['x', 'x', 'y', 'y']), {
+      random: createRandom(1),
+      resamples: 20,
+    });
+    const { value, samples } = bootstrap.estimate(
+      { method: 'a', model: 'base' },
+      'em',
+      Float64Array.of(0, 0, 0.5, 0.5),
+    );
+    expect([value, ...samples]).toEqual(Array(21).fill(1));
   });
 
   it('repeats itself for the same seed and not for another', () => {

@@ -1,21 +1,30 @@
 import * as fs from 'node:fs/promises';
 import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
-import { resumeCheckpoint, saveCheckpoint, type Checkpoint } from '../../lib/training/checkpoint.js';
+import {
+  dropLinesFrom,
+  resumeCheckpoint,
+  saveCheckpoint,
+  type Checkpoint,
+  type RunState,
+} from '../../lib/training/checkpoint.js';
 
-/** Operations on files that are still let through; what comes then is a kill. */
-const kill = vi.hoisted(() => ({ after: Infinity }));
+/** Operations on files that are still let through; what comes then is a kill. `done` says what was done to which file. */
+const kill = vi.hoisted(() => ({ after: Infinity, done: [] as string[] }));
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
-  const guarded = (['rename', 'rm', 'mkdir', 'writeFile'] as const).map((name) => [
+  const guarded = (['rename', 'rm', 'mkdir', 'writeFile', 'open'] as const).map((name) => [
     name,
     (...args: unknown[]): unknown => {
-      if (kill.after-- <= 0) throw new Error('killed');
+      // What only waits for the disk cannot be half done.
+      if (name !== 'open' && kill.after-- <= 0) throw new Error('killed');
+      const { flush = false } = (args[2] ?? {}) as { flush?: boolean };
+      kill.done.push(`${flush ? 'flushed ' : ''}${name} ${basename(String(args[0]))}`);
       return (original[name] as (...args: unknown[]) => unknown)(...args);
     },
   ]);
@@ -50,8 +59,8 @@ function optimizerAfter(steps: number): AdamW {
   return optimizer;
 }
 
-const save = (nextStep: number, optimizer = optimizerAfter(0)): Promise<void> =>
-  saveCheckpoint(folder, trainable(nextStep), optimizer, { nextStep, hash: 'mine' });
+const save = (nextStep: number, optimizer = optimizerAfter(0), more: Partial<RunState> = {}): Promise<void> =>
+  saveCheckpoint(folder, trainable(nextStep), optimizer, { nextStep, hash: 'mine', ...more });
 const load = (): Promise<Checkpoint | null> => resumeCheckpoint(folder, 'mine');
 
 describe('a checkpoint', () => {
@@ -80,6 +89,48 @@ describe('a checkpoint', () => {
     for (const step of [2, 10, 11]) await save(step);
     expect((await load())!.state.nextStep).toBe(11);
     expect((await readdir(folder)).sort()).toEqual(['10', '11']);
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'is on the disk with all its files before it gets its name',
+    async () => {
+      await save(1);
+      kill.done = [];
+      await save(2);
+      const from = kill.done.indexOf('mkdir 2.partial');
+      expect(kill.done.slice(from)).toEqual([
+        'mkdir 2.partial',
+        ...['trainable.safetensors', 'optimizer.safetensors', 'state.json'].map(
+          (name) => `flushed writeFile ${name}`,
+        ),
+        ...['open 2.partial', 'rm 2', 'rename 2.partial', 'open checkpoint'],
+      ]);
+    },
+  );
+
+  it('of an earlier step than others, as after a way back, takes the place of those', async () => {
+    for (const step of [1, 2, 5, 6]) await save(step);
+    const rollbacks = [{ from: 6, to: 5, alarm: 'kl' }];
+    await save(5, optimizerAfter(1), { rollbacks });
+    expect(await readdir(folder)).toEqual(['5']);
+    const loaded = (await load())!;
+    expect(loaded.state).toEqual({ nextStep: 5, hash: 'mine', rollbacks });
+    expect(loaded.optimizer.get('step')!.values[0]).toBe(1);
+  });
+
+  it('can be one of before a step', async () => {
+    for (const step of [3, 4]) await save(step);
+    const before = async (step: number): Promise<number | undefined> =>
+      (await resumeCheckpoint(folder, 'mine', { before: step }))?.state.nextStep;
+    expect([await before(5), await before(4), await before(3)]).toEqual([4, 3, undefined]);
+  });
+
+  it('is what has a whole number for its name', async () => {
+    await save(1);
+    for (const name of ['2x', 'x2', '-2', '2.5']) await fs.mkdir(join(folder, name));
+    expect((await load())!.state.nextStep).toBe(1);
+    await save(3);
+    expect((await readdir(folder)).sort()).toEqual(['-2', '1', '2.5', '2x', '3', 'x2']);
   });
 
   it('leaves a whole one behind, wherever it is killed, and after a kill of the next attempt, too', async () => {
@@ -166,5 +217,22 @@ describe('a checkpoint', () => {
     await expect(resumeCheckpoint(folder, 'other')).rejects.toThrow(
       'of configuration other, but it holds one of mine. Choose another folder',
     );
+  });
+});
+
+describe('dropLinesFrom', () => {
+  it('keeps the lines of earlier steps as they are, and neither later ones nor what a kill has cut off', async () => {
+    const file = join(parent, 'metrics.jsonl');
+    const lines = ['{"step":0, "a":1}', '{"step":1}', '{"step":2}', '{"step":10}', '{"ste'];
+    await writeFile(file, lines.join('\n'));
+    await dropLinesFrom(file, 2);
+    expect(await readFile(file, 'utf8')).toBe('{"step":0, "a":1}\n{"step":1}\n');
+    await dropLinesFrom(file, 0);
+    expect(await readFile(file, 'utf8')).toBe('');
+  });
+
+  it('makes no file where there is none', async () => {
+    await dropLinesFrom(join(parent, 'none.jsonl'), 2);
+    expect(await readdir(parent)).toEqual([]);
   });
 });
