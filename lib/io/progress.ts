@@ -34,8 +34,9 @@ function startPlain(title: string, total: number, first: number): Progress {
   const timer = setInterval(print, PLAIN_INTERVAL_MS).unref();
   return {
     update: (newest, words = '') => {
+      const wasDone = done >= total;
       [done, note] = [newest, words];
-      if (done < total) return;
+      if (done < total || wasDone) return;
       clearInterval(timer);
       print();
     },

@@ -21,6 +21,7 @@ describe('startProgress where there is no terminal', () => {
     progress.update(5, 'here');
     after(15);
     progress.update(100);
+    progress.update(100, 'told again');
     after(60);
     expect(lines).toEqual([
       'Test: 5/100, 3 min 10 s left, here\n',
