@@ -134,6 +134,8 @@ describe('rollouts of TRL', () => {
     prompt: [{ role: 'text', content: 'text' }],
     segments: 'text',
     ground_truth: 'text',
+    reward: 'integer',
+    advantage: 'integer',
   } as const;
   const segments = [
     ['policy', SEARCH],
@@ -147,10 +149,8 @@ describe('rollouts of TRL', () => {
       ...{ segments: JSON.stringify(segments), ground_truth: JSON.stringify(TRUTH) },
     };
     // The numbers of these columns are the writer's of TRL: see trl.test.ts.
-    await writeParquet(join(recorded, 'completions_00002.parquet'), [{ ...row, reward: 1, advantage: 0 }], {
-      ...columns,
-      ...{ reward: 'integer', advantage: 'integer' },
-    });
+    const rows = [{ ...row, reward: 1, advantage: 0 }];
+    await writeParquet(join(recorded, 'completions_00002.parquet'), rows, columns);
     const read = readTrlRollouts(recorded);
     const { value } = await read.next();
     expect(value).toMatchObject({ step: 2, rollouts: [{ truth: TRUTH, score: 1, advantage: 0 }] });

@@ -1,0 +1,106 @@
+/** Two steps of TRL's GRPOTrainer on an export: PARALLELSEARCH_TRL_PYTHON names a Python that has it. */
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { findCheckpoint } from '../../lib/engines/checkpoint.js';
+import { importRollouts, type RecordedRollout } from '../../lib/engines/recorded-rollout.js';
+import { writeTrl } from '../../lib/engines/trl.js';
+import { readTrlRollouts } from '../../lib/engines/trl-rollouts.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { startRetrievalServer } from '../../lib/retrieval/server.js';
+import { rewardsOf } from '../../lib/rewards/presets.js';
+import { scoreRollout } from '../../lib/rewards/reward.js';
+import { rolloutFromSegments } from '../../lib/rewards/rollout.js';
+import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
+import { groupAdvantages } from '../../lib/training/advantages.js';
+import { groupsOf } from '../../lib/training/rollouts.js';
+import { temporaryFolder } from '../folder.js';
+import { handOver } from './hand-overs.js';
+import { PATIENCE_MS, runPython, trlPython } from './trainer-python.js';
+
+const root = temporaryFolder();
+const folder = path.join(root, 'trl');
+const GROUP_SIZE = 4;
+/** What the paper's settings are replaced by, for a small model on a CPU. */
+const SMALL = {
+  ...{ max_steps: 2, num_generations: GROUP_SIZE, per_device_train_batch_size: 2 * GROUP_SIZE },
+  ...{ gradient_accumulation_steps: 1, steps_per_generation: 1, max_completion_length: 60, save_steps: 2 },
+  ...{
+    use_vllm: 'False',
+    use_cpu: 'True',
+    bf16: 'False',
+    gradient_checkpointing: 'False',
+    output_dir: 'checkpoints',
+  },
+};
+
+describe.skipIf(!trlPython)(
+  'TRL (skipped without PARALLELSEARCH_TRL_PYTHON, a Python with TRL)',
+  { timeout: PATIENCE_MS },
+  () => {
+    const steps: { step: number; rollouts: RecordedRollout[] }[] = [];
+    beforeAll(async () => {
+      // A model that has learnt to search in the small world.
+      const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
+      const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
+      await writeTrl(folder, handOver({ questions, retriever: server.url }));
+      const settings = Object.entries(SMALL).flatMap(([name, value]) => [`--${name}`, String(value)]);
+      await runPython(trlPython!, ['train.py', '--config', 'config.yaml', ...settings], folder).finally(() =>
+        server.close(),
+      );
+      for await (const step of readTrlRollouts(path.join(folder, 'checkpoints', 'completions')))
+        steps.push(step);
+    }, PATIENCE_MS);
+
+    it('makes two steps, in which the policy searches', () => {
+      expect(steps.map(({ step, rollouts }) => [step, rollouts.length])).toEqual([
+        [1, 2 * GROUP_SIZE],
+        [2, 2 * GROUP_SIZE],
+      ]);
+      const texts = steps.flatMap(({ rollouts }) => rollouts.flatMap(({ segments }) => segments));
+      const found = texts.filter(
+        ({ kind, text }) => kind === 'information' && text.includes('Doc 1(Title: '),
+      );
+      expect(found.length).toBeGreaterThan(4);
+    });
+
+    it('gives the rewards that this library gives', () => {
+      for (const { segments, truth, score } of steps.flatMap(({ rollouts }) => rollouts)) {
+        const rollout = rolloutFromSegments(segments, {
+          goldenAnswers: truth.target,
+          shape: truth.shape ?? undefined,
+        });
+        expect(score).toBe(Math.fround(scoreRollout(rewardsOf('paper'), rollout).components.total));
+      }
+    });
+
+    it('gives the advantages that this library gives, but for 1e-4 beside the deviation where it has 1e-6', () => {
+      for (const { rollouts } of steps)
+        for (const group of groupsOf(rollouts, GROUP_SIZE)) {
+          const scores = group.map(({ score }) => score);
+          const ours = groupAdvantages(scores, GROUP_SIZE);
+          const mean = scores.reduce((sum, score) => sum + score, 0) / GROUP_SIZE;
+          const deviation = Math.sqrt(
+            scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / (GROUP_SIZE - 1),
+          );
+          for (const [i, { advantage }] of group.entries())
+            expect(advantage).toBeCloseTo((ours[i] * (deviation + 1e-6)) / (deviation + 1e-4), 5);
+        }
+      const advantages = steps.flatMap(({ rollouts }) => rollouts.map(({ advantage }) => advantage));
+      expect(advantages.some((advantage) => advantage !== 0)).toBe(true);
+    });
+
+    it('leaves rollouts and weights that come back', async () => {
+      const questions = await loadQuestions();
+      const options = { folder: path.join(root, 'run'), questions, method: 'parallelsearch', trainer: 'trl' };
+      const imported = await importRollouts(
+        readTrlRollouts(path.join(folder, 'checkpoints', 'completions')),
+        options,
+      );
+      expect(imported).toEqual({ numSteps: 2, numRollouts: 4 * GROUP_SIZE, numDifferent: 0 });
+      const checkpoint = findCheckpoint(path.join(folder, 'checkpoints'))!;
+      expect(existsSync(path.join(checkpoint, 'tokenizer.json'))).toBe(true);
+      expect(readdirSync(path.join(folder, 'checkpoints'))).toContain('checkpoint-2');
+    });
+  },
+);

@@ -1,0 +1,109 @@
+/** An export against the installed verl: what a GPU is not needed for. PARALLELSEARCH_VERL_PYTHON names a Python that has it. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { copyCheckpoint, findCheckpoint } from '../../lib/engines/checkpoint.js';
+import { importRollouts } from '../../lib/engines/recorded-rollout.js';
+import { writeVerl } from '../../lib/engines/verl.js';
+import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
+import { readSafetensors } from '../../lib/policy/model-folder.js';
+import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+import { handOver, MODEL } from './hand-overs.js';
+import { PATIENCE_MS, runPython, verlPython } from './trainer-python.js';
+
+const skipped = '(skipped without PARALLELSEARCH_VERL_PYTHON, a Python with verl)';
+const root = temporaryFolder();
+const ALGORITHMS = [
+  ['parallelsearch', 'grpo, 14 settings'],
+  ['parallelsearch:ppo', 'gae, 15 settings'],
+  ['search-r1', 'grpo, 14 settings'],
+  ['search-r1:ppo', 'gae, 15 settings'],
+] as const;
+
+describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => {
+  it.each(ALGORITHMS)(
+    'takes the configuration, rows, reward and agent loop of %s',
+    async (method, settings) => {
+      const folder = path.join(root, method.replace(':', '-'));
+      const { questions } = handOver();
+      const numbers = await writeVerl(folder, handOver({ method }));
+      expect(numbers).toEqual({ train: questions.length / 2, val: questions.length / 2 });
+      const told = await runPython(verlPython!, ['check.py'], folder);
+      expect(told).toContain(`configuration: ${settings} of the paper, accepted by verl\n`);
+      for (const split of ['train', 'val'])
+        expect(told).toContain(`dataset: ${questions.length / 2} rows of ${split}\n`);
+      expect(told).toContain(
+        "calls the reward, components ['decomposition', 'format', 'outcome', 'score', 'search_count']",
+      );
+      expect(told).toContain(
+        'agent loop: 4 rollouts of policy information policy notice policy; mask, log-probs and rewards',
+      );
+      expect(told).toContain('All of it fits the installed verl.');
+      expect(existsSync(path.join(folder, 'agent_loops.check.yaml'))).toBe(false);
+    },
+  );
+
+  it('reads the configuration by the launch script, with settings of one’s own', async () => {
+    const folder = path.join(root, 'launch');
+    await writeVerl(folder, handOver());
+    const told = await runPython('sh', ['launch.sh', '--cfg', 'job', 'trainer.nnodes=3'], folder);
+    expect(told).toContain(`root: ${folder}\n`);
+    expect(told).toContain('  nnodes: 3\n');
+    expect(told).toMatch(/reward_kwargs:\n +lambda_d: 0\.15\n/);
+  });
+});
+
+describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_MS }, () => {
+  const folder = path.join(root, 'trained');
+  const questions = handOver().questions;
+  beforeAll(async () => {
+    await writeVerl(folder, handOver());
+    await runPython(verlPython!, [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL], folder);
+  }, PATIENCE_MS);
+
+  it('comes back as rollouts with the rewards that they have here', async () => {
+    const run = path.join(root, 'run');
+    const options = { folder: run, questions, method: 'parallelsearch', trainer: 'verl' };
+    const imported = await importRollouts(readVerlRollouts(path.join(folder, 'rollouts')), options);
+    expect(imported).toEqual({ numSteps: 1, numRollouts: 4, numDifferent: 0 });
+    const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTranscript);
+    for (const { segments, finish, shape, rewards } of runs) {
+      expect(segments.map(({ kind }) => kind)).toEqual([
+        'prompt',
+        'policy',
+        'information',
+        'policy',
+        'notice',
+        'policy',
+      ]);
+      expect(finish).toBe('answer');
+      // A notice spoils the format of a right answer.
+      expect(rewards).toMatchObject({
+        outcome: 1,
+        format: -0.1,
+        decomposition: shape === 'parallelizable' ? 3 * 0.15 : 0,
+      });
+    }
+  });
+
+  it('comes back as weights, once they are merged', async () => {
+    expect(() => findCheckpoint(path.join(folder, 'checkpoints'))).toThrow('verl.model_merger merge');
+    const merged = findCheckpoint(path.join(folder, 'merged'))!;
+    const model = path.join(root, 'model');
+    await copyCheckpoint(merged, model);
+    const [before, after] = await Promise.all(
+      [MODEL, model].map((one) => readSafetensors(path.join(one, 'model.safetensors'))),
+    );
+    expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
+    // verl saves bfloat16, of eight bits of precision.
+    const name = 'model.layers.0.mlp.up_proj.weight';
+    for (const [i, value] of before.get(name)!.values.entries())
+      if (i % 97 === 0)
+        expect(Math.abs(after.get(name)!.values[i] - value)).toBeLessThanOrEqual(Math.abs(value) / 256);
+    const config = (one: string): object =>
+      JSON.parse(readFileSync(path.join(one, 'config.json'), 'utf8')) as object;
+    expect(config(model)).toMatchObject({ vocab_size: (config(MODEL) as { vocab_size: number }).vocab_size });
+  });
+});
