@@ -6,7 +6,7 @@ import { copyCheckpoint, findCheckpoint } from '../../lib/engines/checkpoint.js'
 import { importRollouts } from '../../lib/engines/recorded-rollout.js';
 import { writeVerl } from '../../lib/engines/verl.js';
 import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
-import { readSafetensors } from '../../lib/policy/model-folder.js';
+import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';

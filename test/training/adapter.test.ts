@@ -39,7 +39,7 @@ const valueOf = async (adapter: TrainedAdapter): Promise<number> => sum((await a
 /** Log-probability that a policy gives its greedy next token. */
 const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
   const options = { temperature: 0, topP: 1, maxNewTokens: 1, stop: [], randoms: [createRandom(1)] };
-  return (await policy.generate([[5, 9, 31]], options))[0].logProbs[0];
+  return (await policy.generate([[5, 9, 31]], options))[0].logProbs?.[0] ?? NaN;
 };
 
 it('begins as the model, and moves the policy and not the model', async () => {
