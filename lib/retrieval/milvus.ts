@@ -188,12 +188,8 @@ export async function buildMilvusCollection(
         vector: Array.from(normalise(vectors[i])),
       }));
       // A part of the batch may be there of a call that was killed.
-      checked(
-        await (start === first && numRows > 0 ? client.upsert : client.insert).call(client, {
-          ...name,
-          data,
-        }),
-      );
+      const rows = { ...name, data };
+      checked(await (start === first && numRows > 0 ? client.upsert(rows) : client.insert(rows)));
       onRows?.(start + batch.length);
     }
     checked(await client.flushSync({ collection_names: [collection] }));

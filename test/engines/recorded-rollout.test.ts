@@ -152,8 +152,9 @@ describe('rollouts of TRL', () => {
     const rows = [{ ...row, reward: 1, advantage: 0 }];
     await writeParquet(join(recorded, 'completions_00002.parquet'), rows, columns);
     const read = readTrlRollouts(recorded);
-    const { value } = await read.next();
-    expect(value).toMatchObject({ step: 2, rollouts: [{ truth: TRUTH, score: 1, advantage: 0 }] });
+    expect(await read.next()).toMatchObject({
+      value: { step: 2, rollouts: [{ truth: TRUTH, score: 1, advantage: 0 }] },
+    });
     expect(await read.next()).toMatchObject({ done: true });
     const imported = await importRollouts(readTrlRollouts(recorded), options);
     expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1 });

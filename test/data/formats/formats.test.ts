@@ -139,7 +139,7 @@ it.each([
 ])('%o writes rows that it reads as the same question', (format, row) => {
   const passages = new PassageCollector();
   const question = read(format, row, passages);
-  const again = read(format, format.print(question, passages) as object, passages);
+  const again = read(format, format.print(question, passages), passages);
   // A paragraph is one sentence there, and so the sentence that a comparison is answered by is all of it.
   const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
     ...{ ...rest, metadata },
