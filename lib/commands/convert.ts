@@ -10,6 +10,7 @@ import {
   loadQuestions,
   readPassages,
 } from '../data/flashrag.js';
+import { withAnnotatedGraph } from '../data/formats/annotations.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark } from '../data/formats/read.js';
 import type { Question } from '../data/question.js';
@@ -40,7 +41,9 @@ async function* readSource(source: string, passages: PassageCollector): AsyncGen
   if (statSync(source).isDirectory()) {
     const { passages: corpus } = dataSetFiles(source);
     for (const passage of corpus ? await readPassages(corpus) : []) passages.keep(passage);
-    yield* await loadQuestions(source);
+    const benchmark = path.basename(path.resolve(source));
+    for (const { metadata, ...question } of await loadQuestions(source))
+      yield withAnnotatedGraph({ ...question, metadata: { benchmark, ...metadata } }, passages);
   } else if (source.endsWith('.parquet')) yield* await readRows(source);
   else yield* readBenchmark(source, passages);
 }

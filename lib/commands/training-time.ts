@@ -36,7 +36,7 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
     trainings.map(async ({ config, folder }) => config.grpo.steps - (await readSteps(folder)).length),
   );
 
-/** `200 GRPO steps to do, about 15 min`, by the steps of these trainings, else by those of committed runs; without a time where there are neither. */
+/** `200 steps to do, about 15 min`, by the steps of these trainings, else by those of committed runs; without a time where there are neither. */
 export async function describeStepsLeft(trainings: readonly Training[]): Promise<string> {
   const left = await stepsLeft(trainings);
   const paceOf = async (runs: readonly Training[]): Promise<number | undefined> =>
@@ -45,5 +45,5 @@ export async function describeStepsLeft(trainings: readonly Training[]): Promise
   const pace = (await paceOf(trainings)) ?? (await paceOf(await committed()));
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const about = pace && numRollouts > 0 ? `, about ${describeDuration(pace * numRollouts)}` : '';
-  return `${sum(left)} GRPO steps to do${about}`;
+  return `${sum(left)} steps to do${about}`;
 }

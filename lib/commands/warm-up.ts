@@ -4,18 +4,21 @@ import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world
 import { trainInitialModel } from '../small-world/warm-up/train-model.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
-import type { BackendName } from '../tensor/backend.js';
 import { CHECKPOINT_NOTICE, interruptible, parseCount, say } from './frame.js';
-import { announceBackend, backendOption } from './options.js';
+import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
+import { runTrain } from './train.js';
 
-interface WarmUpSettings {
+interface WarmUpSettings extends PolicySettings {
   seed: number;
+  steps?: number;
   out?: string;
   checkpoints: string;
-  backend: BackendName | 'auto';
 }
 
-/** Trains a model; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+/** The method that a language model is warmed up with. */
+const WARM_UP_METHOD = 'demonstrations';
+
+/** Trains a model of the small world; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const { seed, checkpoints } = settings;
@@ -40,14 +43,33 @@ async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<nu
 
 /** The `warm-up` command. */
 export function warmUpCommand(): Command {
-  return new Command('warm-up')
-    .description('train a model by supervision; goes on where an earlier run stopped')
-    .addArgument(new Argument('<name>', 'each goes on from the one before').choices(WARM_UP_NAMES))
+  const command = new Command('warm-up')
+    .description(
+      'train a model by supervision, before reinforcement: one of the small world by name, or the adapter of a language model ' +
+        '(--model) on demonstrations from data with dependency graphs (--data); goes on where an earlier run stopped',
+    )
+    .addArgument(
+      new Argument('[name]', 'of the small world; each goes on from the one before').choices(WARM_UP_NAMES),
+    )
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
+    .option(
+      '--steps <n>',
+      'steps of a language model, of eight demonstrations each (default: 60)',
+      parseCount,
+    )
     .option('--out <folder>', 'where metrics and checkpoint go')
-    .option('--checkpoints <folder>', 'where the finished model goes', CHECKPOINTS)
-    .addOption(backendOption())
-    .action(async (name: WarmUpName, settings: WarmUpSettings) => {
-      process.exitCode = await runWarmUp(name, settings);
-    });
+    .option('--checkpoints <folder>', 'where a finished model of the small world goes', CHECKPOINTS);
+  return withPolicyOptions(command, () => '').action(
+    async (name: WarmUpName | undefined, settings: WarmUpSettings) => {
+      const { model, data } = settings;
+      if (name ? model || data : !model)
+        throw new Error(
+          `Expected the name of a model of the small world (${WARM_UP_NAMES.join(', ')}), or --model and --data. ` +
+            'See `warm-up --help`.',
+        );
+      process.exitCode = name
+        ? await runWarmUp(name, settings)
+        : await runTrain({ ...settings, method: WARM_UP_METHOD });
+    },
+  );
 }

@@ -116,7 +116,7 @@ async function trainRun(
   const modelFolder = join(CHECKPOINTS, modelNameOf(run));
   const folder = await runFolder(run, maxSteps);
   // How well who plays a search engine answers says nothing of its documents: the last one is taken.
-  const tried = METHODS.get(run.method).writesDocuments ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
+  const tried = METHODS.get(run.method).isPreparation ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
   const keepSteps = [...tried, steps];
   await runTraining({
     ...{ config, model: await loadModel(modelFolder), modelFolder, retriever: world.retriever },

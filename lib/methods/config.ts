@@ -53,11 +53,21 @@ const EMBEDDED = {
   checkpointEvery: 20,
 };
 
+/** How a language model is warmed up: a few steps, so that there is something left for reward to teach. */
+const LANGUAGE_MODEL = {
+  grpo: {
+    ...{ steps: 60, questionsPerStep: 4, groupSize: 2, learningRate: 5e-4, miniBatches: 1 },
+    maxTokensPerPass: 2048,
+  },
+  lora: { rank: 8, alpha: 16 },
+  checkpointEvery: 5,
+};
+
 /** Share of the steps over which PPO's learning rate rises (App. A.4); GRPO's needs fewer at this rate. */
 const PPO_WARM_UP = 0.285;
 
 /**
- * The training configuration of a method at the embedded scale.
+ * The training configuration of a method at the embedded scale; of demonstrations, for a language model.
  * @param lambdas in place of the paper's
  * @throws RangeError for a method that is not trained
  */
@@ -73,7 +83,8 @@ export function trainingPreset(
       `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
     );
   const { trainer, rewards } = training;
-  const { grpo } = EMBEDDED;
+  const scale = trainer === 'demonstrations' ? LANGUAGE_MODEL : EMBEDDED;
+  const { grpo } = scale;
   const warmUp = trainer === 'ppo' ? { warmupSteps: Math.round(PPO_WARM_UP * grpo.steps) } : {};
   return parseTrainConfig({
     method,
@@ -82,6 +93,6 @@ export function trainingPreset(
     rollout: rolloutConfigOf(method),
     rewards: { preset: rewards, ...lambdas },
     ...(trainer === 'grpo' ? {} : { trainer }),
-    ...{ ...EMBEDDED, grpo: { ...grpo, ...warmUp } },
+    ...{ ...scale, grpo: { ...grpo, ...warmUp } },
   });
 }

@@ -3,6 +3,7 @@ import { createRegistry, nameSchema } from '../registry.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import { PROMPTS } from '../text/prompts.js';
 import type { Method } from './method.js';
+import { demonstrations } from './demonstrations.js';
 import { rejectionSampling, supervisedFineTuning } from './imitation.js';
 import { lookup } from './lookup.js';
 import { otc, otcPpo } from './otc.js';
@@ -26,7 +27,7 @@ export const BASELINES: readonly Method[] = [
 export const METHODS = createRegistry<Method>(
   'method',
   [
-    ...[lookup, r1, ...UNTRAINED, ...BASELINES],
+    ...[lookup, r1, ...UNTRAINED, demonstrations, ...BASELINES],
     ...[searchR1, searchR1InFour, searchR1ParallelPrompt, parallelSearch],
   ],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },

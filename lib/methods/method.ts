@@ -21,6 +21,6 @@ export interface Method {
   readonly rollout: RolloutInput;
   /** How its weights come about: trained by a trainer (`grpo`) with rewards, another method's, or (null) those of the initial model. */
   readonly training: { trainer: string; rewards: RewardPresetName } | { weightsOf: string } | null;
-  /** Plays the search engine: it is trained, and asked no questions. */
-  readonly writesDocuments?: boolean;
+  /** Trained for the sake of others, such as the part of a search engine: it is in no comparison. */
+  readonly isPreparation?: boolean;
 }

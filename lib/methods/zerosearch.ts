@@ -22,5 +22,5 @@ export const zeroSearchSimulator: Method = {
   paperName: null,
   color: '#a98a5a',
   training: { trainer: 'zerosearch-simulator', rewards: 'search-r1' },
-  writesDocuments: true,
+  isPreparation: true,
 };

@@ -7,12 +7,14 @@ import { createBreather } from '../io/progress.js';
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { ModelConfig } from '../policy/model-config.js';
+import type { Policy } from '../policy/policy.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
 import type { RetrievedPassage } from '../retrieval/retriever.js';
 import type { SearchOutcome } from '../retrieval/search.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
+import type { RolloutConfig } from '../rollout/options.js';
 import type { RolloutOptions, SimulatedQuery } from '../rollout/rollout.js';
 import { lossMask, tokenIds } from '../rollout/trajectory.js';
 import { TrainedAdapter } from './adapter.js';
@@ -49,6 +51,8 @@ export interface Algorithm<Row extends Sequence> {
   groupSize?: number;
   /** Rolls out the initial model and not the policy as it is. */
   samplesInitial?: boolean;
+  /** Rolls out another policy in a step, where the configuration's rollouts differ so. */
+  sampler?(step: number): { policy: Policy; rollout: Partial<RolloutConfig> };
   /** In place of the retriever. */
   search?(
     queries: readonly SimulatedQuery[],
@@ -145,12 +149,16 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     const questions = this.drawQuestions(random.fork('questions'), numQuestions);
 
     const start = performance.now();
-    const sampler = algorithm.samplesInitial ? trained.initialPolicy : trained.policy;
+    const own = algorithm.samplesInitial ? trained.initialPolicy : trained.policy;
+    const sampler = algorithm.sampler?.(step) ?? { policy: own, rollout: {} };
     const searchRandom = random.fork('search');
     const search: RolloutOptions['search'] =
       algorithm.search && ((queries) => algorithm.search!(queries, { step, random: searchRandom }));
-    const groups = { retriever, rollout: { ...rollout, search }, rewards, groupSize, random };
-    const rolledOut = await rollOutGroups(sampler, questions, groups);
+    const groups = {
+      ...{ retriever, rewards, groupSize, random },
+      rollout: { ...rollout, ...sampler.rollout, search },
+    };
+    const rolledOut = await rollOutGroups(sampler.policy, questions, groups);
 
     const updateStart = performance.now();
     const context = { config, trained, step, learningRate };

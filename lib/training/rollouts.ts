@@ -1,6 +1,6 @@
 /** Groups of rollouts of the same question, with what their rewards say of them. */
 import type { Question, QuestionShape } from '../data/question.js';
-import type { LocalPolicy } from '../policy/local-policy.js';
+import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { coverage } from '../rewards/coverage.js';
@@ -34,14 +34,14 @@ export const groupsOf = <T>(items: readonly T[], groupSize: number): T[][] =>
 
 /** G rollouts of each question, one group after the other, rewarded. */
 export async function rollOutGroups(
-  policy: LocalPolicy,
+  policy: Policy,
   questions: readonly Question[],
   { retriever, rollout, rewards, groupSize, random }: GroupOptions,
 ): Promise<{ trajectories: RewardedTrajectory[]; stats: RolloutStats }> {
   const repeated = questions.flatMap((question) => Array.from({ length: groupSize }, () => question));
   const randoms = repeated.map((_, i) => random.fork(`rollout ${i}`));
   const { trajectories, stats } = await rollOut(policy, retriever, repeated, { ...rollout, randoms });
-  policy.release();
+  policy.release?.();
   const seen = trajectories.map((trajectory, i) => rolloutFromTrajectory(trajectory, repeated[i]));
   const scores = groupsOf(seen, groupSize).flatMap((group) =>
     group.map((one) => scoreRollout(rewards, one, group)),

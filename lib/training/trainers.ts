@@ -1,5 +1,6 @@
 /** The ways to train a policy. A new one is a folder beside `grpo/` and its line here. */
 import { createRegistry } from '../registry.js';
+import { createDemonstrationTrainer } from './demonstrations/trainer.js';
 import { GrpoTrainer } from './grpo/trainer.js';
 import { createRejectionSampling, createSupervisedFineTuning } from './imitation.js';
 import { createPpoTrainer } from './ppo/trainer.js';
@@ -12,6 +13,7 @@ export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTa
   { name: 'ppo', create: createPpoTrainer },
   { name: 'sft', create: createSupervisedFineTuning },
   { name: 'rejection-sampling', create: createRejectionSampling },
+  { name: 'demonstrations', create: createDemonstrationTrainer },
   { name: 'zerosearch', create: createZeroSearch },
   { name: 'zerosearch-simulator', create: createSimulatorTraining },
 ]);

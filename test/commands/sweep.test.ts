@@ -81,7 +81,7 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
     const before = statSync(answers).mtimeMs;
     const { code, stderr } = await runCommand(args);
     expect(code).toBe(0);
-    expect(stderr).toContain('2 trainings, 2 of them finished; 0 GRPO steps to do');
+    expect(stderr).toContain('2 trainings, 2 of them finished; 0 steps to do');
     expect(linesOf(metrics(0.9))).toHaveLength(30);
     expect(statSync(answers).mtimeMs).toBe(before);
   });

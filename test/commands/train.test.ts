@@ -54,7 +54,7 @@ describe('train', () => {
       true,
       true,
     ]);
-    expect(said()).toMatch(/\bparallelsearch from .*, seed 7, config \w+, into .*: 2 GRPO steps to do\n/);
+    expect(said()).toMatch(/\bparallelsearch from .*, seed 7, config \w+, into .*: 2 steps to do\n/);
     expect(said()).toContain(`The adapter is in ${join(run, 'adapter')}`);
   });
 

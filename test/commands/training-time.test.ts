@@ -23,14 +23,14 @@ function training(name: string, seconds: readonly number[], model = 'instruct-1'
 it('tells the time that is left by the steps that are done', async () => {
   const begun = [training('begun', [20, 40]), training('new', [])];
   expect(await stepsLeft(begun)).toEqual([8, 10]);
-  expect(await describeStepsLeft(begun)).toBe('18 GRPO steps to do, about 9 min');
+  expect(await describeStepsLeft(begun)).toBe('18 steps to do, about 9 min');
 });
 
 it('tells it by the committed run of the same model and method where none is done', async () => {
-  expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 GRPO steps to do, about \d+ s$/);
-  expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe('10 GRPO steps to do');
+  expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 steps to do, about \d+ s$/);
+  expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe('10 steps to do');
 });
 
 it('tells no time where nothing is left', async () => {
-  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe('0 GRPO steps to do');
+  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe('0 steps to do');
 });

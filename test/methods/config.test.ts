@@ -93,7 +93,7 @@ describe('parseTrainConfig', () => {
     [
       'trainer',
       { trainer: 'dpo' },
-      'Expected a trainer of grpo, ppo, sft, rejection-sampling, zerosearch, zerosearch-simulator, but got dpo.',
+      'Expected a trainer of grpo, ppo, sft, rejection-sampling, demonstrations, zerosearch, zerosearch-simulator, but got dpo.',
     ],
     ['prompt', { rollout: { prompt: 'none', splitQueries: true } }, 'Expected a prompt of r1, search-r1,'],
   ])('refuses a %s that there is not, and lists those that there are', (_, change, message) => {

@@ -18,12 +18,14 @@ describe('the methods', () => {
       ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map((name) => [
         ...[name, null],
       ]),
-      ...[...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map((name) => [name, name]),
+      ...['demonstrations', ...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map((name) => [
+        ...[name, name],
+      ]),
       ['search-r1-parallel-prompt', 'search-r1'],
       ['parallelsearch', 'parallelsearch'],
     ]);
     expect(trainedMethods().filter((name) => !isBaseline(name))).toEqual([
-      ...['search-r1', 'search-r1:b4', 'parallelsearch'],
+      ...['demonstrations', 'search-r1', 'search-r1:b4', 'parallelsearch'],
     ]);
   });
 

@@ -21,16 +21,17 @@ export const hotpotSchema = z.object({
 });
 
 /** A supporting article: its title, the sentences that are named, and the passage. */
-interface Article {
+export interface Article {
   title: string;
   facts: string;
   text: string;
   evidence: string[];
 }
 
-const holds = (text: string, part: string): boolean => normalizeAnswer(text).includes(normalizeAnswer(part));
+export const holds = (text: string, part: string): boolean =>
+  normalizeAnswer(text).includes(normalizeAnswer(part));
 /** `Capote (film)` is called Capote. */
-const nameOf = (title: string): string => title.replace(/ \([^)]*\)$/, '');
+export const nameOf = (title: string): string => title.replace(/ \([^)]*\)$/, '');
 
 /** The articles of a bridge in the order in which they are asked for, or null where nothing tells it. */
 function inOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {
@@ -44,7 +45,8 @@ function inOrder([a, b]: readonly Article[], answer: string): [Article, Article]
   return null;
 }
 
-function graphOf(
+/** The graph of two articles; null where nothing tells which one a bridge begins with. */
+export function graphOfArticles(
   articles: readonly Article[],
   type: string | undefined,
   answer: string,
@@ -82,7 +84,7 @@ export const hotpotqa: DataFormat = {
     if (!answer) return null;
     const named = articles.filter(({ facts }) => facts !== '');
     const supporting = named.flatMap(({ evidence }) => evidence);
-    const graph = graphOf(named, type, answer);
+    const graph = graphOfArticles(named, type, answer);
     const kind = { ...(type && { type }), ...(level && { level }) };
     const metadata = { benchmark: 'hotpotqa', ...kind, supporting, ...(graph && { graph }) };
     return { id, question, goldenAnswers: [answer], metadata };

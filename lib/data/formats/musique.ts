@@ -27,12 +27,18 @@ type Row = z.infer<typeof rowSchema>;
 
 const REFERENCE = /#(\d+)/g;
 
-/** @param idOf the passage of a paragraph */
-function graphOf(
-  { question_decomposition: steps, paragraphs }: Row,
-  idOf: Map<number, string>,
-): QuestionGraph {
-  return steps.map(({ question, answer, paragraph_support_idx: support }, i): SubQuestion => {
+/** A sub-question of a decomposition: `#1` stands for the answer of the first. */
+export interface DecompositionStep {
+  question: string;
+  answer: string;
+  /** Title of the passage that states the answer. */
+  title?: string;
+  evidence: string[];
+}
+
+/** The graph of a decomposition: a sub-question needs the answers that it refers to. */
+export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph =>
+  steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
     const needed = [...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number)))];
     const asked = question.replace(
       REFERENCE,
@@ -40,7 +46,6 @@ function graphOf(
     );
     // Either "Van Hook Township >> capital", or a question in words.
     const [subject, relation] = asked.split(' >> ');
-    const title = paragraphs.find(({ idx }) => idx === support)?.title;
     const entity = relation ? subject : (steps[needed[0] - 1]?.answer ?? title ?? asked);
     return {
       id: `q${i + 1}`,
@@ -48,10 +53,21 @@ function graphOf(
       ...{ entity, attribute: relation ?? asked, query: relation ? `${subject} ${relation}` : asked },
       dependsOn: needed.map((number) => `q${number}`),
       answers: [answer],
-      evidence: [idOf.get(support ?? -1) ?? []].flat(),
+      evidence,
     };
   });
-}
+
+/** @param idOf the passage of a paragraph */
+const graphOf = (
+  { question_decomposition: steps, paragraphs }: Row,
+  idOf: Map<number, string>,
+): QuestionGraph =>
+  graphOfSteps(
+    steps.map(({ question, answer, paragraph_support_idx: support }) => ({
+      ...{ question, answer, title: paragraphs.find(({ idx }) => idx === support)?.title },
+      evidence: [idOf.get(support ?? -1) ?? []].flat(),
+    })),
+  );
 
 /** A sub-question with references in place of the answers that it needs. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {

@@ -14,8 +14,8 @@ const rowSchema = hotpotSchema.extend({ evidences: z.array(z.tuple([z.string(), 
 /** How many triples before its own a later hop finds its subject: in a chain, and in two chains side by side. */
 const HOPS_BACK: Readonly<Record<string, number>> = { compositional: 1, inference: 1, bridge_comparison: 2 };
 
-/** @param evidenceOfTitle the passages of an article */
-function graphOf(
+/** The graph of evidence triples. @param evidenceOfTitle the passages of an article */
+export function graphOfTriples(
   triples: readonly (readonly [string, string, string])[],
   { type = '', evidenceOfTitle }: { type?: string; evidenceOfTitle: (title: string) => string[] },
 ): QuestionGraph {
@@ -49,7 +49,7 @@ export const twoWiki: DataFormat = {
     const evidenceOfTitle = (title: string): string[] =>
       added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
     const supporting = [...new Set(supporting_facts.flatMap(([title]) => evidenceOfTitle(title)))];
-    const graph = graphOf(evidences, { type, evidenceOfTitle });
+    const graph = graphOfTriples(evidences, { type, evidenceOfTitle });
     const metadata = {
       ...{ benchmark: '2wikimultihopqa', ...(type && { type }), supporting },
       ...(graph.length > 0 && { graph }),

@@ -27,7 +27,7 @@ import { baselineClaims } from './claims.js';
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that stand beside them. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
-const NAMES = BASELINES.flatMap(({ name, writesDocuments }) => (writesDocuments ? [] : [name]));
+const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 /** Two, and one seed of reinforcement each, are what two cores train in a working day. */
 const WARM_UPS_HERE = WARM_UPS.slice(0, 2);
 

@@ -165,7 +165,7 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const { title, unit } = metricInfo(metric);
   const rates = matching(own, { metric }).map((row) => `${row.model} ${intervalText(row)}`);
   const report = reportOf({
-    finding: `What goes wrong most often with ParallelSearch: ${title.toLowerCase()}, ${unit}: ${listed(rates)}.`,
+    finding: `What goes wrong most often with ParallelSearch is “${title.toLowerCase()}”: ${listed(rates)} (${unit}).`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
     ...{ tidy, training },
     // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.

@@ -95,7 +95,9 @@ export const mainClaims: readonly PaperClaim[] = [
 
 /** Every run of the main comparison, the most telling first. An untrained policy answers greedily: one seed says it all. */
 export function mainRuns(): PolicyRun[] {
-  const names = METHODS.all().flatMap((method) => (BASELINES.includes(method) ? [] : [method.name]));
+  const names = METHODS.all().flatMap((method) =>
+    method.isPreparation || BASELINES.includes(method) ? [] : [method.name],
+  );
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { warmUpCommand } from '../../lib/commands/warm-up.js';
+import { readJson } from '../../lib/io/files.js';
+import { readPeftConfig } from '../../lib/policy/model-folder.js';
+import { temporaryFolder } from '../folder.js';
+import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+
+const root = temporaryFolder();
+let model: string;
+let data: string;
+let said: () => string;
+beforeAll(async () => {
+  ({ model, data } = await writeTinyWorld(root));
+});
+beforeEach(() => {
+  said = captured('stderr');
+  captured('stdout');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+const warmUp = (...args: string[]) =>
+  warmUpCommand()
+    .exitOverride()
+    .parseAsync([...args, '--backend', 'wasm'], { from: 'user' });
+
+it('makes an adapter of a model from demonstrations, and goes on where it was', async () => {
+  const out = join(root, 'run');
+  const own = ['--model', model, '--data', data, '--seed', '4', '--out', out];
+  await warmUp(...own, '--steps', '2');
+  const adapter = join(out, 'adapter');
+  expect(await readJson(join(adapter, 'train_config.json'))).toMatchObject({
+    ...{ method: 'demonstrations', trainer: 'demonstrations', seed: 4 },
+    ...{ lora: { rank: 8, alpha: 16 }, grpo: { steps: 2 } },
+  });
+  expect(await readPeftConfig(adapter)).toMatchObject({ rank: 8, alpha: 16 });
+  const metrics = linesOf<{ loss: number }>(join(out, 'metrics.jsonl'));
+  expect(metrics.map(({ loss }) => loss > 0)).toEqual([true, true]);
+  expect(said()).toContain('2 steps to do');
+  await warmUp(...own, '--steps', '2');
+  expect(linesOf(join(out, 'metrics.jsonl'))).toHaveLength(2);
+});
+
+it('wants a name or a model', async () => {
+  for (const args of [[], ['base', '--model', model], ['base', '--data', data]])
+    await expect(warmUp(...args)).rejects.toThrow('or --model and --data');
+  await expect(warmUp('none')).rejects.toThrow('Allowed choices are');
+});

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import { withAnnotatedGraph } from '../../../lib/data/formats/annotations.js';
+import { PassageCollector } from '../../../lib/data/formats/format.js';
+import { questionShape, type Question, type QuestionMetadata } from '../../../lib/data/question.js';
+
+/** A corpus about invented things. */
+function corpus(): PassageCollector {
+  const passages = new PassageCollector();
+  const texts = [
+    ['a', 'Red River (film)\nRed River is a film by Bo Reed. It ran long.'],
+    ['b', 'Bo Reed\nBo Reed is a singer. He was born in 1904.'],
+    ['c', 'Ada Stone\nAda Stone was born in 1922. She sings.'],
+  ] as const;
+  for (const [id, contents] of texts) passages.keep({ id, contents });
+  return passages;
+}
+
+const question = (
+  metadata: QuestionMetadata,
+  text = 'When was the director of Red River born?',
+): Question => ({
+  ...{ id: 'q', question: text, goldenAnswers: ['1904'], metadata },
+});
+const graphOf = (asked: Question) => withAnnotatedGraph(asked, corpus()).metadata.graph;
+const summary = (asked: Question) =>
+  graphOf(asked)?.map(({ entity, answers, dependsOn, evidence }) => [
+    entity,
+    answers[0],
+    dependsOn,
+    evidence,
+  ]);
+
+it('makes sub-questions of 2WikiMultiHopQA’s triples, with the articles of their subjects', () => {
+  const evidences = [
+    ['Red River', 'director', 'Bo Reed'],
+    ['Bo Reed', 'date of birth', '1904'],
+  ];
+  expect(summary(question({ type: 'compositional', supporting: ['a', 'b'], evidences }))).toEqual([
+    ['Red River', 'Bo Reed', [], ['a']],
+    ['Bo Reed', '1904', ['q1'], ['b']],
+  ]);
+});
+
+it('makes them of MuSiQue’s decomposition, with the passages that hold the answers', () => {
+  const decomposition = [
+    { question: 'Red River >> director', answer: 'Bo Reed', depends_on: [] },
+    { question: 'When was #1 born?', answer: '1904', depends_on: [1] },
+  ];
+  expect(summary(question({ type: '2hop', supporting: ['a', 'b'], decomposition }))).toEqual([
+    ['Red River', 'Bo Reed', [], ['a', 'b']],
+    ['Bo Reed', '1904', ['q1'], ['b']],
+  ]);
+});
+
+it('makes them of HotpotQA’s supporting articles, with the sentence of each that the question is about', () => {
+  expect(summary(question({ type: 'bridge', supporting: ['b', 'a'] }))).toEqual([
+    ['Red River', 'Bo Reed', [], ['a']],
+    ['Bo Reed', '1904', ['q1'], ['b']],
+  ]);
+  const compared = question(
+    { type: 'comparison', supporting: ['b', 'c'] },
+    'Was Bo Reed or Ada Stone born first?',
+  );
+  expect(questionShape(graphOf(compared)!)).toBe('parallelizable');
+  expect(summary(compared)).toEqual([
+    ['Bo Reed', 'Bo Reed is a singer.', [], ['b']],
+    ['Ada Stone', 'Ada Stone was born in 1922.', [], ['c']],
+  ]);
+});
+
+it('leaves a question as it is that has a graph, or annotations that tell none', () => {
+  const withGraph = withAnnotatedGraph(question({ type: 'bridge', supporting: ['b', 'a'] }), corpus());
+  for (const same of [
+    withGraph,
+    question({}),
+    question({ type: 'bridge' }),
+    question({ type: 'bridge', supporting: ['a', 'nowhere'] }),
+    question({ type: 'single_hop', supporting: ['a'] }),
+    question({ type: 'compositional', evidences: 'none' }),
+  ])
+    expect(withAnnotatedGraph(same, corpus())).toBe(same);
+});

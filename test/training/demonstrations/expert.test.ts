@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { Question, SubQuestion } from '../../../lib/data/question.js';
+import { createRandom } from '../../../lib/random.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { rolloutSchema } from '../../../lib/rollout/options.js';
+import { rollOut } from '../../../lib/rollout/rollout.js';
+import type { Trajectory } from '../../../lib/rollout/trajectory.js';
+import { createExpert } from '../../../lib/training/demonstrations/expert.js';
+import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE, TOKENIZER } from '../tiny.js';
+
+async function play(questions: Question[], parallelShare: number, topK = 1): Promise<Trajectory[]> {
+  const options = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare };
+  const rollout = rolloutSchema.parse({ prompt: 'parallel', promptForm: 'full', splitQueries: true, topK });
+  const { trajectories } = await rollOut(createExpert(options), createBm25Retriever(PASSAGES), questions, {
+    ...{ ...rollout, temperature: 1, randoms: questions.map((_, i) => createRandom(i)) },
+  });
+  return trajectories;
+}
+const searchesOf = ({ searchTurns }: Trajectory): string[][] => searchTurns.map(({ queries }) => queries);
+const written = ({ segments }: Trajectory): string[] =>
+  segments.filter(({ kind }) => kind === 'policy').map(({ text }) => text);
+
+describe('the expert', () => {
+  it('searches at once for what can be asked at once, and answers every kind of question', async () => {
+    const trajectories = await play(QUESTIONS, 1);
+    expect(trajectories.map(({ answer }) => answer)).toEqual(QUESTIONS.map((q) => q.goldenAnswers[0]));
+    const [single, sequential, comparison, hybrid] = trajectories.map(searchesOf);
+    expect(single).toEqual([['Cy Hill']]);
+    expect(sequential).toEqual([['Red River'], ['Bo Reed']]);
+    expect(comparison).toEqual([['Ada Stone', 'Bo Reed', 'Cy Hill']]);
+    expect(hybrid).toEqual([
+      ['Red River', 'Blue Lake'],
+      ['Bo Reed', 'Ada Stone'],
+    ]);
+  });
+
+  it('else searches for one after the other', async () => {
+    const [comparison, hybrid] = (await play([COMPARISON, HYBRID], 0)).map(searchesOf);
+    expect(comparison).toEqual([['Ada Stone'], ['Bo Reed'], ['Cy Hill']]);
+    expect(hybrid).toEqual([['Red River'], ['Bo Reed'], ['Blue Lake'], ['Ada Stone']]);
+  });
+
+  it('does both in the share that is asked for', async () => {
+    const trajectories = await play(Array<Question>(200).fill(COMPARISON), 0.3);
+    const atOnce = trajectories.filter(({ searchTurns }) => searchTurns.length === 1);
+    expect(trajectories.every(({ searchTurns: { length } }) => length === 1 || length === 3)).toBe(true);
+    expect(Math.abs(atOnce.length / 200 - 0.3)).toBeLessThan(0.1);
+  });
+
+  it('says what it needs, what it read, and of a comparison all that is compared', async () => {
+    const [sequential, comparison] = (await play([SEQUENTIAL, COMPARISON], 1)).map(written);
+    expect(sequential).toEqual([
+      '<think> I need the director of Red River. </think>\n<search> Red River </search>',
+      '<think> Red River: director Bo Reed. I need the born of Bo Reed. </think>\n<search> Bo Reed </search>',
+      '<think> Bo Reed: born 1904. </think>\n<answer> 1904 </answer>',
+    ]);
+    expect(comparison.at(-1)).toBe(
+      '<think> Ada Stone: born 1922. Bo Reed: born 1904. Cy Hill: born 1960. </think>\n<answer> Bo Reed </answer>',
+    );
+    const [first] = written((await play([COMPARISON], 0))[0]);
+    expect(first).toContain(
+      'I need the born of Ada Stone, the born of Bo Reed and the born of Cy Hill. First, the born of Ada Stone.',
+    );
+  });
+
+  it('quotes a passage where the annotations name no attribute', async () => {
+    const graph: SubQuestion[] = SINGLE.metadata.graph!.map((node) => ({
+      ...node,
+      attribute: 'supporting fact',
+    }));
+    const [trajectory] = await play([{ ...SINGLE, metadata: { graph } }], 1);
+    expect(written(trajectory)).toEqual([
+      '<think> I need Cy Hill. </think>\n<search> Cy Hill </search>',
+      '<think> Cy Hill is a singer born in 1960. </think>\n<answer> 1960 </answer>',
+    ]);
+  });
+
+  it('refuses a question that it does not know', async () => {
+    const expert = createExpert({
+      tokenizer: TOKENIZER,
+      maxLength: 99,
+      questions: [SINGLE],
+      parallelShare: 0,
+    });
+    const context = TOKENIZER.encode('Question: Who?\n');
+    const options = { temperature: 1, topP: 1, maxNewTokens: 9, stop: [], randoms: [createRandom(1)] };
+    await expect(async () => expert.generate([context], options)).rejects.toThrow(
+      'Expected a question with a dependency graph, but got Who?',
+    );
+  });
+});

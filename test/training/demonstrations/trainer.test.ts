@@ -1,0 +1,56 @@
+import { beforeAll, expect, it } from 'vitest';
+import type { Model } from '../../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { lossMask, tokenIds } from '../../../lib/rollout/trajectory.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { createTrainer } from '../../../lib/training/trainers.js';
+import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, tinyTraining } from '../tiny.js';
+
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = tinyModel();
+});
+
+const trainerOf = (questions: typeof QUESTIONS, passages = PASSAGES) => {
+  const config = tinyTraining({ trainer: 'demonstrations', rewards: { preset: 'search-r1' } });
+  const rollout = { ...config.rollout, maxSearchTurns: 4 };
+  return createTrainer({
+    ...{ config: { ...config, rollout }, model, questions, retriever: createBm25Retriever(passages) },
+  });
+};
+
+it('makes demonstrations likelier, under either prompt in turn', async () => {
+  const trainer = trainerOf([COMPARISON, SEQUENTIAL]);
+  const steps = [];
+  for (let step = 0; step < 4; step++) steps.push(await trainer.next());
+  const prompts = steps.map(({ trajectories }) => trajectories[0].segments[0].text.split('Question')[0]);
+  expect(prompts).toEqual([0, 1, 0, 1].map((i) => [prompts[0], prompts[1]][i]));
+  expect(prompts[0]).not.toBe(prompts[1]);
+  for (const { metrics, trajectories } of steps) {
+    expect(metrics).toMatchObject({ reward: 1, demonstrations: 12, 'completions/clipped_ratio': 0 });
+    expect(trajectories).toHaveLength(12);
+  }
+  // Search-R1's prompt has nothing but one query a turn.
+  expect(steps[1].metrics.decomposition_ratio).toBe(0);
+  expect(steps[3].metrics.loss).toBeLessThan(steps[1].metrics.loss);
+  const [first] = steps[0].trajectories;
+  const sequence = { tokenIds: tokenIds(first), lossMask: lossMask(first) };
+  const sum = ([row]: number[][]): number => row.reduce((a, b) => a + b, 0);
+  expect(sum(await trainer.logProbs([sequence]))).toBeGreaterThan(
+    sum(await trainer.trained.referenceLogProbs([sequence])),
+  );
+  trainer.dispose();
+});
+
+it('leaves out what the passages did not show', async () => {
+  const trainer = trainerOf([SEQUENTIAL], PASSAGES.slice(2, 4));
+  expect((await trainer.next()).metrics).toMatchObject({ demonstrations: 0, loss: 0 });
+  trainer.dispose();
+});
+
+it('needs a question with a dependency graph', () => {
+  expect(() => trainerOf([{ ...SEQUENTIAL, metadata: {} }])).toThrow(
+    'Expected training questions with dependency graphs, which demonstrations are made from, but none of 1 has one.',
+  );
+});
