@@ -45,6 +45,7 @@ export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
 /** How the embedded scale is trained, whatever the method: one update a step, at a rate at which 200 steps are enough. */
 const EMBEDDED = {
+  rollout: {},
   grpo: {
     ...{ steps: 200, learningRate: 1e-3, warmupSteps: 10, miniBatches: 1, maxTokensPerPass: 2048 },
     mix: { singleHop: 0.2, sequential: 0.25, comparisons: [0.17, 0.14, 0.12, 0.12] },
@@ -55,6 +56,7 @@ const EMBEDDED = {
 
 /** How a language model is warmed up: a few steps, so that there is something left for reward to teach. */
 const LANGUAGE_MODEL = {
+  rollout: { maxSearchTurns: 4, maxNewTokens: 128, maxInformationTokens: 192 },
   grpo: {
     ...{ steps: 60, questionsPerStep: 4, groupSize: 2, learningRate: 5e-4, miniBatches: 1 },
     maxTokensPerPass: 2048,
@@ -84,15 +86,14 @@ export function trainingPreset(
     );
   const { trainer, rewards } = training;
   const scale = trainer === 'demonstrations' ? LANGUAGE_MODEL : EMBEDDED;
-  const { grpo } = scale;
+  const { grpo, rollout } = scale;
   const warmUp = trainer === 'ppo' ? { warmupSteps: Math.round(PPO_WARM_UP * grpo.steps) } : {};
   return parseTrainConfig({
     method,
     model,
     seed,
-    rollout: rolloutConfigOf(method),
     rewards: { preset: rewards, ...lambdas },
     ...(trainer === 'grpo' ? {} : { trainer }),
-    ...{ ...scale, grpo: { ...grpo, ...warmUp } },
+    ...{ ...scale, grpo: { ...grpo, ...warmUp }, rollout: { ...rolloutConfigOf(method), ...rollout } },
   });
 }

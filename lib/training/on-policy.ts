@@ -169,7 +169,7 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     const { stats } = rolledOut;
     const told = {
       ...rolloutMetrics(trajectories, { groupSize, stats, maxNewTokens: rollout.maxNewTokens }),
-      entropy: sampledEntropy(trajectories),
+      ...(sampler.policy === own && { entropy: sampledEntropy(trajectories) }),
     };
     const used = isUsable(told) ? rows : [];
     const batches = miniBatches(used, config.grpo.miniBatches, random.fork('mini-batches'));

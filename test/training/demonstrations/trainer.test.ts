@@ -30,6 +30,8 @@ it('makes demonstrations likelier, under either prompt in turn', async () => {
   for (const { metrics, trajectories } of steps) {
     expect(metrics).toMatchObject({ reward: 1, demonstrations: 12, 'completions/clipped_ratio': 0 });
     expect(trajectories).toHaveLength(12);
+    // The expert says nothing of its probabilities.
+    expect(metrics).not.toHaveProperty('entropy');
   }
   // Search-R1's prompt has nothing but one query a turn.
   expect(steps[1].metrics.decomposition_ratio).toBe(0);
