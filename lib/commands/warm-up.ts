@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world/warm-up/recipes.js';
+import {
+  initialModelName,
+  recipeOf,
+  WARM_UP_NAMES,
+  type WarmUpName,
+} from '../small-world/warm-up/recipes.js';
+import { totalSteps } from '../small-world/warm-up/run-warm-up.js';
 import { trainInitialModel } from '../small-world/warm-up/train-model.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
@@ -23,11 +29,14 @@ async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<nu
   const backend = await announceBackend(settings.backend);
   const { seed, checkpoints } = settings;
   const before = WARM_UP_NAMES[WARM_UP_NAMES.indexOf(name) - 1] as WarmUpName | undefined;
+  const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
+  say(
+    `${initialModelName(name, seed)} into ${folder}: makes its exercises, then takes ${totalSteps(recipeOf(name).stages)} steps.`,
+  );
   let progress: Progress | undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     await trainInitialModel(name, {
-      seed,
-      folder: settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`),
+      ...{ seed, folder },
       backend: backend.name,
       from: before && join(checkpoints, initialModelName(before, seed)),
       to: join(checkpoints, initialModelName(name, seed)),

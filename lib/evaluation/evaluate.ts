@@ -46,6 +46,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     type: type ?? 'unknown',
     subset: shape ?? 'unknown',
     entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
+    ...(graph.length > 0 && { hops: graphDepth(graph) }),
     wording: question.metadata.wording,
     isYesNo: question.goldenAnswers.every((answer) => ['yes', 'no'].includes(normalizeAnswer(answer))),
     em: exactMatch(answer, question.goldenAnswers),

@@ -13,6 +13,8 @@ export interface Measurement {
   subset: QuestionShape | 'unknown';
   /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
   entitiesCompared: number;
+  /** Depth of the dependency graph: 1 where nothing depends on anything; absent without a graph, and in answers recorded before it was. */
+  hops?: number;
   /** Whether training questions are worded in the same way; absent where nobody knows. */
   wording?: 'seen' | 'unseen';
   /** Whether the answer is yes or no. */

@@ -47,10 +47,10 @@ export function scoreTable(results: readonly QuestionResult[], measures: readonl
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { at: number }>();
   for (const result of results) {
-    const { questionId, benchmark, subset, entitiesCompared, wording, isYesNo } = result;
+    const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
     const { method, model, warmUp = 1, seed } = result;
     if (!questions.has(questionId)) {
-      const key = { questionId, benchmark, subset, entitiesCompared, wording, isYesNo };
+      const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
       questions.set(questionId, { ...key, at: questions.size });
     }
     if (!runs.has(nameOf(result))) runs.set(nameOf(result), { method, model, warmUp, seed, at: runs.size });

@@ -26,7 +26,7 @@ export interface Selection {
 /** The parts of a result that decide which selections it belongs to. */
 export type QuestionKey = Pick<
   Measurement,
-  'questionId' | 'benchmark' | 'subset' | 'entitiesCompared' | 'wording' | 'isYesNo'
+  'questionId' | 'benchmark' | 'subset' | 'entitiesCompared' | 'hops' | 'wording' | 'isYesNo'
 >;
 
 /** Which questions a subset has. */
@@ -44,11 +44,12 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
       ({ entitiesCompared }: QuestionKey) => entitiesCompared === count,
     ]),
   ),
+  hops_3: ({ hops = 0 }) => hops >= 3,
   wording_seen: ({ wording }) => wording === 'seen',
   wording_unseen: ({ wording }) => wording === 'unseen',
   yes_no: ({ isYesNo }) => isYesNo,
 };
-/** Shapes of question, numbers of entities compared, wordings of training and others, and yes/no. */
+/** Shapes of question, numbers of entities compared, long chains, wordings of training and others, and yes/no. */
 export const SUBSETS = Object.keys(MEMBERSHIP);
 
 /** Questions with the same key belong to the same selections. */
@@ -56,9 +57,10 @@ export const selectionKey = ({
   benchmark,
   subset,
   entitiesCompared,
+  hops,
   wording,
   isYesNo,
-}: QuestionKey): string => JSON.stringify([benchmark, subset, entitiesCompared, wording, isYesNo]);
+}: QuestionKey): string => JSON.stringify([benchmark, subset, entitiesCompared, hops, wording, isYesNo]);
 
 /** Whether a question counts in a selection at all; how much it counts is {@link selectionWeights}. */
 export function isSelected(question: QuestionKey, { benchmark, subset }: Selection): boolean {

@@ -28,7 +28,7 @@ function questionsOf(subset: Row[string]): string {
   const [, entities] = /^entities_(.+)$/.exec(String(subset)) ?? [];
   if (entities) return `comparisons of ${entities}`;
   const title = titleOf('subset', subset);
-  return title.startsWith('worded') ? `questions ${title}` : `${title} questions`;
+  return /^(worded|of) /.test(title) ? `questions ${title}` : `${title} questions`;
 }
 
 /** What benchmarks are called in a sentence, where not by their titles. */

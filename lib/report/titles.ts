@@ -43,6 +43,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     sequential: 'sequential',
     hybrid: 'hybrid',
     ...Object.fromEntries(range(2, 9).map((count) => [`entities_${count}`, `compares ${count}`])),
+    hops_3: 'of three hops and more',
     wording_seen: 'worded as in training',
     wording_unseen: 'worded as never before',
     yes_no: 'yes or no',

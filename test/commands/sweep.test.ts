@@ -62,7 +62,7 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
 
     const { code: ended, stderr } = await runCommand(args);
     expect(ended, stderr).toBe(0);
-    expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ GRPO/);
+    expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ steps/);
     expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([30, 30]);
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
     expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9</h1>');

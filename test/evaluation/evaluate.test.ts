@@ -41,6 +41,7 @@ describe('measure', () => {
       ...{ questionId: 'comparison', benchmark: 'hotpotqa', type: 'comparison', subset: 'parallelizable' },
       ...{
         entitiesCompared: 3,
+        hops: 1,
         isYesNo: false,
         em: 1,
         f1: 1,

@@ -18,10 +18,14 @@ describe('selections', () => {
       { subset: 'parallelizable', entitiesCompared: 2, wording: 'seen' },
       ['all', 'parallelizable', 'entities_2', 'wording_seen'],
     ],
-    [{ subset: 'hybrid', wording: undefined }, ['all', 'hybrid']],
-  ] as const)('go by shape, entities compared, wording and yes or no: %o', (fields, expected) => {
-    expect(subsetsOf(fields)).toEqual(expected);
-  });
+    [{ subset: 'hybrid', hops: 2, wording: undefined }, ['all', 'hybrid']],
+    [{ subset: 'sequential', hops: 4, wording: 'seen' }, ['all', 'sequential', 'hops_3', 'wording_seen']],
+  ] as const)(
+    'go by shape, entities compared, length of chains, wording and yes or no: %o',
+    (fields, expected) => {
+      expect(subsetsOf(fields)).toEqual(expected);
+    },
+  );
 
   it('count every question once under "all" and every benchmark once under "average"', () => {
     const questions = [

@@ -50,7 +50,7 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const asked = coverage(question, searches);
   return {
     ...{ questionId: question.id, benchmark, type, subset, wording, isYesNo: false },
-    entitiesCompared: subset === 'parallelizable' ? graph.length : 0,
+    ...{ entitiesCompared: subset === 'parallelizable' ? graph.length : 0, hops: graphDepth(graph) },
     ...{ em, f1: em, formatOk: true, turns, modelCalls: turns + 1, decomposed: isDecomposed(searches) },
     ...{ coverage: asked, evidenceSeen: asked, criticalPathRatio: (turns + 1) / (graphDepth(graph) + 1) },
     ...{

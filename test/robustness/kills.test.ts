@@ -94,7 +94,7 @@ function results(folder: string): Record<string, string> {
   );
 }
 
-/** A package in which experiments are small: made-up weights of one initial model, six passages, a few questions. */
+/** A package in which experiments are small: made-up weights of two initial models, six passages, a few questions. */
 async function writeTinyPackage(): Promise<void> {
   cpSync(packagePath('dist'), join(tinyPackage, 'dist'), { recursive: true });
   for (const name of ['package.json', 'package-lock.json', 'node_modules'])
@@ -109,7 +109,18 @@ async function writeTinyPackage(): Promise<void> {
   writeFileSync(join(world, 'passages.jsonl'), formatPassages(PASSAGES));
   const model = chattyModel();
   const config = { ...model.config, maxPositionEmbeddings: 320 };
-  await saveModel(join(tinyPackage, 'checkpoints', 'instruct-1'), { ...model, config }, { storage: 'F32' });
+  const checkpoints = join(tinyPackage, 'checkpoints');
+  const trained = join(root, 'trained');
+  cpSync(given, trained, { recursive: true });
+  await run(KINDS.training, trained);
+  // As many as the compared methods need before the experiment begins.
+  for (const name of ['base-1', 'instruct-1']) {
+    await saveModel(join(checkpoints, name), { ...model, config }, { storage: 'F32' });
+    for (const method of ['search-r1', 'parallelsearch'])
+      cpSync(join(trained, 'out', 'adapter'), join(checkpoints, `${name}-${method}-seed1`), {
+        recursive: true,
+      });
+  }
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
@@ -118,10 +129,10 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
   beforeAll(async () => {
     mkdirSync(given);
     await writeTinyWorld(given);
-    await writeTinyPackage();
     const grpo = { steps: 5, questionsPerStep: 1, groupSize: 2 };
     const config = tinyTraining({ model: 'model', checkpointEvery: 1, grpo });
     writeFileSync(join(given, 'config.json'), JSON.stringify(config));
+    await writeTinyPackage();
     writeFileSync(join(given, 'report.html'), (await reportHtml(await syntheticNotebook())).html);
   });
 
