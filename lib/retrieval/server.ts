@@ -78,18 +78,24 @@ export async function startRetrievalServer(
       if (numActive >= limits.maxConcurrency)
         return failure(429, `Expected at most ${limits.maxConcurrency} requests at a time. Try again.`);
       numActive++;
-      const timeout = new AbortController();
-      const signal = AbortSignal.any([gone, timeout.signal]);
+      // Not AbortSignal.any: Node keeps such a signal for ever where a retriever leaves its listener on it.
+      const controller = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<Response>((resolve) => {
-        gone.addEventListener('abort', () => resolve(failure(499, 'The client has gone.')));
-        timer = setTimeout(() => {
-          resolve(failure(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`));
-          timeout.abort();
-        }, limits.timeoutMs);
+        const giveUp = (status: number, message: string): void => {
+          resolve(failure(status, message));
+          controller.abort();
+        };
+        gone.addEventListener('abort', () => giveUp(499, 'The client has gone.'));
+        timer = setTimeout(
+          () => giveUp(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`),
+          limits.timeoutMs,
+        );
       });
       // A retriever that ignores its signal goes on counting: it still takes memory.
-      const done = answer(retriever, limits, { request, signal }).finally(() => numActive--);
+      const done = answer(retriever, limits, { request, signal: controller.signal }).finally(
+        () => numActive--,
+      );
       return Promise.race([done, late]).finally(() => clearTimeout(timer));
     },
     host,
