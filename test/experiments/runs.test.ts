@@ -137,4 +137,11 @@ describe('a warm-up and a seed are compared', () => {
     train(compared(1, 2));
     expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '1 2']);
   });
+
+  it('and a further seed once all these warm-ups have it', () => {
+    train(compared(2, 1));
+    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '2 1']);
+    train(compared(2, 2));
+    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '1 2', '2 1', '2 2']);
+  });
 });

@@ -127,15 +127,17 @@ const ONE_SEED = ['search-r1:b4'];
 const isTrainedItself = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
 
 /**
- * The runs of those warm-ups and seeds that the compared methods all have from both kinds of model: methods are compared over the same ones, whatever else
- * is in training.
+ * The runs to compare, whatever else is in training: of the warm-ups from which the compared methods all have the first seed from both kinds of model,
+ * and of further seeds only those that all these warm-ups have, so that every seed stands beside the same initial models.
  */
 export function wholeRuns(root?: string): PolicyRun[] {
-  const unitOf = ({ warmUp, seed }: PolicyRun): string => `${warmUp} ${seed}`;
-  const isMissing = (run: PolicyRun): boolean =>
-    isTrainedItself(run) && !ONE_SEED.includes(run.method) && !isTrained(run, root);
-  const missing = new Set(mainRuns().filter(isMissing).map(unitOf));
-  return mainRuns().filter((run) => !missing.has(unitOf(run)));
+  const needed = mainRuns().filter((run) => isTrainedItself(run) && !ONE_SEED.includes(run.method));
+  const missing = needed.filter((run) => !isTrained(run, root));
+  const isWhole = (warmUp: number, seed: number): boolean =>
+    !missing.some((run) => run.warmUp === warmUp && run.seed === seed);
+  const warmUps = WARM_UPS.filter((warmUp) => isWhole(warmUp, SEEDS[0]));
+  const seeds = SEEDS.filter((seed) => warmUps.every((warmUp) => isWhole(warmUp, seed)));
+  return mainRuns().filter(({ warmUp, seed }) => warmUps.includes(warmUp) && seeds.includes(seed));
 }
 
 export const mainResults: Experiment = {
