@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { group } from 'd3-array';
 import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
-import { questionShape, type Question } from '../data/question.js';
+import { loadQuestions } from '../data/flashrag.js';
+import { graphDepth, questionShape, type Question } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { SMALL_WORLD } from '../io/paths.js';
@@ -184,6 +185,12 @@ export interface AnsweredRuns {
   provenance: Provenance;
 }
 
+/** Of each question of the small world: answers recorded before it was measured do not say it. */
+async function hopsOfQuestions(): Promise<Map<string, number>> {
+  const questions = await loadQuestions();
+  return new Map(questions.map(({ id, metadata: { graph = [] } }) => [id, graphDepth(graph)]));
+}
+
 /**
  * The answers and training curves of an experiment's runs.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
@@ -196,10 +203,14 @@ export async function loadAnswers(
   methodOf: (run: PolicyRun) => string = ({ method }) => method,
 ): Promise<AnsweredRuns> {
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
+  const hops = await hopsOfQuestions();
   const answers = done.flatMap(({ record }) => {
     const { run, measurements } = record.value;
     const who = { method: methodOf(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
-    return measurements.map((measurement): QuestionResult => ({ ...who, ...measurement }));
+    return measurements.map((measurement): QuestionResult => ({
+      ...{ ...who, ...measurement },
+      hops: hops.get(measurement.questionId),
+    }));
   });
   const runs = done.map(({ job }) => job.input);
   return {
