@@ -1,6 +1,5 @@
 /** A server that answers as vLLM does, with a policy of this project behind it. */
 import { json } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
@@ -92,8 +91,6 @@ export async function startVllmStandIn(
 
   const server = await serveLocally(0, async (request) => {
     most = Math.max(most, ++numActive);
-    // So that those which come together are seen together.
-    await delay(1);
     return answer(request.url!, () => json(request as never) as Promise<CompletionRequest>).finally(
       () => numActive--,
     );
