@@ -30,6 +30,7 @@ export default {
   testRunner: 'vitest',
   vitest: { configFile: 'vitest.mutation.config.mjs', related: false },
   coverageAnalysis: 'perTest',
+  ignoreStatic: true,
   concurrency: 1,
   timeoutMS: 60_000,
   reporters: ['clear-text', 'json'],

@@ -11,6 +11,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mean, quantile } from 'd3-array';
 import { MilvusClient } from '@zilliz/milvus2-sdk-node';
+import { provenanceHere } from '../lib/io/provenance.js';
 import { createRandom } from '../lib/random.js';
 import { createDenseRetriever } from '../lib/retrieval/dense.js';
 import type { Encoder } from '../lib/retrieval/encoder.js';
@@ -168,4 +169,5 @@ const fits = [...new Set(rows.map(({ engine }) => engine))].flatMap((engine) =>
     return [{ engine, what, exponent, atPaperSize: at(PAPER.size) }];
   }),
 );
-console.log(JSON.stringify({ dimensions, queries: NUM_QUERIES, rows, fits, paper: PAPER }, null, 1));
+const provenance = { queries: NUM_QUERIES, ...provenanceHere() };
+console.log(JSON.stringify({ dimensions, rows, fits, paper: PAPER, provenance }, null, 1));

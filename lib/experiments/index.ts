@@ -7,10 +7,10 @@ export { loadLambdaAblation, type LambdaAblation } from './lambda-ablation/exper
 export { tradeOffChart } from './lambda-ablation/figures.js';
 export { loadTopK, type TopK } from './top-k/experiment.js';
 export { loadLatency, type LatencyResults } from './latency/experiment.js';
-export { timePartsChart } from './latency/figures.js';
 export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
 export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
 export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
 export { loadBaselines, type Baselines } from './baselines/experiment.js';
+export { loadScale, type ScaleResults } from './scale/experiment.js';
 export { caseAddress, loadFailures, FAILURES, type Failures } from './failures/experiment.js';
 export { firstSearches, type FirstSearch } from './first-steps/first-search.js';

@@ -6,6 +6,7 @@ export { frameOf, rowsOf, type Frame, type Row, type Rows } from './frame.js';
 export { metricInfo, type MetricInfo } from './metrics.js';
 export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';
+export { stackedChart } from './stacked.js';
 export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
 export {
   figure,

@@ -74,6 +74,11 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
   question_ms: { title: 'A whole question', unit: 'ms' },
   speed_up: { title: 'One turn is faster', unit: 'times', decimals: 2 },
+  rollout_seconds: { title: 'Rollouts', unit: 'seconds a step', decimals: 2 },
+  step_seconds: { title: 'The whole step', unit: 'seconds a step', decimals: 1 },
+  alone_seconds: { title: 'The longest rollout alone', unit: 'seconds', decimals: 2 },
+  questions_per_second: { title: 'Questions', unit: 'a second', decimals: 2 },
+  tokens_per_second: { title: 'Tokens written', unit: 'a second', decimals: 0 },
   first_search: { title: 'Probability of the first thought', unit: 'mean of the questions' },
   // of training
   reward: { title: 'Reward', unit: ROLLOUT },

@@ -27,6 +27,15 @@ const FIELD_TITLES: Titles = {
   trained_k: 'Trained with k',
   step: 'GRPO steps',
   part: 'Component',
+  engine: 'Engine',
+  rows: 'Questions at a time',
+  schedule: 'Schedule',
+  search: 'Search',
+  questions: 'Questions',
+  size: 'Passages',
+  delay_ms: 'A search takes, ms',
+  assumption: 'Assumption',
+  factor: 'Times',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both, pooled' };
@@ -52,7 +61,18 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   retriever: {
     ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
     ...{ embedded: 'embedded', http: 'local HTTP' },
+    ...{ faiss: 'FAISS in Python, HTTP', milvus: 'Milvus' },
     ...{ 'slow-50': 'HTTP, 50 ms delay', 'slow-200': 'HTTP, 200 ms delay' },
+  },
+  engine: { hnsw: 'HNSW, in memory', exact: 'exact, in memory', milvus: 'Milvus' },
+  search: { hnsw: 'HNSW, in memory', milvus: 'Milvus' },
+  questions: { training: 'as trained on', parallelizable: 'parallelizable' },
+  assumption: {
+    gpuSpeed: 'speed of a GPU',
+    written: 'tokens written a call',
+    found: 'tokens found a sub-query',
+    cut: 'tokens that a turn is cut at',
+    searchTime: 'time of a search',
   },
   rewards: {
     neither: 'neither',

@@ -47,6 +47,28 @@ function bootstrapOf(
 const shareRight = (n: number, share: number): (0 | 1)[] =>
   Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
 
+it('has the mean over the runs of each method as its value, in the column that is asked for', () => {
+  const estimateOf = (method: string, column: string): number => {
+    const results = [
+      ...answers('a', [
+        [1, 0, 0, 0],
+        [1, 1, 0, 0],
+      ]),
+      ...answers('b', [
+        [1, 1, 1, 0],
+        [1, 1, 1, 1],
+      ]),
+    ].map((answer) => ({ ...answer, f1: answer.em / 2 }));
+    const table = scoreTable(results, MAIN_MEASURES);
+    const strata = strataBy(table.questions.map(() => 'all'));
+    const bootstrap = createBootstrap(table, strata, { random: createRandom(0), resamples: 10 });
+    const weights = selectionWeights(table.questions, everything);
+    return bootstrap.estimate({ method, model: 'base' }, column, weights).value;
+  };
+  expect([estimateOf('a', 'em'), estimateOf('b', 'em')]).toEqual([3 / 8, 7 / 8]);
+  expect([estimateOf('a', 'f1'), estimateOf('b', 'f1')]).toEqual([3 / 16, 7 / 16]);
+});
+
 describe('question resampling', () => {
   it('agrees with the normal approximation of a share: sqrt(p (1 - p) / n)', () => {
     const estimate = bootstrapOf(answers('a', [shareRight(400, 0.3)]))('a');

@@ -120,6 +120,16 @@ const REPORTS: Record<string, Report> = {
     findings: [/The best mean place is that of/, /Of \d+ cells, ParallelSearch is ahead in/],
     shows: ['Seconds'],
   },
+  '09-scale': {
+    ...{ numCharts: 3, numTables: 9, predictions: [/take less time than Search-R1/] },
+    findings: [
+      /16 sub-queries in one turn take this part of their time in turns: .*BM25/,
+      /rollouts on the mix that is trained on take [\d.]+ \[[\d.]+, [\d.]+\] s turn by turn/,
+      /The simulation gives \d\.\d\d to \d\.\d\d of what was measured/,
+      /Whatever is halved or doubled, ParallelSearch’s rollouts take/,
+    ],
+    shows: ['Dimensions', 'vLLM'],
+  },
   '10-failures': {
     ...{ numCharts: 7, predictions: [] },
     findings: [

@@ -272,6 +272,24 @@ describe('many rows', () => {
     expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 0, retrievalsFailed: 0 });
   });
 
+  it('are searched for by who plays the search engine, where there is one', async () => {
+    const retriever = library();
+    const search: RolloutOptions['search'] = async (asked) =>
+      asked.map(({ query, question }) =>
+        query === 'X'
+          ? { status: 'failed', reason: `nothing on ${question.question}` }
+          : { status: 'ok', passages: [{ passage: makePassage('w', `${query}\nWritten.`), score: 0 }] },
+      );
+    const { trajectories, stats } = await play(SCRIPTS, { retriever, search });
+    expect(retriever.calls).toEqual([]);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 8, retrievalsFailed: 3 });
+    expect(trajectories[1].segments[2].text).toContain('Written.');
+    expect(trajectories[0].searchTurns[0].results).toEqual([
+      { status: 'failed', reason: 'the search engine gave no answer.', detail: 'nothing on a?' },
+      { status: 'ok', passages: [{ id: 'w', title: 'Y', score: 0 }] },
+    ]);
+  });
+
   it('keep their own generator, however many of the others have finished', async () => {
     const { policy } = await play(SCRIPTS);
     const statesOf = (call: number): number[][] =>
