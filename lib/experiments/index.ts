@@ -2,6 +2,7 @@
 export { EXPERIMENTS } from './list.js';
 export { computation, type Computation, type Experiment, type Job } from './experiment.js';
 export { requireResults } from './results.js';
+export { loadAnswerFiles } from './answer-files.js';
 export { loadMainResults, type MainResults } from './main-results/experiment.js';
 export { loadLambdaAblation, type LambdaAblation } from './lambda-ablation/experiment.js';
 export { tradeOffChart } from './lambda-ablation/figures.js';

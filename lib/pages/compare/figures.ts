@@ -1,6 +1,7 @@
 /** The figures that runs end with, with their intervals. */
 import { mean, range } from 'd3-array';
 import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
+import { answersInCommon } from '../../evaluation/common.js';
 import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
@@ -32,25 +33,15 @@ export function finalFigure(
 export function answerFigures(runs: readonly ComparedRun[]): (TidyResults & { numQuestions: number }) | null {
   const asked = runs.filter(({ answers }) => answers.length > 0);
   if (asked.length === 0) return null;
-  const known = asked.map(({ answers }) => new Set(answers.map(({ questionId }) => questionId)));
-  const common = [...known[0]].filter((id) => known.every((ids) => ids.has(id)));
+  const common = answersInCommon(Object.fromEntries(asked.map(({ name, answers }) => [name, answers])));
   if (common.length === 0) return null;
-  const isCommon = new Set(common);
-  const results = asked.flatMap(({ name, answers }) =>
-    // The last one where a question was answered again.
-    [...new Map(answers.map((answer) => [answer.questionId, answer])).values()]
-      .filter(({ questionId }) => isCommon.has(questionId))
-      // Every question counts, of whichever benchmark.
-      .map((own) => ({
-        ...{ ...own, benchmark: `asked: ${own.benchmark}` },
-        ...{ method: name, model: 'base' as const, warmUp: 1, seed: 1 },
-      })),
-  );
+  // Every question counts, of whichever benchmark.
+  const results = common.map((own) => ({ ...own, benchmark: `asked: ${own.benchmark}` }));
   const tidy = summariseResults(results, {
     measures: MAIN_MEASURES.filter(({ of }) => results.every((own) => Number.isFinite(of(own) ?? NaN))),
     selects: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
     pairs: asked.slice(1).map(({ name }) => [name, asked[0].name] as const),
     resamples: RESAMPLES,
   });
-  return { ...tidy, numQuestions: common.length };
+  return { ...tidy, numQuestions: common.length / asked.length };
 }

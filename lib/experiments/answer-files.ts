@@ -1,0 +1,56 @@
+/** Files that `evaluate --out` wrote, as a notebook reads them. */
+import { z } from 'zod';
+import { answersInCommon } from '../evaluation/common.js';
+import { MAIN_MEASURES } from '../evaluation/metrics.js';
+import type { Measurement } from '../evaluation/result.js';
+import { BENCHMARK_TITLES } from '../evaluation/selections.js';
+import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
+import { streamJsonLines } from '../io/json-lines.js';
+import { shortPath } from '../io/paths.js';
+import { resultsOf, type ReportResults } from '../report/display.js';
+
+/** What tells a line of answers from others; the rest is as `evaluate` wrote it. */
+const lineSchema = z.looseObject({ questionId: z.string(), benchmark: z.string(), em: z.number() });
+
+async function readAnswers(file: string): Promise<Measurement[]> {
+  const answers: Measurement[] = [];
+  for await (const line of streamJsonLines(file, (value) => lineSchema.parse(value))) {
+    if ('complaint' in line)
+      throw new Error(`Expected answers, but: ${line.complaint} Name a file of \`evaluate --out\`.`);
+    answers.push(line.value as unknown as Measurement);
+  }
+  return answers;
+}
+
+/**
+ * The paper's tables of answers of one's own, whoever gave them: figures with intervals for every benchmark, subset and metric, by the names given, over
+ * the questions that all of the files answered, and differences from the first. What needs a dependency graph is left out where a question has none.
+ *
+ *   const { rows, contrasts } = await loadAnswerFiles({ api: 'answers.jsonl', here: 'others.jsonl' });
+ *
+ * @throws Error naming the line that is no answer, or where no question has been answered by all
+ */
+export async function loadAnswerFiles(
+  files: Readonly<Record<string, string>>,
+  options: SummaryOptions = {},
+): Promise<ReportResults> {
+  const names = Object.keys(files);
+  const runs: Record<string, Measurement[]> = {};
+  for (const name of names) runs[name] = await readAnswers(files[name]);
+  const results = answersInCommon(runs);
+  if (results.length === 0) {
+    const counts = names.map((name) => `${shortPath(files[name])} has ${runs[name].length}`).join(', ');
+    throw new Error(`Expected a question that every file has an answer to, but there is none (${counts}).`);
+  }
+  const asked = new Set(results.map(({ benchmark }) => benchmark));
+  const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => asked.has(name));
+  const tidy = summariseResults(results, {
+    measures: MAIN_MEASURES.filter(({ of }) => results.every((own) => Number.isFinite(of(own) ?? NaN))),
+    // An average of seven is one only where all seven are there.
+    selects: ({ benchmark }) => benchmark !== 'average' || hasAll,
+    pairs: names.slice(1).map((name) => [name, names[0]] as const),
+    ...options,
+  });
+  const summary = `${results.length} answers of ${names.join(', ')} to the same ${results.length / names.length} questions.`;
+  return resultsOf(summary, tidy);
+}

@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { matching, type TidyResults } from '../../lib/evaluation/table.js';
+import { loadAnswerFiles } from '../../lib/experiments/answer-files.js';
+import { rowsOf } from '../../lib/report/frame.js';
+import { temporaryFolder } from '../folder.js';
+import { result } from './synthetic.js';
+
+const folder = temporaryFolder();
+const write = (name: string, lines: readonly object[]): string => {
+  const file = join(folder, `${name}.jsonl`);
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return file;
+};
+const answer = (questionId: string, em: 0 | 1, benchmark = 'nq'): object =>
+  result({ method: 'whoever', questionId, em, benchmark });
+
+describe('loadAnswerFiles', () => {
+  it('gives every benchmark its row over the questions that all have answered, and differences from the first', async () => {
+    const a = write('a', [answer('1', 0), answer('2', 1), answer('h', 1, 'hotpotqa'), answer('only a', 1)]);
+    const b = write('b', [
+      answer('2', 1),
+      answer('1', 1),
+      answer('h', 0, 'hotpotqa'),
+      answer('h', 1, 'hotpotqa'),
+    ]);
+    const { rows, contrasts, summary, tidy } = await loadAnswerFiles({ here: a, api: b });
+    const em = (method: string, benchmark: string): unknown =>
+      matching(rowsOf(rows), { method, benchmark, subset: 'all', metric: 'em' })[0].value;
+    expect(['nq', 'hotpotqa', 'all'].map((name) => em('here', name))).toEqual([0.5, 1, 0.666667]);
+    expect(['nq', 'hotpotqa', 'all'].map((name) => em('api', name))).toEqual([1, 1, 1]);
+    const of = {
+      method: 'api',
+      against: 'here',
+      benchmark: 'nq',
+      subset: 'all',
+      metric: 'em',
+      kind: 'difference',
+    };
+    expect(matching(rowsOf(contrasts), of)[0].value).toBe(0.5);
+    expect((tidy as TidyResults).rows.every(({ paper }) => paper === null)).toBe(true);
+    expect(summary).toBe('6 answers of here, api to the same 3 questions.');
+  });
+
+  it('names what is no answer, and files that have no question in common', async () => {
+    const [a, b] = [write('a', [answer('1', 0)]), write('b', [answer('2', 1)])];
+    await expect(loadAnswerFiles({ a, b })).rejects.toThrow(
+      /every file has an answer to, .*a\.jsonl has 1, .*b\.jsonl has 1/,
+    );
+    await expect(loadAnswerFiles({ a: write('c', [{ step: 1 }]) })).rejects.toThrow(
+      /c\.jsonl.*evaluate --out/s,
+    );
+  });
+});
