@@ -41,4 +41,39 @@ describe('trainBpe', () => {
       'Expected vocabSize to be at least 256, but got 10.',
     );
   });
+
+  const mergesOf = (lines: string[], minFrequency: number, added: string[] = [], vocabSize = 300): unknown =>
+    (
+      trainBpe(lines, {
+        ...{ vocabSize, minFrequency },
+        addedTokens: added.map((content) => ({ content, special: true })),
+      }) as Fixture['tokenizer_json']
+    ).model.merges;
+
+  it('merges pairs that are seen often enough, as long as there are any and there is room', () => {
+    expect(mergesOf(['ab ab cd'], 2)).toEqual([['a', 'b']]);
+    expect(mergesOf(['ab ab cd'], 3)).toEqual([]);
+    expect(mergesOf(['ab'], 0)).toEqual([['a', 'b']]);
+    expect(mergesOf(['ab ab'], 1, [], 256)).toEqual([]);
+    expect(mergesOf(['ab ab'], 1, [], 257)).toEqual([['a', 'b']]);
+  });
+
+  it('leaves added tokens out of the words, whatever characters they have', () => {
+    const merges = [
+      ['x', 'q'],
+      ['Ġ', 'xq'],
+    ];
+    expect(mergesOf(['xq xq [xy]w'], 1, ['[xy]', 'w'])).toEqual(merges);
+  });
+
+  it('says in the file what other readers of it have to do', () => {
+    const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true };
+    const token = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+    const addedTokens = [{ content: '<eos>', special: true }];
+    expect(trainBpe([], { vocabSize: 300, minFrequency: 1, addedTokens })).toMatchObject({
+      ...{ version: '1.0', pre_tokenizer: byteLevel, decoder: byteLevel },
+      added_tokens: [{ id: 0, content: '<eos>', special: true, ...token }],
+      model: { type: 'BPE', fuse_unk: false, byte_fallback: false, ignore_merges: false, merges: [] },
+    });
+  });
 });

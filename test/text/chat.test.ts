@@ -52,6 +52,29 @@ describe('encodeChat', () => {
   });
 });
 
+describe('a message in a template', () => {
+  const templated = (chat_template: string): Tokenizer => createTokenizer(TOKENIZER_JSON, { chat_template });
+
+  it('is encoded together with what surrounds it, where it names no special token', () => {
+    const tokenizer = templated('</sea{{ messages[0].content }}');
+    const end = tokenizer.tokenId('</search>');
+    expect(tokenizer.encodeChat!('rch>').tokenIds).toEqual([end]);
+    expect(tokenizer.encodeChat!('rch><eos>').tokenIds).not.toContain(end);
+  });
+
+  it('may begin the text', () => {
+    const tokenizer = templated('{{ messages[0].content }}!');
+    expect(tokenizer.encodeChat!('who').tokenIds).toEqual(tokenizer.encode('who!'));
+  });
+
+  it('is told by its beginning where it is not shown, and must not be empty', () => {
+    const { encodeChat } = templated('nothing');
+    const shown = JSON.stringify('w'.repeat(40));
+    expect(() => encodeChat!('w'.repeat(60))).toThrow(`show the message as it is, but ${shown} is not in it`);
+    expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow('but "" is not in it');
+  });
+});
+
 describe('chatTemplate', () => {
   it('takes the default one of several, and none where there is none', () => {
     const several = [

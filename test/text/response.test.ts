@@ -137,6 +137,44 @@ const soup = fc
   )
   .map((parts) => parts.join(''));
 
+describe('executedSearches', () => {
+  const found = fromEnvironment('Nothing found.');
+
+  it('are the last search of what the policy wrote before each block of information', () => {
+    const twice = policy('<search> a </search> <search> b ## c </search>');
+    expect(executedSearches([twice, found, policy('<answer> x </answer>')])).toEqual([['b', 'c']]);
+    expect(
+      executedSearches([policy('<search> a </search>'), policy(' <answer> x </answer>'), found]),
+    ).toEqual([['a']]);
+    expect(executedSearches([policy('<search> a </sea'), policy('rch>'), found])).toEqual([['a']]);
+  });
+
+  it('are none without a query, without a search, or after information', () => {
+    expect(executedSearches([policy('<search> </search>'), found])).toEqual([]);
+    expect(executedSearches([policy('<think> a </think>'), found])).toEqual([]);
+    expect(executedSearches([found, found])).toEqual([]);
+    expect(executedSearches([fromEnvironment('<search> a </search>'), found])).toEqual([]);
+  });
+});
+
+describe('formatFault', () => {
+  it.each([
+    ['<think> a </think><think> b </think>', 'expected search or answer after think, but found think'],
+    [`${'x'.repeat(80)}<answer> a </answer>`, `text outside of blocks: "${'x'.repeat(60)}"`],
+    ['<think></think><answer> a </answer>', null],
+    ['<think> a </think><search> ## </search>', 'a search without a query'],
+  ])('of %j is %j', (text, fault) => {
+    expect(formatFault([policy(text)])).toBe(fault);
+  });
+});
+
+describe('ambiguity', () => {
+  it('is of what the policy wrote only, where a search ends before a block', () => {
+    expect(ambiguity([fromEnvironment('a </information> b')])).toBeNull();
+    expect(ambiguity([policy('x<information> a </information>')])).toBeNull();
+  });
+});
+
 describe('splitTranscript', () => {
   it('splits as a plain pattern does', () => {
     fc.assert(

@@ -159,6 +159,68 @@ describe('printing and parsing', () => {
   });
 });
 
+describe('information of others', () => {
+  const passagesOf = (text: string): unknown => parseInformation(text);
+  const ok = (...passages: [title: string, text: string][]) => ({
+    status: 'ok',
+    passages: passages.map(([title, text]) => ({ title, text })),
+  });
+
+  it.each<[string, string, unknown[]]>([
+    [
+      'lines that go on with a passage',
+      'Doc 1(Title: A) one\n  two\n\nDoc 2(Title: B) three',
+      [ok(['A', 'one two'], ['B', 'three'])],
+    ],
+    ['a title that never closes', 'Doc 1(Title: A (b) text', [ok(['A (b', 'text'])]],
+    ['no title', 'Doc 1(Title: A) one\nDoc 2(Title: B', [ok(['A', 'one Doc 2(Title: B'])]],
+    ['a number of two digits', 'Doc 1(Title: A) one\nDoc 12(Title: B) two', [ok(['A', 'one'], ['B', 'two'])]],
+    [
+      'a passage named within a line',
+      'Doc 1(Title: A) see Doc 1(Title: B) two',
+      [ok(['A', 'see Doc 1(Title: B) two'])],
+    ],
+    [
+      'the same on a line that goes on',
+      'Doc 1(Title: A) one\nsee Doc 1(Title: B)',
+      [ok(['A', 'one see Doc 1(Title: B)'])],
+    ],
+    ['lines before the first passage', 'Found:\nDoc 1(Title: A) one', [ok(['A', 'one'])]],
+    ['nothing but words', 'Found', []],
+    [
+      'tags of a block within a passage',
+      '\n <information>\nDoc 1(Title: A) <information> x </information> y\n</information> \n',
+      [ok(['A', '<information> x </information> y'])],
+    ],
+    ['a tag after the first line', 'Doc 1(Title: A) x\n<information> y', [ok(['A', 'x <information> y'])]],
+    ['a block of one line', ' <information>Nothing found.</information> ', [ok()]],
+    [
+      'lines after a failure',
+      'Doc 1(Title: A) x\nRetrieval failed: late \nmore',
+      [ok(['A', 'x']), { status: 'failed', reason: 'late' }],
+    ],
+    ['a failure without a reason', 'Retrieval failed:', [{ status: 'failed', reason: '' }]],
+  ])('is read with %s', (_, text, expected) => {
+    expect(passagesOf(text)).toEqual(expected);
+  });
+
+  it('is printed without white space at its ends', () => {
+    expect(oneLine(' a \n\n  b ')).toBe('a b');
+    const failed = { status: 'failed', reason: ' ' } as const;
+    const bare = { status: 'ok', passages: [{ title: 'T', text: ' ' }] } as const;
+    expect(printInformation([failed, bare])).toBe(
+      '<information>Retrieval failed:\nDoc 1(Title: T)</information>',
+    );
+  });
+});
+
+it('searches are printed without white space around queries, and those that cannot be are named', () => {
+  expect(printSearch([' a ', 'b'])).toBe('<search> a ## b </search>');
+  expect(printBlock('think', ' a ')).toBe('<think> a </think>');
+  expect(() => printSearch([])).toThrow('at least one sub-query');
+  expect(() => printSearch(['a ## b'])).toThrow('without ##, but got "a ## b"');
+});
+
 it('notices hold no tag, so they are no action', () => {
   expect(INVALID_ACTION_NOTICE + INVALID_ACTION_NOTICE_FULL).not.toMatch(/<|>/);
 });

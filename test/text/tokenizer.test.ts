@@ -89,6 +89,54 @@ describe('createTokenizer', () => {
     expect(TOKENIZER.decode([TOKENIZER.tokenId('<eos>')!])).toBe('<eos>');
   });
 
+  it('has none of the tokens that a tokenizer puts around a text, and says which these are', () => {
+    const [eos, pad] = ['<eos>', '<pad>'].map((token) => TOKENIZER.tokenId(token)!);
+    const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
+    const tokens = { '<eos>': eos, '<pad>': pad };
+    const around = createTokenizer({
+      ...TOKENIZER_JSON,
+      post_processor: {
+        type: 'TemplateProcessing',
+        single: [special('<eos>'), { Sequence: { id: 'A', type_id: 0 } }, special('<pad>')],
+        pair: [],
+        special_tokens: Object.fromEntries(
+          Object.entries(tokens).map(([token, id]) => [token, { id: token, ids: [id], tokens: [token] }]),
+        ),
+      },
+    });
+    expect(around.around).toEqual({ before: [eos], after: [pad] });
+    expect(around.encode('A Reed')).toEqual(TOKENIZER.encode('A Reed'));
+    expect(around.encode('')).toEqual([]);
+    expect(createTokenizer(TOKENIZER_JSON).around).toEqual({ before: [], after: [] });
+  });
+
+  it('decodes what the ids say, with every space', () => {
+    for (const text of ['a , b .', " do n't ", ''])
+      expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
+  });
+
+  it('keeps what stands for unknown characters, which controls nothing', () => {
+    const [, [, json]] = KINDS;
+    const ids = { '<unk>': words['<unk>'], '[SEP]': words['[SEP]'] };
+    const tokens = added(Object.keys(ids)).map((token, i) => ({ ...token, id: Object.values(ids)[i] }));
+    const tokenizer = createTokenizer({ ...json, added_tokens: tokens });
+    expect(tokenizer.encode('zzz a')).toEqual([0, 1]);
+    expect(tokenizer.encode('a [SEP]')).not.toContain(ids['[SEP]']);
+  });
+
+  it('has room for the largest id, of the vocabulary or added', () => {
+    const { vocab } = model as { vocab: Record<string, number> };
+    const size = Object.keys(vocab).length;
+    expect(createTokenizer(TOKENIZER_JSON).vocabSize).toBe(size);
+    const token = { ...added(['<far>'])[0], id: size + 10 };
+    expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
+  });
+
+  it('names what the tokenizer cannot be made of', () => {
+    const broken = { ...TOKENIZER_JSON, pre_tokenizer: { type: 'Nonsense' } };
+    expect(() => createTokenizer(broken)).toThrow('Expected the JSON of a tokenizer.json, but');
+  });
+
   it.each([
     ['no model', { added_tokens: [] }, 'at model'],
     ['an absurd id', { ...TOKENIZER_JSON, model: { ...model, vocab: { a: 2 ** 31 } } }, 'at model.vocab'],
