@@ -2,7 +2,8 @@
  * Wall clock of a search turn of 1 to 16 sub-queries, asked in one turn and in turns, under each retriever: `npm run bench -- turns NAME ...`, where NAME
  * is `bm25`, `exact`, `hnsw`, or NAME=ADDRESS of a server that has the small world's passages, such as `serve=http://127.0.0.1:9000/retrieve` or
  * `milvus=milvus://127.0.0.1:19530/small_world`. `--python PROGRAM` starts and adds Search-R1's server in Python with FAISS. Prints one
- * JSON object: median and quartiles in milliseconds.
+ * JSON object: median and quartiles in milliseconds, and of those that search the encoder's vectors (all but BM25) the share of exact search's
+ * ten passages that they find, over 400 queries.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { quantile } from 'd3-array';
+import { mean, quantile } from 'd3-array';
 import { independentQueries } from '../lib/experiments/latency/measuring.js';
 import { loadWorld } from '../lib/experiments/world.js';
 import { serveLocally } from '../lib/io/local-server.js';
@@ -26,6 +27,7 @@ const WIDTHS = [1, 2, 4, 8, 16];
 const REPEATS = 25;
 const WARM_UPS = 3;
 const TOP_K = 3;
+const RECALL = { topK: 10, queries: 400 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -37,7 +39,7 @@ const queries = independentQueries(questions);
 /** Search-R1's server in Python, which is told the vectors of passages and queries. */
 async function startFaiss(python: string): Promise<{ url: string; stop: () => void }> {
   const encoder = await openEncoder(ENCODER);
-  const [vectors, asked] = [
+  const [vectors, queryVectors] = [
     await encodePassages(encoder, passages),
     await encoder.encode(queries, { kind: 'query' }),
   ];
@@ -48,7 +50,7 @@ async function startFaiss(python: string): Promise<{ url: string; stop: () => vo
   const data = {
     ...{ port: free.port, passages: passages.map(({ id, contents }) => ({ id, contents })) },
     vectors: vectors.map((vector) => Array.from(vector)),
-    queries: Object.fromEntries(queries.map((query, i) => [query, Array.from(asked[i])])),
+    queries: Object.fromEntries(queries.map((query, i) => [query, Array.from(queryVectors[i])])),
   };
   writeFileSync(file, JSON.stringify(data));
   const script = packagePath('test', 'retrieval', 'faiss_peer.py');
@@ -67,6 +69,9 @@ const named = [...positionals, ...(faiss ? [`faiss=${faiss.url}`] : [])].map((ar
 if (named.length === 0)
   throw new Error('Expected retrievers, such as: npm run bench -- turns bm25 exact hnsw');
 
+/** Over the encoder's vectors; an address of another name is a server of BM25, as `serve-retriever` is unless told otherwise. */
+const isDense = (name: string): boolean => ['exact', 'hnsw', 'faiss', 'milvus'].includes(name);
+
 async function askMs(retriever: Retriever, turns: readonly string[][]): Promise<number> {
   const start = performance.now();
   for (const turn of turns) {
@@ -76,9 +81,22 @@ async function askMs(retriever: Retriever, turns: readonly string[][]): Promise<
   return performance.now() - start;
 }
 
+const asked = queries.slice(0, RECALL.queries);
+async function idsOf(retriever: Retriever): Promise<string[][]> {
+  const lists = await retriever.retrieve(asked, { topK: RECALL.topK });
+  return lists.map((list) => list.map(({ passage }) => passage.id));
+}
+const exactIds = await idsOf(await createRetriever('exact', passages));
+
 const rows = [];
+const recall: Record<string, number> = {};
 for (const { name, place } of named) {
   const retriever = await createRetriever(place, passages);
+  if (isDense(name)) {
+    const found = await idsOf(retriever);
+    const shares = found.map((ids, i) => ids.filter((id) => exactIds[i].includes(id)).length / RECALL.topK);
+    recall[name] = Number(mean(shares)!.toFixed(4));
+  }
   const random = createRandom('turns');
   for (let i = 0; i < WARM_UPS; i++) await askMs(retriever, [random.shuffle(queries).slice(0, 16)]);
   const samples = new Map<string, number[]>();
@@ -104,5 +122,5 @@ for (const { name, place } of named) {
 }
 faiss?.stop();
 const provenance = { passages: passages.length, topK: TOP_K, warmUps: WARM_UPS, ...provenanceHere() };
-console.log(JSON.stringify({ rows, provenance }, null, 1));
+console.log(JSON.stringify({ rows, recall, provenance }, null, 1));
 process.exit();

@@ -151,14 +151,12 @@ export async function buildMilvusCollection(
   try {
     await client.connectPromise;
     const manifest = { encoder: encoder.name, dimensions: encoder.dimensions, numPassages: passages.length };
-    let numRows = 0;
     if (checked(await client.hasCollection(name)).value) {
       const { numPassages } = await readManifest(client, collection, encoder);
       if (numPassages !== passages.length)
         throw new Error(
           `Expected collection ${collection} to be of these ${passages.length} passages, but it is of ${numPassages}. Give another name.`,
         );
-      numRows = checked(await client.count({ ...name, consistency_level: CONSISTENCY.strong })).data;
     } else {
       const fields = [
         { name: 'id', data_type: 'VarChar', is_primary_key: true, max_length: MAX_BYTES },
@@ -166,14 +164,16 @@ export async function buildMilvusCollection(
         { name: 'vector', data_type: 'FloatVector', dim: encoder.dimensions },
       ];
       checked(await client.createCollection({ ...name, description: JSON.stringify(manifest), fields }));
-      checked(
-        await client.createIndex({
-          ...{ ...name, field_name: 'vector', index_type: 'HNSW', metric_type: 'IP' },
-          params: { M: m, efConstruction },
-        }),
-      );
-      checked(await client.loadCollectionSync(name));
     }
+    // Both do nothing where they were done; a build that was killed may lack them, a server started anew the second.
+    checked(
+      await client.createIndex({
+        ...{ ...name, field_name: 'vector', index_type: 'HNSW', metric_type: 'IP' },
+        params: { M: m, efConstruction },
+      }),
+    );
+    checked(await client.loadCollectionSync(name));
+    const { data: numRows } = checked(await client.count({ ...name, consistency_level: CONSISTENCY.strong }));
     const first = numRows - (numRows % BATCH_SIZE);
     for (let start = first; start < passages.length; start += BATCH_SIZE) {
       signal?.throwIfAborted();

@@ -24,8 +24,9 @@ import { FILMS, makePassage } from './passages.js';
 type Row = Parameters<MilvusClient['insert']>[0]['data'][number];
 
 const OK = { error_code: 'Success', reason: '' };
-/** Collections of a client without a server. */
+/** Collections of a client without a server, and those that it has loaded: a server started anew has none. */
 const stored = new Map<string, { description: string; rows: Map<string, Row> }>();
+const loaded = new Set<string>();
 const inMemory = (): MilvusClient => {
   const get = (request: { collection_name: string }) => stored.get(request.collection_name)!;
   const write: MilvusClient['insert'] = async (request) => {
@@ -40,12 +41,19 @@ const inMemory = (): MilvusClient => {
       stored.set(name, { description, rows: new Map() });
       return OK;
     },
-    count: async (request) => ({ status: OK, data: get(request).rows.size }),
+    // As the client does of a collection that is not loaded: an error of its own, not a status.
+    count: async (request) => {
+      if (!loaded.has(request.collection_name)) throw new TypeError("reading 'count(*)'");
+      return { status: OK, data: get(request).rows.size };
+    },
     insert: write,
     upsert: write,
     flushSync: async () => ({ status: OK }),
     createIndex: async () => OK,
-    loadCollectionSync: async () => OK,
+    loadCollectionSync: async (request) => {
+      loaded.add(request.collection_name);
+      return OK;
+    },
     search: async ({ data, limit, ...request }) => {
       const rows = [...get(request).rows.values()];
       const lists = data.map((query) => {
@@ -63,6 +71,14 @@ const inMemory = (): MilvusClient => {
     closeConnection: () => undefined,
   };
 };
+
+/** As a server started anew has it. */
+async function release(address: string, collection: string): Promise<void> {
+  const { MilvusClient } = await import('@zilliz/milvus2-sdk-node');
+  const client = new MilvusClient({ address });
+  await client.releaseCollection({ collection_name: collection });
+  await client.closeConnection();
+}
 
 const encoder = createHashedEncoder(
   randomWeights(
@@ -134,6 +150,8 @@ describe.each([
       const build = (signal?: AbortSignal): Promise<void> =>
         buildMilvusCollection(at('numbers'), passages, encoder, { ...options, onRows, signal });
       await expect(build(controller.signal)).rejects.toThrow('enough');
+      if (isReal) await release(address, 'numbers');
+      else loaded.clear();
       await build();
       expect(counts).toEqual([1000, 2000, 2500]);
       const [[{ passage }]] = await (
