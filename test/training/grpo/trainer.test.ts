@@ -63,6 +63,21 @@ describe('GrpoTrainer', () => {
       expect(inMany.metrics[name], name).toBeCloseTo(inOne.metrics[name], 5);
   });
 
+  it('tells KL and clipped share over all tokens of a mini-batch, in however many passes, within 1e-5', async () => {
+    const second = async (maxTokensPerPass: number): Promise<Step['metrics']> => {
+      const trainer = trainerOf({ miniBatches: 2, maxTokensPerPass, learningRate: 0.02 });
+      await trainer.next();
+      const { metrics } = await trainer.next();
+      trainer.dispose();
+      return metrics;
+    };
+    const [inOne, inMany] = [await second(1e6), await second(100)];
+    for (const name of ['kl', 'clip_ratio']) {
+      expect(inOne[name], name).toBeGreaterThan(1e-3);
+      expect(inMany[name], name).toBeCloseTo(inOne[name], 5);
+    }
+  });
+
   it('trains by turn-level values where the totals are all equal', async () => {
     const alike: Reward = {
       name: 'queries per turn',
