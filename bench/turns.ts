@@ -37,7 +37,7 @@ const { passages, questions } = await loadWorld();
 const queries = independentQueries(questions);
 
 /** Search-R1's server in Python, which is told the vectors of passages and queries. */
-async function startFaiss(python: string): Promise<{ url: string; stop: () => void }> {
+async function startFaiss(python: string): Promise<string> {
   const encoder = await openEncoder(ENCODER);
   const [vectors, queryVectors] = [
     await encodePassages(encoder, passages),
@@ -55,13 +55,15 @@ async function startFaiss(python: string): Promise<{ url: string; stop: () => vo
   writeFileSync(file, JSON.stringify(data));
   const script = packagePath('test', 'retrieval', 'faiss_peer.py');
   const child = spawn(python, [script, 'serve', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  // However this ends.
+  process.on('exit', () => (child.kill(), rmSync(folder, { recursive: true })));
   const url = `http://127.0.0.1:${free.port}/retrieve`;
   for (let i = 0; i < 240 && !(await fetch(url, { method: 'POST' }).catch(() => null)); i++) await delay(500);
-  return { url, stop: () => (child.kill(), rmSync(folder, { recursive: true })) };
+  return url;
 }
 
 const faiss = values.python === undefined ? null : await startFaiss(values.python);
-const named = [...positionals, ...(faiss ? [`faiss=${faiss.url}`] : [])].map((argument) => {
+const named = [...positionals, ...(faiss ? [`faiss=${faiss}`] : [])].map((argument) => {
   const [, name, place] = /^([^=:]+)(?:=(.*))?$/.exec(argument) ?? [];
   if (!name) throw new Error(`Expected the name of a retriever, or NAME=ADDRESS, but got ${argument}.`);
   return { name, place: place ?? name };
@@ -120,7 +122,6 @@ for (const { name, place } of named) {
     }
   console.error(name);
 }
-faiss?.stop();
 const provenance = { passages: passages.length, topK: TOP_K, warmUps: WARM_UPS, ...provenanceHere() };
 console.log(JSON.stringify({ rows, recall, provenance }, null, 1));
 process.exit();

@@ -1,5 +1,5 @@
 /** `parallelsearch notebook`: executes notebooks without Jupyter or Python, writes them as pages, starts new ones. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -105,23 +105,30 @@ interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> 
   run?: boolean;
 }
 
-/** Writes a notebook with its outputs as one page. Returns the page's name. @throws NotebookError where a cell fails */
+/**
+ * Writes a notebook with its outputs as one page.
+ * @param out the page, or a folder that is there for it; by default the page lies beside the notebook
+ * @returns the page's name
+ * @throws NotebookError where a cell fails
+ */
 export async function renderNotebook(
   file: string,
-  { run, param, timeout, out = file.replace(/(\.ipynb)?$/, '.html') }: RenderSettings,
+  { run, param, timeout, out = path.dirname(file) }: RenderSettings,
   log: Log = toTerminal,
 ): Promise<string> {
+  const isFolder = statSync(out, { throwIfNoEntry: false })?.isDirectory();
+  const page = isFolder ? path.join(out, path.basename(file).replace(/(\.ipynb)?$/, '.html')) : out;
   const cellTimeoutMs = timeout === undefined ? undefined : timeout * 1000;
   const { notebook } =
     run || param
       ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
       : { notebook: readNotebook(file) };
   const { reportHtml } = await import('../report/html.js');
-  await writeFileSafely(out, (await reportHtml(notebook)).html);
+  await writeFileSafely(page, (await reportHtml(notebook)).html);
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
     log(`${file} has no outputs, and so the page has none. Execute it first with --run.\n`, 'stderr');
-  return out;
+  return page;
 }
 
 /** Whether cells in a folder find this package by its name. */
@@ -182,7 +189,7 @@ export function notebookCommand(): Command {
       'write a notebook as one HTML page that works offline, with the outputs that it has; with --run, executed first',
     )
     .argument('<file>', 'a notebook (.ipynb)')
-    .option('-o, --out <file>', 'the page; by default beside the notebook')
+    .option('-o, --out <path>', 'the page, or a folder for it; by default beside the notebook')
     .option('--run', 'execute it first; the notebook itself stays as it is')
     .option('-p, --param <name=value>', 'as of `notebook run`; implies --run; repeatable', collect)
     .option('--timeout <seconds>', 'longest time for one cell, with --run (default: 600)', parseSeconds)

@@ -122,6 +122,11 @@ describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm r
     const { code: exitCode, stderr } = await runCommand(['notebook', 'render', shown, '-o', page]);
     expect([exitCode, stderr]).toEqual([0, `${page}\n`]);
     expect(readFileSync(page, 'utf8')).toContain('<pre class="stdout">what it showed</pre>');
+    const pages = inFolder('pages');
+    mkdirSync(pages);
+    const inside = await runCommand(['notebook', 'render', shown, '-o', pages]);
+    expect(inside.stderr).toBe(`${path.join(pages, 'shown.html')}\n`);
+    expect(readFileSync(path.join(pages, 'shown.html'), 'utf8')).toBe(readFileSync(page, 'utf8'));
     const silent = await runCommand(['notebook', 'render', count, '-o', page]);
     expect(silent.stderr).toContain('has no outputs, and so the page has none. Execute it first with --run.');
   });
