@@ -18,7 +18,9 @@ export async function runPython(program: string, args: readonly string[], folder
   // For models of this size threads only wait for each other.
   const oneThread = { OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
   const quiet = { HF_HUB_OFFLINE: '1', TOKENIZERS_PARALLELISM: 'false', PYTHONDONTWRITEBYTECODE: '1' };
-  const env = { ...process.env, ...oneThread, ...quiet, PYTHONPATH: path.resolve(folder), PYTHON: program };
+  // verl's launch script asks for it.
+  const launched = { PYTHON: verlPython };
+  const env = { ...process.env, ...launched, ...oneThread, ...quiet, PYTHONPATH: path.resolve(folder) };
   const { stdout } = await promisify(execFile)(program, args, { cwd: folder, env, maxBuffer: 1 << 28 });
   return stdout;
 }
