@@ -1,72 +1,15 @@
+/** A question's way through Algorithm 1, and what can stop it. */
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../lib/data/question.js';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
 import { createRandom } from '../../lib/random.js';
-import type { RetrievedPassage, Retriever } from '../../lib/retrieval/retriever.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
-import { lossMask, responseText, tokenIds, type Trajectory } from '../../lib/rollout/trajectory.js';
+import { lossMask, responseText, tokenIds } from '../../lib/rollout/trajectory.js';
 import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
-import {
-  INVALID_ACTION_NOTICE,
-  INVALID_ACTION_NOTICE_FULL,
-  printInformation,
-  STOP_STRINGS,
-} from '../../lib/text/tags.js';
+import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, STOP_STRINGS } from '../../lib/text/tags.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
-import { echoRetriever, makePassage } from '../retrieval/passages.js';
-import { CHARACTERS, scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
-
-const OPTIONS: RolloutOptions = {
-  ...{ ...rolloutConfigOf('parallelsearch'), maxSearchTurns: 4, maxNewTokens: 50 },
-  ...{ maxInformationTokens: 10_000, topP: 0.9, retrievalTimeoutMs: 1000, temperature: 0.7 },
-};
-const ask = (text: string): Question => ({
-  ...{ id: `id of ${text}`, question: text, goldenAnswers: ['gold'], metadata: {} },
-});
-
-/** Query "x" finds the passage "x", whose text says so. */
-function library(): Retriever & { calls: string[][] } {
-  const calls: string[][] = [];
-  return {
-    name: 'library',
-    calls,
-    retrieve: async (queries) => {
-      calls.push([...queries]);
-      return queries.map((query) => [
-        { passage: makePassage(query, `${query}\nAll about ${query}.`), score: 2 },
-      ]);
-    },
-  };
-}
-const found = (...titles: string[]): string =>
-  printInformation(
-    titles.map((title) => ({ status: 'ok', passages: [{ title, text: `All about ${title}.` }] })),
-  );
-
-interface Played {
-  trajectories: Trajectory[];
-  stats: { retrievalsRequested: number; retrievalsFetched: number; retrievalsFailed: number };
-  policy: ScriptedPolicy;
-}
-async function play(
-  scripts: Record<string, readonly string[]>,
-  more: Partial<RolloutOptions> & { retriever?: Retriever; maxLength?: number } = {},
-): Promise<Played> {
-  const { retriever = library(), maxLength, ...options } = more;
-  const policy = scriptedPolicy(scripts, maxLength);
-  const questions = Object.keys(scripts).map(ask);
-  const randoms = questions.map(({ id }) => createRandom(id));
-  return { ...(await rollOut(policy, retriever, questions, { ...OPTIONS, ...options, randoms })), policy };
-}
-async function playOne(
-  ...[script, more]: [readonly string[], Parameters<typeof play>[1]?]
-): Promise<Trajectory> {
-  return (await play({ 'who?': script }, more)).trajectories[0];
-}
-const kinds = (trajectory: Trajectory): string[] => trajectory.segments.map(({ kind }) => kind);
-
-const SEARCH = '<think> a </think><search> X ## Y </search>';
-const ANSWER = '<think> b </think><answer> gold </answer>';
+import { echoRetriever } from '../retrieval/passages.js';
+import { OPTIONS, ask, library, found, play, playOne, kinds, SEARCH, ANSWER } from './play.js';
+import { CHARACTERS, scriptedPolicy } from './scripted-policy.js';
 
 describe('Algorithm 1', () => {
   it('searches, appends what came back in the order of the sub-queries, and stops at the answer', async () => {
@@ -234,80 +177,6 @@ describe('Algorithm 1', () => {
   });
 });
 
-describe('many rows', () => {
-  const SCRIPTS = {
-    'a?': [SEARCH, '<search> X ## Z </search>', ANSWER],
-    'b?': ['<search> Y ## W </search>', ANSWER],
-    'c?': [ANSWER],
-    'd?': ['nonsense', SEARCH, ANSWER],
-  };
-
-  it('go a turn at a time: all sub-queries of a turn in one search, duplicates fetched once', async () => {
-    const retriever = library();
-    const { trajectories, stats, policy } = await play(SCRIPTS, { retriever });
-    expect(retriever.calls).toEqual([
-      ['X', 'Y', 'W'],
-      ['X', 'Z', 'Y'],
-    ]);
-    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 6, retrievalsFailed: 0 });
-    expect(policy.calls.map((call) => call.length)).toEqual([4, 3, 2]);
-    expect(trajectories.map(({ question }) => question)).toEqual(Object.keys(SCRIPTS));
-    expect(trajectories[1].segments[2].text).toBe(found('Y', 'W'));
-    expect(trajectories[3].segments[4].text).toBe(found('X', 'Y'));
-    expect(trajectories.map(({ modelCalls }) => modelCalls)).toEqual([3, 2, 1, 3]);
-  });
-
-  it('give a row what it would get alone', async () => {
-    const { trajectories } = await play(SCRIPTS);
-    for (const [i, [question, script]] of Object.entries(SCRIPTS).entries()) {
-      expect((await play({ [question]: script })).trajectories[0]).toEqual(trajectories[i]);
-    }
-  });
-
-  it('keep answers of the retriever across calls in the cache they are given', async () => {
-    const [retriever, cache] = [library(), new Map<string, RetrievedPassage[]>()];
-    await play(SCRIPTS, { retriever, cache });
-    const { stats } = await play(SCRIPTS, { retriever, cache });
-    expect(retriever.calls.flat()).toEqual(['X', 'Y', 'W', 'Z']);
-    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 0, retrievalsFailed: 0 });
-  });
-
-  it('are searched for by who plays the search engine, where there is one', async () => {
-    const retriever = library();
-    const search: RolloutOptions['search'] = async (asked) =>
-      asked.map(({ query, question }) =>
-        query === 'X'
-          ? { status: 'failed', reason: `nothing on ${question.question}` }
-          : { status: 'ok', passages: [{ passage: makePassage('w', `${query}\nWritten.`), score: 0 }] },
-      );
-    const { trajectories, stats } = await play(SCRIPTS, { retriever, search });
-    expect(retriever.calls).toEqual([]);
-    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 8, retrievalsFailed: 3 });
-    expect(trajectories[1].segments[2].text).toContain('Written.');
-    expect(trajectories[0].searchTurns[0].results).toEqual([
-      { status: 'failed', reason: 'the search engine gave no answer.', detail: 'nothing on a?' },
-      { status: 'ok', passages: [{ id: 'w', title: 'Y', score: 0 }] },
-    ]);
-  });
-
-  it('keep their own generator, however many of the others have finished', async () => {
-    const { policy } = await play(SCRIPTS);
-    const statesOf = (call: number): number[][] =>
-      policy.options[call].randoms.map((random) => random.state());
-    const fresh = (question: string): number[] => createRandom(`id of ${question}`).state();
-    expect(statesOf(1)).toEqual(['a?', 'b?', 'd?'].map(fresh));
-    expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
-  });
-
-  it('need a generator each, and may be none', async () => {
-    const options = { ...OPTIONS, randoms: [createRandom(1)] };
-    await expect(rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options)).rejects.toThrow(
-      'Expected 2 generators, one a question, but got 1.',
-    );
-    expect((await play({})).trajectories).toEqual([]);
-  });
-});
-
 describe('a retriever that fails', () => {
   it('becomes a line of the information block, and is counted', async () => {
     const retriever = echoRetriever((queries) => {
@@ -366,61 +235,5 @@ describe('a trajectory', () => {
     const options = { ...OPTIONS, randoms: [createRandom(1)] };
     const { trajectories } = await rollOut(drifting, library(), [ask('who?')], options);
     expect(trajectories[0].segments[1]).toEqual({ kind: 'policy', ...written });
-  });
-});
-
-describe('passages for which the context has no room', () => {
-  /** Query "x" finds x1 to x4, the best first. */
-  const generous: Retriever = {
-    name: 'generous',
-    retrieve: async (queries, { topK }) =>
-      queries.map((query) =>
-        [1, 2, 3, 4].slice(0, topK).map((rank) => ({
-          passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
-          score: 5 - rank,
-        })),
-      ),
-  };
-  const passagesOf = (...titles: string[]) => ({
-    status: 'ok' as const,
-    passages: titles.map((title) => ({ title, text: `All about ${title}.` })),
-  });
-  const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
-  const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
-  // Three turns may follow, and the next text of the policy.
-  const enoughForTwo = prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
-  const search = async (maxLength: number, reservePerTurn?: number) => {
-    const options = { retriever: generous, topK: 4, maxLength, reservePerTurn };
-    const trajectory = await playOne([SEARCH, ANSWER], options);
-    const shown = trajectory.searchTurns[0].results.map((result) =>
-      result.status === 'ok' ? [result.passages.length, result.numLeftOut] : [],
-    );
-    return { ...trajectory, shown };
-  };
-
-  it.each([
-    ['from the lowest ranks on, alike for every sub-query', enoughForTwo, 10, [2, 2]],
-    ['at the first token that is too much', enoughForTwo - 1, 10, [1, 3]],
-    ['but for the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
-  ])('are left out and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
-    expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
-  });
-
-  it('are left out beyond what one turn may bring', async () => {
-    const show = async (maxInformationTokens: number) => {
-      const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
-      const { searchTurns } = await playOne([SEARCH, ANSWER], options);
-      return searchTurns[0].results.map((result) => (result.status === 'ok' ? result.passages.length : 0));
-    };
-    expect(await show(two.length)).toEqual([2, 2]);
-    expect(await show(two.length - 1)).toEqual([1, 1]);
-    expect(await show(1)).toEqual([1, 1]);
-  });
-
-  it('are shown all the same where nothing is kept free, and end the rollout', async () => {
-    const { segments, finish } = await search(enoughForTwo, 10);
-    expect([segments[2].text, finish]).toEqual([two, 'answer']);
-    const unreserved = await search(enoughForTwo);
-    expect([unreserved.shown[0], unreserved.finish]).toEqual([[4, undefined], 'length']);
   });
 });

@@ -1,0 +1,82 @@
+/** Rows side by side: a turn at a time, as each would go alone. */
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
+import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
+import { makePassage } from '../retrieval/passages.js';
+import { OPTIONS, ask, library, found, play, SEARCH, ANSWER } from './play.js';
+import { scriptedPolicy } from './scripted-policy.js';
+
+describe('many rows', () => {
+  const SCRIPTS = {
+    'a?': [SEARCH, '<search> X ## Z </search>', ANSWER],
+    'b?': ['<search> Y ## W </search>', ANSWER],
+    'c?': [ANSWER],
+    'd?': ['nonsense', SEARCH, ANSWER],
+  };
+
+  it('go a turn at a time: all sub-queries of a turn in one search, duplicates fetched once', async () => {
+    const retriever = library();
+    const { trajectories, stats, policy } = await play(SCRIPTS, { retriever });
+    expect(retriever.calls).toEqual([
+      ['X', 'Y', 'W'],
+      ['X', 'Z', 'Y'],
+    ]);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 6, retrievalsFailed: 0 });
+    expect(policy.calls.map((call) => call.length)).toEqual([4, 3, 2]);
+    expect(trajectories.map(({ question }) => question)).toEqual(Object.keys(SCRIPTS));
+    expect(trajectories[1].segments[2].text).toBe(found('Y', 'W'));
+    expect(trajectories[3].segments[4].text).toBe(found('X', 'Y'));
+    expect(trajectories.map(({ modelCalls }) => modelCalls)).toEqual([3, 2, 1, 3]);
+  });
+
+  it('give a row what it would get alone', async () => {
+    const { trajectories } = await play(SCRIPTS);
+    for (const [i, [question, script]] of Object.entries(SCRIPTS).entries()) {
+      expect((await play({ [question]: script })).trajectories[0]).toEqual(trajectories[i]);
+    }
+  });
+
+  it('keep answers of the retriever across calls in the cache they are given', async () => {
+    const [retriever, cache] = [library(), new Map<string, RetrievedPassage[]>()];
+    await play(SCRIPTS, { retriever, cache });
+    const { stats } = await play(SCRIPTS, { retriever, cache });
+    expect(retriever.calls.flat()).toEqual(['X', 'Y', 'W', 'Z']);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 0, retrievalsFailed: 0 });
+  });
+
+  it('are searched for by who plays the search engine, where there is one', async () => {
+    const retriever = library();
+    const search: RolloutOptions['search'] = async (asked) =>
+      asked.map(({ query, question }) =>
+        query === 'X'
+          ? { status: 'failed', reason: `nothing on ${question.question}` }
+          : { status: 'ok', passages: [{ passage: makePassage('w', `${query}\nWritten.`), score: 0 }] },
+      );
+    const { trajectories, stats } = await play(SCRIPTS, { retriever, search });
+    expect(retriever.calls).toEqual([]);
+    expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 8, retrievalsFailed: 3 });
+    expect(trajectories[1].segments[2].text).toContain('Written.');
+    expect(trajectories[0].searchTurns[0].results).toEqual([
+      { status: 'failed', reason: 'the search engine gave no answer.', detail: 'nothing on a?' },
+      { status: 'ok', passages: [{ id: 'w', title: 'Y', score: 0 }] },
+    ]);
+  });
+
+  it('keep their own generator, however many of the others have finished', async () => {
+    const { policy } = await play(SCRIPTS);
+    const statesOf = (call: number): number[][] =>
+      policy.options[call].randoms.map((random) => random.state());
+    const fresh = (question: string): number[] => createRandom(`id of ${question}`).state();
+    expect(statesOf(1)).toEqual(['a?', 'b?', 'd?'].map(fresh));
+    expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
+  });
+
+  it('need a generator each, and may be none', async () => {
+    const options = { ...OPTIONS, randoms: [createRandom(1)] };
+    await expect(rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options)).rejects.toThrow(
+      'Expected 2 generators, one a question, but got 1.',
+    );
+    expect((await play({})).trajectories).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+/** Contexts and turns that are too short for all that was found. */
+import { describe, expect, it } from 'vitest';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import { printInformation } from '../../lib/text/tags.js';
+import { makePassage } from '../retrieval/passages.js';
+import { OPTIONS, playOne, SEARCH, ANSWER } from './play.js';
+
+describe('passages for which the context has no room', () => {
+  /** Query "x" finds x1 to x4, the best first. */
+  const generous: Retriever = {
+    name: 'generous',
+    retrieve: async (queries, { topK }) =>
+      queries.map((query) =>
+        [1, 2, 3, 4].slice(0, topK).map((rank) => ({
+          passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
+          score: 5 - rank,
+        })),
+      ),
+  };
+  const passagesOf = (...titles: string[]) => ({
+    status: 'ok' as const,
+    passages: titles.map((title) => ({ title, text: `All about ${title}.` })),
+  });
+  const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
+  const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
+  // Three turns may follow, and the next text of the policy.
+  const enoughForTwo = prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
+  const search = async (maxLength: number, reservePerTurn?: number) => {
+    const options = { retriever: generous, topK: 4, maxLength, reservePerTurn };
+    const trajectory = await playOne([SEARCH, ANSWER], options);
+    const shown = trajectory.searchTurns[0].results.map((result) =>
+      result.status === 'ok' ? [result.passages.length, result.numLeftOut] : [],
+    );
+    return { ...trajectory, shown };
+  };
+
+  it.each([
+    ['from the lowest ranks on, alike for every sub-query', enoughForTwo, 10, [2, 2]],
+    ['at the first token that is too much', enoughForTwo - 1, 10, [1, 3]],
+    ['but for the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
+  ])('are left out and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
+    expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
+  });
+
+  it('are left out beyond what one turn may bring', async () => {
+    const show = async (maxInformationTokens: number) => {
+      const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
+      const { searchTurns } = await playOne([SEARCH, ANSWER], options);
+      return searchTurns[0].results.map((result) => (result.status === 'ok' ? result.passages.length : 0));
+    };
+    expect(await show(two.length)).toEqual([2, 2]);
+    expect(await show(two.length - 1)).toEqual([1, 1]);
+    expect(await show(1)).toEqual([1, 1]);
+  });
+
+  it('are shown all the same where nothing is kept free, and end the rollout', async () => {
+    const { segments, finish } = await search(enoughForTwo, 10);
+    expect([segments[2].text, finish]).toEqual([two, 'answer']);
+    const unreserved = await search(enoughForTwo);
+    expect([unreserved.shown[0], unreserved.finish]).toEqual([[4, undefined], 'length']);
+  });
+});
