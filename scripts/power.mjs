@@ -1,15 +1,28 @@
 /**
  * How many questions, warm-up seeds and RL seeds make a difference between two methods visible: from the variance of dev answers.
  *
- *   node scripts/power.mjs DEV.json [effect=0.01] [secondsPerRun=900]
+ *   node scripts/power.mjs [effect=0.01] [secondsPerRun=1000]
  *
- * DEV.json: rows `{ method, warmUp, seed, questionId, benchmark, em }`, two methods that answered the same questions with the same seeds. The average
- * counts every benchmark once. A difference is visible when 2.8 of its standard errors are not more than it (80 % power at 5 %).
+ * Reads `data/results/dev-answers.json`: the exact match of the two methods' answers to the dev questions, a digit a question. The average counts every benchmark
+ * once. A difference is visible when 2.8 of its standard errors are not more than it (80 % power at 5 %).
  */
 import { readFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
 import { group, mean, rollup, sum, variance } from 'd3-array';
 
 const VISIBLE = 2.8;
+const ANSWERS = new URL('../data/results/dev-answers.json', import.meta.url);
+
+/** Rows `{ method, warmUp, seed, questionId, benchmark, em }` of a model's answers to the questions that `chosen` takes. */
+export function rowsOf({ questions, runs }, model, chosen) {
+  return runs
+    .filter((run) => run.model === model)
+    .flatMap(({ em, ...run }) =>
+      questions.flatMap((question, i) =>
+        chosen(question) ? [{ ...run, ...question, em: Number(em[i]) }] : [],
+      ),
+    );
+}
 
 /** Variance components of paired differences: of warm-ups, of RL runs within one, of questions, and what is left. */
 export function varianceComponents(rows) {
@@ -61,30 +74,47 @@ export function varianceComponents(rows) {
 export const standardError = ({ questions, left, runs, warmUps }, share, numWarmUps, numSeeds) =>
   Math.sqrt(warmUps / numWarmUps + (runs + left / share) / (numWarmUps * numSeeds) + questions / share);
 
-async function main([file, effect = '0.01', seconds = '900']) {
-  const components = varianceComponents(JSON.parse(await readFile(file, 'utf8')));
-  console.log(`Difference on dev: ${components.effect.toFixed(4)}; ${components.numQuestions} questions.`);
+const SHARES = [1, 2.5, 5];
+const SEEDS = [
+  [3, 1],
+  [3, 2],
+  [3, 4],
+  [6, 2],
+  [12, 2],
+  [24, 2],
+];
+
+function printTable(title, components, effect, seconds) {
+  console.log(`\n${title}: ${components.numQuestions} dev questions.`);
   console.log('questions  warm-ups  seeds  visible effect  hours on two cores');
-  for (const share of [1, 2, 3, 5])
-    for (const [warmUps, seeds] of [
-      [3, 1],
-      [3, 2],
-      [3, 4],
-      [5, 2],
-    ]) {
+  for (const share of SHARES)
+    for (const [warmUps, seeds] of SEEDS) {
       const visible = VISIBLE * standardError(components, share, warmUps, seeds);
-      const hours = (2 * warmUps * seeds * Number(seconds)) / 2 / 3600;
-      const mark = visible <= Number(effect) ? '*' : ' ';
-      const cells = [
-        share * components.numQuestions,
-        warmUps,
-        seeds,
-        visible.toFixed(4) + mark,
-        hours.toFixed(1),
-      ];
+      const hours = (2 * warmUps * seeds * seconds) / 2 / 3600;
+      const mark = visible <= effect ? '*' : ' ';
+      const questions = Math.round(share * components.numQuestions);
+      const cells = [questions, warmUps, seeds, visible.toFixed(4) + mark, hours.toFixed(1)];
       console.log(cells.map((cell, i) => String(cell).padStart([9, 9, 6, 15, 19][i])).join(' '));
     }
 }
 
-if (process.argv[1] && import.meta.url === (await import('node:url')).pathToFileURL(process.argv[1]).href)
+async function main([effect = '0.01', seconds = '1000']) {
+  const answers = JSON.parse(await readFile(ANSWERS, 'utf8'));
+  const isAveraged = ({ benchmark }) => benchmark !== 'many';
+  for (const model of ['base', 'instruct'])
+    for (const [what, chosen] of [
+      ['average of the benchmarks', isAveraged],
+      [
+        'parallelizable questions',
+        (question) => isAveraged(question) && question.subset === 'parallelizable',
+      ],
+    ]) {
+      const rows = rowsOf(answers, model, chosen).map((row) =>
+        what.startsWith('average') ? row : { ...row, benchmark: 'all' },
+      );
+      printTable(`${model}, ${what}`, varianceComponents(rows), Number(effect), Number(seconds));
+    }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
   await main(process.argv.slice(2));

@@ -34,7 +34,7 @@ import {
 } from './runs.js';
 import { evaluatedQuestions, type World } from './world.js';
 
-const BATCH_SIZE = 64;
+const BATCH_SIZE = 128;
 /** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
 const WASM_BATCH_SIZE = 16;
 /** Questions answered side by side. */

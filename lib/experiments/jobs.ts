@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { provenanceHere } from '../io/provenance.js';
-import { openJournal, recordStore } from '../io/records.js';
+import { openJournal, writeArchives } from '../io/records.js';
 import { sideBySide } from '../io/side-by-side.js';
 import type { BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
@@ -137,12 +137,15 @@ export async function recordResults(
   experiment: Experiment,
   { folder = RESULTS, into = RECORDED } = {},
 ): Promise<void> {
-  for (const { job, done } of await resultsOf(experiment, folder)) {
-    if (!done?.isOwn) {
-      throw new Error(
-        `Expected ${job.key} to be computed here. Run "npx parallelsearch experiment ${experiment.name}".`,
-      );
-    }
-    await recordStore([into]).write(job.key, done.record);
-  }
+  const results = await resultsOf(experiment, folder);
+  const missing = results.find(({ done }) => !done?.isOwn);
+  if (missing)
+    throw new Error(
+      `Expected ${missing.job.key} to be computed here. Run "npx parallelsearch experiment ${experiment.name}".`,
+    );
+  const records = results.map(({ job, done }) => {
+    const { hash, provenance, value } = done!.record;
+    return [job.key, { hash, provenance, value }] as const;
+  });
+  await writeArchives(into, new Map(records));
 }

@@ -7,14 +7,14 @@ import type { Experiment, Job } from './experiment.js';
 
 /** Results of this machine. */
 export const RESULTS = packagePath('runs', 'results');
-/** Results that are kept beside the weights, for machines that have not the time. */
+/** Results that are kept beside the weights in archives, for machines that have not the time. */
 export const RECORDED = packagePath('data', 'results');
 
 /** A note in the provenance of a result that was not computed here, or not all of it. */
 export const NOTE = 'recorded';
 
 /** Results of this machine, then recorded ones. */
-export const resultStore = (folder = RESULTS): RecordStore => recordStore([folder, RECORDED]);
+export const resultStore = (folder = RESULTS): RecordStore => recordStore(folder, RECORDED);
 
 /** A job with its result. */
 export interface Done<Input, Value> {

@@ -3,9 +3,9 @@
  * computed. It counts only while that hash is still the same.
  */
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { writeFileSafely } from './files.js';
 import { shortPath } from './paths.js';
@@ -17,9 +17,9 @@ export interface ResultRecord<T> {
   value: T;
 }
 
-/** Folders of records, of which the first is written to. */
+/** A folder of records, and an archive that is looked into where it has none. */
 export interface RecordStore {
-  /** The record of this key and hash in the first folder that has one, else null. */
+  /** The record of this key and hash, and the folder that has it; null where there is none. */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
   write<T>(key: string, record: ResultRecord<T>): Promise<void>;
 }
@@ -42,19 +42,23 @@ const entrySchema = z
   .pipe(z.object({ hash: z.string(), item: z.unknown() }));
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
 
-/** Where a folder keeps the record of a key. @throws RangeError for a key that is no relative path */
-export function recordFile(folder: string, key: string): string {
+function checkKey(key: string): void {
   if (!KEY.test(key) || key.split('/').includes('..'))
     throw new RangeError(
       `Expected a key of letters, digits, ".", "_", "=", "," and "-", but got ${JSON.stringify(key)}.`,
     );
+}
+
+/** Where a folder keeps the record of a key. @throws RangeError for a key that is no relative path */
+export function recordFile(folder: string, key: string): string {
+  checkKey(key);
   return join(folder, `${key}.json.gz`);
 }
 
-async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
-  const bytes = await readFile(file);
+/** @throws Error naming the file, where what `parse` reads of it is no record */
+function recordOf<T>(file: string, parse: () => string): ResultRecord<T> {
   try {
-    return recordSchema.parse(JSON.parse(gunzipSync(bytes).toString())) as ResultRecord<T>;
+    return recordSchema.parse(JSON.parse(parse())) as ResultRecord<T>;
   } catch (cause) {
     throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`, {
       cause,
@@ -62,20 +66,98 @@ async function readRecord<T>(file: string): Promise<ResultRecord<T>> {
   }
 }
 
-/** @throws Error while reading, naming a file that is no record */
-export function recordStore(folders: readonly [string, ...string[]]): RecordStore {
+/**
+ * @param archive folder of archives that {@link writeArchives} has written
+ * @throws Error while reading, naming a file that is no record
+ */
+export function recordStore(folder: string, archive?: string): RecordStore {
+  const readOwn = async <T>(key: string): Promise<ResultRecord<T> | null> => {
+    const file = recordFile(folder, key);
+    if (!existsSync(file)) return null;
+    const bytes = await readFile(file);
+    return recordOf(file, () => gunzipSync(bytes).toString());
+  };
   return {
     read: async <T>(key: string, hash: string) => {
-      for (const folder of folders) {
-        const file = recordFile(folder, key);
-        const record = existsSync(file) ? await readRecord<T>(file) : null;
-        if (record?.hash === hash) return { ...record, folder };
-      }
-      return null;
+      const own = await readOwn<T>(key);
+      if (own?.hash === hash) return { ...own, folder };
+      const archived = archive === undefined ? null : await readArchived<T>(archive, key);
+      return archived?.hash === hash ? { ...archived, folder: archive! } : null;
     },
     write: async (key, record) =>
-      writeFileSafely(recordFile(folders[0], key), gzipSync(JSON.stringify(record), { level: 9 })),
+      writeFileSafely(recordFile(folder, key), gzipSync(JSON.stringify(record), { level: 9 })),
   };
+}
+
+/** The archive of a key: one for all keys that begin alike. */
+function archiveFile(folder: string, key: string): string {
+  checkKey(key);
+  return join(folder, `${key.split('/')[0]}.jsonl.br`);
+}
+
+/** A line for each record: its key, a tab, the record. By key. */
+type Lines = Map<string, string>;
+
+async function readLines(file: string): Promise<Lines> {
+  const bytes = await readFile(file);
+  let text: string;
+  try {
+    text = brotliDecompressSync(bytes).toString();
+  } catch (cause) {
+    throw new Error(
+      `Expected ${shortPath(file)} to be an archive of results. Get it from the repository again.`,
+      {
+        cause,
+      },
+    );
+  }
+  return new Map(
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)]),
+  );
+}
+
+/** Archives that were read, while their files stay as they were: a report reads many records of one. */
+const opened = new Map<string, { changed: number; lines: Promise<Lines> }>();
+
+async function linesOf(file: string): Promise<Lines> {
+  const changed = (await stat(file)).mtimeMs;
+  const known = opened.get(file);
+  if (known?.changed === changed) return known.lines;
+  const lines = readLines(file);
+  opened.set(file, { changed, lines });
+  return lines;
+}
+
+async function readArchived<T>(folder: string, key: string): Promise<ResultRecord<T> | null> {
+  const file = archiveFile(folder, key);
+  const line = existsSync(file) ? (await linesOf(file)).get(key) : undefined;
+  return line === undefined ? null : recordOf(file, () => line);
+}
+
+/** Far back enough to find the answers of several earlier runs to the same questions. */
+const WINDOW_BITS = 24;
+const QUALITY = 9;
+
+/**
+ * Puts records into a folder's archives, in place of those with the same keys. What many runs answer to the same questions is much alike: in
+ * one file it takes a quarter of the room.
+ */
+export async function writeArchives(
+  folder: string,
+  records: ReadonlyMap<string, ResultRecord<unknown>>,
+): Promise<void> {
+  const files = new Set([...records.keys()].map((key) => archiveFile(folder, key)));
+  for (const file of files) {
+    const lines: Lines = existsSync(file) ? new Map(await linesOf(file)) : new Map();
+    for (const [key, record] of records)
+      if (archiveFile(folder, key) === file) lines.set(key, JSON.stringify(record));
+    const text = [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => `${key}\t${line}\n`);
+    const params = { [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS, [constants.BROTLI_PARAM_QUALITY]: QUALITY };
+    await writeFileSafely(file, brotliCompressSync(text.join(''), { params }));
+  }
 }
 
 /** What a computation that is not finished has got so far: lines that are appended as they come. */

@@ -92,7 +92,7 @@ export async function restoreOutputs(
   hash: string,
   notebook: Notebook,
 ): Promise<Timing | null> {
-  const record = await recordStore([folder])
+  const record = await recordStore(folder)
     .read<NotebookRecord>(hash, hash)
     .catch(() => null);
   if (!record) return null;
@@ -117,5 +117,5 @@ export async function rememberOutputs(
     outputs,
   }));
   const value: NotebookRecord = { elapsedMs, cells };
-  await recordStore([folder]).write(hash, { hash, provenance: provenanceHere(), value });
+  await recordStore(folder).write(hash, { hash, provenance: provenanceHere(), value });
 }

@@ -76,7 +76,6 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   },
   rewards: {
     neither: 'neither',
-    'low weight': 'one, at a low weight',
     one: 'one',
     both: 'both',
     paper: 'both, the paper’s',

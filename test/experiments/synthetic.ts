@@ -105,7 +105,7 @@ export async function writeRecords<Input>(
   experiment: Experiment,
   valueOf: (input: Input, key: string) => unknown,
 ): Promise<void> {
-  const store = recordStore([folder]);
+  const store = recordStore(folder);
   for (const { key, hash, input } of await experiment.computation!.jobs())
     await store.write(key, { hash, provenance: SYNTHETIC, value: valueOf(input as Input, key) });
 }

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -129,7 +129,17 @@ const READERS: Record<string, Reader> = {
     ),
     read: async (bytes) => {
       place('key.json.gz', bytes);
-      return recordStore([folder]).read('key', 'h');
+      return recordStore(folder).read('key', 'h');
+    },
+  },
+  archives: {
+    inputs: fc.oneof(
+      nearlyJson(record).map((bytes) => brotliCompressSync(`key\t${bytes.toString()}\n`)),
+      nearlyBytes(brotliCompressSync(`key\t${JSON.stringify(record)}\n`)),
+    ),
+    read: async (bytes) => {
+      place('key.jsonl.br', bytes);
+      return recordStore(inFolder('none'), folder).read('key', 'h');
     },
   },
   journal: {

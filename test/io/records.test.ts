@@ -1,7 +1,9 @@
-import { appendFile, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { openJournal, recordFile, recordStore } from '../../lib/io/records.js';
+import { openJournal, recordFile, recordStore, writeArchives } from '../../lib/io/records.js';
+import { createRandom } from '../../lib/random.js';
 import { temporaryFolder } from '../folder.js';
 
 const root = temporaryFolder();
@@ -9,20 +11,72 @@ const root = temporaryFolder();
 describe('recordStore', () => {
   const record = { hash: 'abc', provenance: { backend: 'wasm' }, value: [1, 2] };
 
-  it('finds a record by key and hash, in the first folder that has it', async () => {
+  it('finds a record by key and hash, in its own folder before the archive', async () => {
     const [own, kept] = [join(root, 'own'), join(root, 'kept')];
-    await recordStore([kept]).write('runs/a', record);
-    const store = recordStore([own, kept]);
+    await writeArchives(kept, new Map([['runs/a', record]]));
+    const store = recordStore(own, kept);
     expect(await store.read('runs/a', 'abc')).toEqual({ ...record, folder: kept });
     await store.write('runs/a', { ...record, value: [3] });
     expect(await store.read('runs/a', 'abc')).toMatchObject({ value: [3], folder: own });
-    expect(await recordStore([kept]).read('runs/a', 'abc')).toMatchObject({ value: [1, 2] });
     expect(await store.read('runs/a', 'other')).toBeNull();
     expect(await store.read('b', 'abc')).toBeNull();
+    expect(await recordStore(own).read('runs/b', 'abc')).toBeNull();
+  });
+
+  it('reads the archive where its own record has another hash', async () => {
+    const [own, kept] = [join(root, 'older'), join(root, 'newer')];
+    await recordStore(own).write('a', { ...record, hash: 'before' });
+    await writeArchives(kept, new Map([['a', record]]));
+    expect(await recordStore(own, kept).read('a', 'abc')).toEqual({ ...record, folder: kept });
   });
 
   it.each(['../a', '/a', 'a/../b', 'a b', ''])('refuses the key %j', (key) => {
     expect(() => recordFile(root, key)).toThrow('Expected a key of letters');
+  });
+});
+
+describe('writeArchives', () => {
+  const record = (value: unknown) => ({ hash: 'h', provenance: {}, value });
+  const valueIn = async (folder: string, key: string): Promise<unknown> =>
+    (await recordStore(join(root, 'none'), folder).read(key, 'h'))?.value;
+
+  it('makes a file of all keys that begin alike, and puts new records in the place of old ones', async () => {
+    const folder = join(root, 'archives');
+    await writeArchives(
+      folder,
+      new Map([
+        ['a/1', record('one')],
+        ['a/2', record('line\nof\ttwo')],
+        ['b', record(3)],
+      ]),
+    );
+    expect((await readdir(folder)).sort()).toEqual(['a.jsonl.br', 'b.jsonl.br']);
+    expect(await valueIn(folder, 'a/2')).toBe('line\nof\ttwo');
+    await writeArchives(folder, new Map([['a/1', record('new')]]));
+    expect(await Promise.all(['a/1', 'a/2', 'b', 'a'].map((key) => valueIn(folder, key)))).toEqual([
+      ...['new', 'line\nof\ttwo', 3, undefined],
+    ]);
+  });
+
+  it('takes a fraction of the room for what is alike', async () => {
+    const folder = join(root, 'alike');
+    const random = createRandom(1);
+    const texts = Array.from({ length: 3000 }, () => `query ${random.uniform()}`);
+    const answers = (run: number) => record(texts.map((text, i) => ({ text, em: (i * run) % 7 })));
+    const records = new Map([1, 2, 3, 4, 5, 6, 7, 8].map((run) => [`answers/${run}`, answers(run)]));
+    await writeArchives(folder, records);
+    for (const [key, own] of records) await recordStore(folder).write(key, own);
+    const sizeOf = async (name: string) => (await stat(join(folder, name))).size;
+    const files = await Promise.all([...records.keys()].map((key) => sizeOf(`${key}.json.gz`)));
+    expect(await sizeOf('answers.jsonl.br')).toBeLessThan(0.4 * sum(files));
+  });
+
+  it.each(['no brotli', 'cut off'])('is named when it cannot be read (%s)', async (damage) => {
+    const folder = join(root, damage);
+    await writeArchives(folder, new Map([['a', record(1)]]));
+    const file = join(folder, 'a.jsonl.br');
+    await writeFile(file, damage === 'cut off' ? (await readFile(file)).subarray(0, -3) : damage);
+    await expect(valueIn(folder, 'a')).rejects.toThrow(/Expected .*a\.jsonl\.br to be an archive/);
   });
 });
 

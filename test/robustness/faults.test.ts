@@ -97,13 +97,13 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
 
   it('leaves a record as it was or as it is to be', async () => {
     const record = (value: number) => ({ hash: 'h', provenance: {} as never, value });
-    const read = async (own: string) => (await recordStore([own]).read<number>('k', 'h'))?.value;
+    const read = async (own: string) => (await recordStore(own).read<number>('k', 'h'))?.value;
     await atEveryWrite(
-      (own) => recordStore([own]).write('k', record(1)),
-      (own) => recordStore([own]).write('k', record(2)),
+      (own) => recordStore(own).write('k', record(1)),
+      (own) => recordStore(own).write('k', record(2)),
       async (own) => {
         expect([1, 2]).toContain(await read(own));
-        await recordStore([own]).write('k', record(3));
+        await recordStore(own).write('k', record(3));
         expect(await read(own)).toBe(3);
       },
     );

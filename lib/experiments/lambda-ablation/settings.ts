@@ -1,7 +1,6 @@
 /**
  * Table 4: what the weights of the decomposition reward (lambda_d) and of the search-count reward (lambda_s) do. The grid is
- * the paper's, with a control that has neither, and each reward alone at a low weight; the paper's own setting is that of the
- * main comparison, whose runs are shared.
+ * the paper's, with a control that has neither; the paper's own setting is that of the main comparison, whose runs are shared.
  */
 import { rollup } from 'd3-array';
 import type { Lambdas } from '../../methods/config.js';
@@ -18,21 +17,18 @@ export const PAPER: Lambdas = { lambdaD, lambdaS };
 /** Neither reward: right answers and the format alone, under ParallelSearch's prompt. What the two do shows beside it. */
 export const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
 
-/** One reward alone, at a hundredth of a right answer: they show whether the size of a weight matters. */
-export const LOW_WEIGHT: readonly Lambdas[] = [
-  { lambdaD: 0, lambdaS: 0.01 },
-  { lambdaD: 0.01, lambdaS: 0 },
+/** One of the two rewards, as strong as in the paper, without the other. */
+export const ALONE: readonly Lambdas[] = [
+  { lambdaD: 0, lambdaS },
+  { lambdaD, lambdaS: 0 },
 ];
-
-/** One of the two rewards, as strong as in the paper or at a low weight, without the other. */
-export const ALONE: readonly Lambdas[] = [{ lambdaD: 0, lambdaS }, { lambdaD, lambdaS: 0 }, ...LOW_WEIGHT];
 
 /** Every setting of Table 4 once, in its order. */
 export const lambdaGrid = (): Lambdas[] =>
   [...new Set(paperTables().rows.map(({ method }) => method))].filter(isLambdaName).map(lambdasOfMethod);
 
-/** Every setting that is trained here: those of Table 4, and three that the paper does not have. */
-export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL, ...LOW_WEIGHT];
+/** Every setting that is trained here: those of Table 4, and one that the paper does not have. */
+export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
 
 /** The lambdas of a run: its own, or the paper's. */
 export const lambdasOf = ({ lambdas }: PolicyRun): Lambdas => lambdas ?? PAPER;
@@ -67,10 +63,9 @@ export function lambdasOfMethod(method: string): Lambdas {
   );
 }
 
-/** Which of the two rewards a setting has: `neither`, `low weight` (of one), `one`, `both`, or both as in the `paper`. */
+/** Which of the two rewards a setting has: `neither`, `one`, `both`, or both as in the `paper`. */
 export function rewardsOf(setting: Lambdas): string {
   if (isSameSetting(setting, PAPER)) return 'paper';
-  if (LOW_WEIGHT.some((low) => isSameSetting(low, setting))) return 'low weight';
   return ['neither', 'one', 'both'][Math.sign(setting.lambdaD) + Math.sign(setting.lambdaS)];
 }
 

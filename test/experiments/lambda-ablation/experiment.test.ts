@@ -18,7 +18,7 @@ describe('the settings', () => {
     const results = await loadLambdaAblation(folder, { resamples: 60 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
     const chart = tradeOffChart(frameOf(matching(rows, ON_PARALLEL)));
-    expect(chart.alt).toMatch(/\(0, 0\) 0\.\d+ with 4\.00 calls; /);
+    expect(chart.alt).toMatch(/\(0, 0\) 0\.\d+ with 4\.00 calls/);
   });
 
   const differences = (fields: object): Row[] =>
@@ -42,7 +42,7 @@ describe('the settings', () => {
 
   it('are compared: the paper’s with all others, the twins with each other, each reward alone with neither', () => {
     const againstOthers = differences({ setting: '(0.15, 0.35)', metric: 'model_calls' });
-    expect(againstOthers).toHaveLength(9);
+    expect(againstOthers).toHaveLength(7);
     expect(againstOthers.find((row) => row.against_setting === '(0.15, 0)')).toMatchObject({
       ...{ value: -2, low: -2, high: -2 },
     });
@@ -55,7 +55,7 @@ describe('the settings', () => {
     // In the made-up answers any lambda_s saves two calls.
     const alone = differences({ against_setting: '(0, 0)', metric: 'model_calls' });
     expect(Object.fromEntries(alone.map(({ setting, value }) => [setting, value]))).toEqual({
-      ...{ '(0.15, 0.35)': -2, '(0, 0.35)': -2, '(0.15, 0)': 0, '(0, 0.01)': -2, '(0.01, 0)': 0 },
+      ...{ '(0.15, 0.35)': -2, '(0, 0.35)': -2, '(0.15, 0)': 0 },
     });
   });
 });

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+
+interface Row {
+  method: string;
+  warmUp: number;
+  seed: number;
+  questionId: string;
+  benchmark: string;
+  em: number;
+}
+type Components = Record<'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps', number>;
+interface Power {
+  rowsOf(answers: object, model: string, chosen: (question: object) => boolean): Row[];
+  varianceComponents(rows: Row[]): Components;
+  standardError(components: Components, share: number, numWarmUps: number, numSeeds: number): number;
+}
+const { rowsOf, varianceComponents, standardError } = (await import(
+  new URL('../../scripts/power.mjs', import.meta.url).href
+)) as Power;
+
+/** Two warm-ups with two seeds each, by what the first method is ahead in each run on all of four questions. */
+const ahead = (differences: Record<string, number>): Row[] =>
+  Object.entries(differences).flatMap(([run, difference]) =>
+    ['ours', 'theirs'].flatMap((method) =>
+      ['a', 'b', 'c', 'd'].map((questionId) => ({
+        ...{ method, warmUp: Number(run[0]), seed: Number(run[1]), questionId, benchmark: 'x' },
+        em: method === 'ours' ? difference : 0,
+      })),
+    ),
+  );
+
+describe('the variance of a difference', () => {
+  it('is that of the warm-ups where runs from one agree', () => {
+    const components = varianceComponents(ahead({ '11': 0.1, '12': 0.1, '21': 0.3, '22': 0.3 }));
+    expect(components.effect).toBeCloseTo(0.2, 12);
+    // Sample variance of .1 and .3.
+    expect(components.warmUps).toBeCloseTo(0.02, 12);
+    expect(components.runs).toBeCloseTo(0, 12);
+    expect(components.numQuestions).toBe(4);
+  });
+
+  it('falls with warm-ups, seeds and questions as its parts say', () => {
+    const components = { effect: 0, numQuestions: 4, questions: 0.04, left: 0.08, runs: 0.02, warmUps: 0.06 };
+    // .06 / 3 + (.02 + .08 / 2) / 6 + .04 / 2
+    expect(standardError(components, 2, 3, 2)).toBeCloseTo(Math.sqrt(0.02 + 0.01 + 0.02), 12);
+  });
+
+  it('is read from a digit a question', () => {
+    const questions = [
+      { questionId: 'a', benchmark: 'x' },
+      { questionId: 'b', benchmark: 'y' },
+    ];
+    const run = { method: 'ours', warmUp: 1, seed: 2 };
+    const runs = ['base', 'instruct'].map((model) => ({ ...run, model, em: '01' }));
+    const rows = rowsOf(
+      { questions, runs },
+      'base',
+      ({ benchmark }: { benchmark?: string }) => benchmark === 'y',
+    );
+    expect(rows).toMatchObject([{ ...run, questionId: 'b', em: 1 }]);
+  });
+});
