@@ -7,7 +7,7 @@
  * once. A difference is visible when 2.8 of its standard errors are not more than it (80 % power at 5 %).
  */
 import { readFile } from 'node:fs/promises';
-import { pathToFileURL } from 'node:url';
+import { pathToFileURL, URL } from 'node:url';
 import { group, mean, rollup, sum, variance } from 'd3-array';
 
 const VISIBLE = 2.8;

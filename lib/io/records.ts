@@ -151,7 +151,7 @@ export async function writeArchives(
 ): Promise<void> {
   const files = new Set([...records.keys()].map((key) => archiveFile(folder, key)));
   for (const file of files) {
-    const lines: Lines = existsSync(file) ? new Map(await linesOf(file)) : new Map();
+    const lines: Lines = new Map(existsSync(file) ? await linesOf(file) : []);
     for (const [key, record] of records)
       if (archiveFile(folder, key) === file) lines.set(key, JSON.stringify(record));
     const text = [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => `${key}\t${line}\n`);

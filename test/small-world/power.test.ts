@@ -10,9 +10,9 @@ interface Row {
 }
 type Components = Record<'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps', number>;
 interface Power {
-  rowsOf(answers: object, model: string, chosen: (question: object) => boolean): Row[];
-  varianceComponents(rows: Row[]): Components;
-  standardError(components: Components, share: number, numWarmUps: number, numSeeds: number): number;
+  rowsOf: (answers: object, model: string, chosen: (question: object) => boolean) => Row[];
+  varianceComponents: (rows: Row[]) => Components;
+  standardError: (components: Components, share: number, numWarmUps: number, numSeeds: number) => number;
 }
 const { rowsOf, varianceComponents, standardError } = (await import(
   new URL('../../scripts/power.mjs', import.meta.url).href
