@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { loadQuestions } from '../../lib/data/flashrag.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../lib/small-world/benchmarks.js';
 import { drawTest, frozenCommit, readDraw } from '../../lib/small-world/draw-test.js';
 import { smallWorld } from '../../lib/small-world/build.js';
@@ -29,6 +33,32 @@ describe('the test questions', () => {
   it('are worded as in training in one half, as never before in the other', () => {
     const seen = first.filter(({ metadata }) => metadata.wording === 'seen').length;
     expect(Math.abs(seen / first.length - 0.5)).toBeLessThan(0.02);
+  });
+});
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: packagePath(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+const draw = await readDraw();
+/** A shallow clone has not the commit that froze the weights. */
+const isKnown = ((): boolean => {
+  try {
+    return draw !== null && git('cat-file', '-t', draw.commit).trim() === 'commit';
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(draw === null)('the committed ones (skipped before a draw)', () => {
+  it('are those that the hash of the commit draws which they name', async () => {
+    const committed = (await loadQuestions()).filter(({ split }) => split === 'test');
+    const drawn = drawTest(draw!.commit);
+    expect(committed).toHaveLength(drawn.length);
+    expect(drawn.filter((question, i) => !isDeepStrictEqual(question, committed[i]))).toEqual([]);
+  });
+
+  it.skipIf(!isKnown)('came after the weights, none of which has changed since', () => {
+    const weights = ['data/checkpoints/*.safetensors', 'data/small-world/passages.jsonl'];
+    expect(git('diff', '--name-only', '--diff-filter=MD', draw!.commit, '--', ...weights)).toBe('');
   });
 });
 
