@@ -1,11 +1,12 @@
 /** Checkpoints of a training run: all that it takes to go on as if it had never stopped. */
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { flushFolder, readJson, removePartial, writeFileSafely } from '../io/files.js';
+import { flushFolder, readJson, removePartial, writeTextsSafely } from '../io/files.js';
 import { sha256 } from '../io/hash.js';
+import { readLines } from '../io/json-lines.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
@@ -146,6 +147,9 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
       return false; // A line cut off by a kill.
     }
   };
-  const kept = (await readFile(path, 'utf8')).split('\n').filter(isKept);
-  await writeFileSafely(path, kept.map((line) => `${line}\n`).join(''));
+  // A line at a time: a long run's trajectories are more than a string can hold.
+  async function* kept(): AsyncGenerator<string> {
+    for await (const { text } of readLines(createReadStream(path))) if (isKept(text)) yield `${text}\n`;
+  }
+  await writeTextsSafely(path, kept());
 }

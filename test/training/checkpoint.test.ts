@@ -231,6 +231,17 @@ describe('dropLinesFrom', () => {
     expect(await readFile(file, 'utf8')).toBe('');
   });
 
+  it('reads a file in pieces, and cuts it at line feeds only', async () => {
+    const file = join(parent, 'trajectories.jsonl');
+    const lines = Array.from(
+      { length: 3000 },
+      (_, step) => `{"step":${step},"text":"a\u2028\u00e9${'x'.repeat(step % 100)}"}\n`,
+    );
+    await writeFile(file, lines.join(''));
+    await dropLinesFrom(file, 2500);
+    expect(await readFile(file, 'utf8')).toBe(lines.slice(0, 2500).join(''));
+  });
+
   it('makes no file where there is none', async () => {
     await dropLinesFrom(join(parent, 'none.jsonl'), 2);
     expect(await readdir(parent)).toEqual([]);
