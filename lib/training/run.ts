@@ -75,11 +75,12 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const { config, folder, keepSteps = [], signal } = run;
   const hash = hashOf(run);
   const checkpointFolder = join(folder, 'checkpoint');
+  const records = RECORDS.map((name) => join(folder, name));
   const { trained, numSteps } = trainer;
   let rollbacks: Rollbacks = [];
   const save = (): Promise<void> => {
     const state = { nextStep: trainer.step, hash, ...(rollbacks.length > 0 ? { rollbacks } : {}) };
-    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state);
+    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state, { records });
   };
   /** Takes up the newest checkpoint; false where there is none. */
   const resume = async (before?: number): Promise<boolean> => {
@@ -100,7 +101,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
       `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
     );
   const dropLaterLines = (): Promise<unknown> =>
-    Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+    Promise.all(records.map((path) => dropLinesFrom(path, trainer.step)));
   await dropLaterLines();
   let numSkipped = 0;
   while (trainer.step < numSteps) {

@@ -95,8 +95,8 @@ describe('withFolderLock', () => {
   );
 
   it('removes what a kill has left half written, and nothing else', async () => {
-    for (const name of ['metrics.jsonl.123-4.partial', 'mine.partial', 'metrics.jsonl'])
-      writeFileSync(inFolder(name), '');
-    expect((await work()).sort()).toEqual(['metrics.jsonl', 'mine.partial', 'run.lock', 'run.lock.json']);
+    const kept = ['metrics.jsonl', 'mine.partial', 'notes2.partial', 'notes.2.partial', '2.partial'];
+    for (const name of ['metrics.jsonl.123-4.partial', ...kept]) writeFileSync(inFolder(name), '');
+    expect((await work()).sort()).toEqual([...kept, 'run.lock', 'run.lock.json'].sort());
   });
 });

@@ -98,7 +98,13 @@ async function warmUpInFolder(model: Model, run: WarmUpRun, options: WarmUpRunOp
       options.onStep?.(report);
       const nextStep = report.step + 1;
       if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
-        await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep, hash });
+        await saveCheckpoint(
+          checkpointFolder,
+          newest,
+          optimizer,
+          { nextStep, hash },
+          { records: [metricsFile] },
+        );
       options.signal?.throwIfAborted();
     },
   });
