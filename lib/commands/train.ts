@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
@@ -25,7 +26,7 @@ import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { chatTemplate } from '../text/chat.js';
 import { isLarge, trainingMemory } from '../training/memory.js';
-import { runTraining } from '../training/run.js';
+import { BEST_ADAPTER, runTraining } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
   collect,
@@ -206,7 +207,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       await stopWatching?.();
     });
     const report = await writeRunReport(folder, run);
-    say(`The adapter is in ${join(folder, 'adapter')}, the report in ${report}.`);
+    const best = join(folder, BEST_ADAPTER);
+    say(
+      `The adapter is in ${join(folder, 'adapter')}, ` +
+        (existsSync(best) ? `that of the steps with the most reward in ${best}, ` : '') +
+        `the report in ${report}.`,
+    );
   });
 }
 

@@ -18,6 +18,10 @@ const runStateSchema = z.strictObject({
   hash: z.string(),
   /** Every time that the run went back to a checkpoint, and why; absent where it never did. */
   rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
+  /** The number of steps of the adapter that is kept as the best, and its reward; absent where there is none. */
+  best: z.strictObject({ step, reward: z.number() }).optional(),
+  /** Of the steps that are still to be compared with the best; absent where there are none. */
+  rewards: z.array(z.number()).optional(),
 });
 /** Where a run is, and the hash of all that decides its course. */
 export type RunState = z.infer<typeof runStateSchema>;
