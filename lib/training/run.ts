@@ -55,8 +55,8 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
 
 /**
  * Trains and writes `adapter/` (PEFT's format), one such folder for each of `keepSteps`, and {@link BEST_ADAPTER}: the adapter at that
- * checkpoint before which the mean reward of the steps was highest, those that the run went back from among them. A run that was stopped goes on
- * from its checkpoint, with the same result as one that was not.
+ * checkpoint before which the mean reward of the steps was highest, those that the run went back from among them. A run that was
+ * stopped goes on from its checkpoint, with the same result as one that was not.
  * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or where `keepSteps` has a step that the
  * run does not have or is past, or another process works in the folder
  */
