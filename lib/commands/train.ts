@@ -16,7 +16,7 @@ import { writeRunReport, type RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
 import { parseModelConfig } from '../policy/families/index.js';
-import { loadModel, readTokenizerConfig } from '../policy/model-folder.js';
+import { loadModel, readTokenizerConfig, settingFiles } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
@@ -174,7 +174,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
-  const inputs = [...(await weightFiles(modelFolder)), ...(passages ? [passages] : []), ...files];
+  const inputs = [
+    ...(await weightFiles(modelFolder)),
+    ...settingFiles(modelFolder),
+    ...(passages ? [passages] : []),
+    ...files,
+  ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
   say(
