@@ -254,16 +254,32 @@ describe('runTraining', () => {
     expect(await linesOf('own')).toHaveLength(1);
   });
 
-  it.each([3e37, 1e38])(
-    'ends where a learning rate of %d makes the weights infinite, without an adapter',
-    async (learningRate) => {
-      const config = tinyTraining({ grpo: { learningRate, warmupSteps: 0 } });
-      await expect(run(`infinite-${learningRate}`, config)).rejects.toThrow(
+  it.each([
+    [1e6, 100],
+    [1e6, 1],
+    [3e37, 100],
+    [1e38, 100],
+  ])(
+    'ends where a learning rate of %d makes the weights no numbers, without an adapter, with a checkpoint every %d steps',
+    async (learningRate, checkpointEvery) => {
+      const name = `infinite-${learningRate}-${checkpointEvery}`;
+      const config = tinyTraining({ checkpointEvery, grpo: { learningRate, warmupSteps: 0 } });
+      await expect(run(name, config)).rejects.toThrow(
         /: the update is no number: lower grpo.learningRate|Lower (its|the) learning rate/,
       );
-      expect(existsSync(join(root, `infinite-${learningRate}`, 'adapter'))).toBe(false);
+      for (const adapter of ['adapter', BEST_ADAPTER])
+        expect(existsSync(join(root, name, adapter)), adapter).toBe(false);
     },
   );
+
+  it('ends where a reward gives NaN, names it and writes no adapter', async () => {
+    const rewards: Reward[] = [{ name: 'mine', score: () => NaN }];
+    await expect(run('nan', tinyTraining({ checkpointEvery: 1 }), { rewards })).rejects.toThrow(
+      'Expected the reward "mine" to be a finite number on the question',
+    );
+    for (const name of ['adapter', BEST_ADAPTER])
+      expect(existsSync(join(root, 'nan', name)), name).toBe(false);
+  });
 
   it('refuses a folder where another process works', async () => {
     await withFolderLock(join(root, 'taken'), async () => {
