@@ -12,6 +12,7 @@ import { writeFileSafely } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
+import { settingFiles } from '../policy/model-folder.js';
 import { printTrajectory, tokenUsage, type TokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, say } from './frame.js';
@@ -72,7 +73,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const { retriever } = await openRetriever(settings, search);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = await contentHash([
-    ...folders.flatMap(weightFiles),
+    ...folders.flatMap((folder) => [...weightFiles(folder), ...settingFiles(folder)]),
     ...files,
     ...(passages ? [passages] : []),
   ]);

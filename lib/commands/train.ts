@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
@@ -15,7 +16,7 @@ import { writeRunReport, type RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
 import { parseModelConfig } from '../policy/families/index.js';
-import { loadModel, readTokenizerConfig } from '../policy/model-folder.js';
+import { loadModel, readTokenizerConfig, settingFiles } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
@@ -25,7 +26,7 @@ import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { chatTemplate } from '../text/chat.js';
 import { isLarge, trainingMemory } from '../training/memory.js';
-import { runTraining } from '../training/run.js';
+import { BEST_ADAPTER, runTraining } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
   collect,
@@ -173,7 +174,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
-  const inputs = [...(await weightFiles(modelFolder)), ...(passages ? [passages] : []), ...files];
+  const inputs = [
+    ...(await weightFiles(modelFolder)),
+    ...settingFiles(modelFolder),
+    ...(passages ? [passages] : []),
+    ...files,
+  ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
   say(
@@ -206,7 +212,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       await stopWatching?.();
     });
     const report = await writeRunReport(folder, run);
-    say(`The adapter is in ${join(folder, 'adapter')}, the report in ${report}.`);
+    const best = join(folder, BEST_ADAPTER);
+    say(
+      `The adapter is in ${join(folder, 'adapter')}, ` +
+        (existsSync(best) ? `that of the steps with the most reward in ${best}, ` : '') +
+        `the report in ${report}.`,
+    );
   });
 }
 

@@ -26,7 +26,7 @@ const WARM_UP_METHOD = 'demonstrations';
 
 /** Trains a model of the small world; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
 async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
-  const backend = await announceBackend(settings.backend);
+  await announceBackend(settings.backend);
   const { seed, checkpoints } = settings;
   const before = WARM_UP_NAMES[WARM_UP_NAMES.indexOf(name) - 1] as WarmUpName | undefined;
   const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
@@ -37,7 +37,6 @@ async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<nu
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     await trainInitialModel(name, {
       ...{ seed, folder },
-      backend: backend.name,
       from: before && join(checkpoints, initialModelName(before, seed)),
       to: join(checkpoints, initialModelName(name, seed)),
       signal,

@@ -1,8 +1,7 @@
 /** Weights that another trainer has written, in Hugging Face format. */
-import { constants, existsSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, rename } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { readJson } from '../io/files.js';
+import { copySafely, readJson } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
 import { parseModelConfig } from '../policy/families/index.js';
 
@@ -55,12 +54,9 @@ export async function copyCheckpoint(from: string, to: string): Promise<void> {
     throw new Error(
       `Expected tokenizer.json in ${from}, but there is none. Save the tokenizer there with save_pretrained.`,
     );
-  await mkdir(to, { recursive: true });
   const progress = startProgress('Copying weights', names.length);
   for (const [i, name] of names.entries()) {
-    const aside = path.join(to, `${name}.partial`);
-    await copyFile(path.join(from, name), aside, constants.COPYFILE_FICLONE);
-    await rename(aside, path.join(to, name));
+    await copySafely(path.join(from, name), path.join(to, name));
     progress.update(i + 1);
   }
   progress.stop();

@@ -3,11 +3,11 @@
  * reward on dev questions is published, with the metrics of training and the dev curve. Goes on where it was stopped.
  */
 import { existsSync } from 'node:fs';
-import { copyFile, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest, mean, range, sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../io/child-process.js';
-import { writeFileSafely } from '../io/files.js';
+import { copySafely, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
@@ -76,7 +76,7 @@ export async function publishBest(
   const aside = `${to}.partial`;
   const from = join(folder, keptAdapter(best.step));
   await copyAdapter(from, aside, `../${modelNameOf(run)}`);
-  await copyFile(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
+  await copySafely(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
   for (const step of keptSteps(run)) {
     const earlier = join(folder, keptAdapter(step));
     if (existsSync(earlier))

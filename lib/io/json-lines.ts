@@ -11,7 +11,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 export const MAX_LINE_LENGTH = 50_000_000;
 
 /** The lines of a stream, cut at line feeds only: JSON text may hold U+2028. A line that is too long has no text. */
-async function* readLines(stream: Readable): AsyncGenerator<{ text: string; length: number }> {
+export async function* readLines(stream: Readable): AsyncGenerator<{ text: string; length: number }> {
   stream.setEncoding('utf8');
   let parts: string[] = [];
   let length = 0;

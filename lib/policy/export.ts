@@ -1,8 +1,7 @@
 /** Policies as folders that other engines load. */
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { copySafely, readJson, writeFileSafely } from '../io/files.js';
 import { printSafetensors, type StorageType } from '../tensor/safetensors.js';
 import { loadMerged } from './policies.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
@@ -11,8 +10,7 @@ const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Copies an adapter, with another path to the model that it goes onto. */
 export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  await copyFile(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
+  await copySafely(join(from, 'adapter_model.safetensors'), join(to, 'adapter_model.safetensors'));
   const name = 'adapter_config.json';
   const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
   await writeFileSafely(join(to, name), print(peft));
@@ -42,7 +40,7 @@ export async function exportModel(
   const torchType = { F32: 'float32', F16: 'float16' }[storage];
   await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
   for (const name of OTHER_FILES.filter((file) => existsSync(join(model, file))))
-    await copyFile(join(model, name), join(folder, name));
+    await copySafely(join(model, name), join(folder, name));
   // From the library that loads adapters, a path relative to the adapter's folder is not found.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));

@@ -1,5 +1,5 @@
 /** Models as Hugging Face folders: `config.json`, `tokenizer.json`, and `model.safetensors` or the files that its index lists. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, readJsonIfThere, writeFileSafely } from '../io/files.js';
@@ -56,6 +56,16 @@ export async function loadModel(folder: string): Promise<Model> {
   };
   return withWeights(folder, (arrays) => createModel({ ...contents, arrays }));
 }
+
+const SETTINGS =
+  /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;
+
+/** The files of a model's or an adapter's folder, beside its weights, that decide what it answers. */
+export const settingFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => SETTINGS.test(name))
+    .sort()
+    .map((name) => join(folder, name));
 
 /** Of the small models of this project. */
 const OWN_TOKENIZER_CONFIG = {

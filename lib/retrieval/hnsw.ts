@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { asideOf, readJson, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
@@ -133,7 +133,7 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
         .sort((a, b) => b.score - a.score || a.index - b.index);
     },
     save: async (path, source) => {
-      const aside = `${path}.${process.pid}.partial`;
+      const aside = asideOf(path);
       try {
         await graph.writeIndex(aside);
         const hash = await contentHash([aside]);

@@ -37,9 +37,9 @@ export interface TrainModelsOptions {
 
 async function trainSeed(
   seed: number,
-  { backend: requested, models = CHECKPOINTS, maxSteps, signal, log }: TrainModelsOptions,
+  { backend, models = CHECKPOINTS, maxSteps, signal, log }: TrainModelsOptions,
 ): Promise<void> {
-  const backend = await useBackend(requested);
+  await useBackend(backend);
   const world = await loadDataSet();
   for (const [i, name] of WARM_UP_NAMES.entries()) {
     const own = join(models, initialModelName(name, seed));
@@ -47,7 +47,7 @@ async function trainSeed(
     const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
     const folder = packagePath('runs', `warm-up${short}`, initialModelName(name, seed));
     await trainInitialModel(name, {
-      ...{ seed, folder, maxSteps, backend: backend.name, signal },
+      ...{ seed, folder, maxSteps, signal },
       from: i > 0 ? join(models, initialModelName(WARM_UP_NAMES[i - 1], seed)) : undefined,
       to: own,
       onStep: ({ step, loss, seconds, numTokens }, total) => {

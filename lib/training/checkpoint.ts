@@ -1,11 +1,12 @@
 /** Checkpoints of a training run: all that it takes to go on as if it had never stopped. */
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { flushFolder, readJson, removePartial, writeFileSafely } from '../io/files.js';
+import { flush, oldOf, readJson, replaceFolder, writeTextsSafely } from '../io/files.js';
 import { sha256 } from '../io/hash.js';
+import { readLines } from '../io/json-lines.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
@@ -17,6 +18,10 @@ const runStateSchema = z.strictObject({
   hash: z.string(),
   /** Every time that the run went back to a checkpoint, and why; absent where it never did. */
   rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
+  /** The number of steps of the adapter that is kept as the best, and its reward; absent where there is none. */
+  best: z.strictObject({ step, reward: z.number() }).optional(),
+  /** Of the steps that are still to be compared with the best; absent where there are none. */
+  rewards: z.array(z.number()).optional(),
 });
 /** Where a run is, and the hash of all that decides its course. */
 export type RunState = z.infer<typeof runStateSchema>;
@@ -37,32 +42,43 @@ const stateSchema = z.strictObject({
 const checksumOf = (state: RunState, files: Record<string, string>): string =>
   sha256(JSON.stringify([state, files]));
 
+const namesIn = async (folder: string): Promise<string[]> =>
+  existsSync(folder) ? (await readdir(folder)).filter((name) => /^\d+(\.old)?$/.test(name)) : [];
+
 /** The steps that have a checkpoint, whole or not, the newest first. */
-async function stepsIn(folder: string): Promise<number[]> {
-  const names = existsSync(folder) ? await readdir(folder) : [];
-  return names
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .sort(descending);
+const stepsIn = async (folder: string): Promise<number[]> =>
+  [...new Set((await namesIn(folder)).map(parseFloat))].sort(descending);
+
+/** The folder of a step's checkpoint: the one of before, where a kill has kept the new one from its name. */
+function folderOf(folder: string, step: number): string {
+  const path = join(folder, String(step));
+  return existsSync(path) ? path : oldOf(path);
 }
 
 /**
  * Writes the checkpoint of a step as a folder, which appears when all of it is on the disk, and keeps the one before it: a kill
  * or a damaged disk leaves one of the two whole.
+ * @param options.records files with lines of every step, which are to be on the disk first
  */
 export async function saveCheckpoint(
   folder: string,
   trainable: Weights,
   optimizer: AdamW,
   state: RunState,
+  { records = [] }: { records?: readonly string[] } = {},
 ): Promise<void> {
-  const target = join(folder, String(state.nextStep));
+  const { nextStep } = state;
+  const target = join(folder, String(nextStep));
   // A run that is stopped right after a step that it saved.
-  const saved = await readCheckpoint(target).catch(() => null);
+  const saved = await readCheckpoint(target, nextStep).catch(() => null);
   if (saved && JSON.stringify(saved.state) === JSON.stringify(state)) return;
+  for (const file of records.filter((path) => existsSync(path))) await flush(file);
+  const isNew = (await mkdir(folder, { recursive: true })) !== undefined;
+  if (isNew) await flush(dirname(folder));
+  for (const name of await readdir(folder))
+    if (/^\d+\.partial$/.test(name)) await rm(join(folder, name), { recursive: true });
   const aside = `${target}.partial`;
-  await removePartial(folder);
-  await mkdir(aside, { recursive: true });
+  await mkdir(aside);
   const arrays = [await toNamedArrays(trainable), await optimizer.toArrays()];
   const files: Record<string, string> = {};
   for (const [i, name] of FILES.entries()) {
@@ -72,24 +88,28 @@ export async function saveCheckpoint(
   }
   const text = JSON.stringify({ state, files, checksum: checksumOf(state, files) });
   await writeFile(join(aside, STATE_FILE), text, { flush: true });
-  await flushFolder(aside);
-  await rm(target, { recursive: true, force: true });
-  await rename(aside, target);
-  await flushFolder(folder);
-  const steps = await stepsIn(folder);
-  const before = steps.find((step) => step < state.nextStep);
-  for (const step of steps)
-    if (step !== state.nextStep && step !== before) await rm(join(folder, String(step)), { recursive: true });
+  const remove = async (isUnwanted: (name: string) => boolean): Promise<void> => {
+    for (const name of (await namesIn(folder)).filter(isUnwanted))
+      await rm(join(folder, name), { recursive: true });
+  };
+  // Those of a course that was given up go first: beside the way back, a kill would have the run go on from them.
+  await remove((name) => parseFloat(name) > nextStep);
+  await replaceFolder(aside, target);
+  const before = (await stepsIn(folder)).find((step) => step < nextStep);
+  const kept = [target, ...(before === undefined ? [] : [folderOf(folder, before)])];
+  await remove((name) => !kept.includes(join(folder, name)));
 }
 
 /** @throws Error naming the file that is missing, damaged or of another form */
 async function readCheckpoint(
   folder: string,
+  step: number,
 ): Promise<Omit<Checkpoint, 'trainable'> & { trained: Map<string, NamedArray> }> {
   const parsed = stateSchema.safeParse(await readJson(join(folder, STATE_FILE)));
   if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
   const { state, files, checksum } = parsed.data;
   if (checksum !== checksumOf(state, files)) throw new Error(`${STATE_FILE} does not have its checksum`);
+  if (state.nextStep !== step) throw new Error(`${STATE_FILE} is of step ${state.nextStep}`);
   const [trained, optimizer] = await Promise.all(
     FILES.map(async (name) => {
       const bytes = await readFile(join(folder, name));
@@ -117,8 +137,8 @@ export async function resumeCheckpoint(
 ): Promise<Checkpoint | null> {
   const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
-    const path = join(folder, String(step));
-    const found = await readCheckpoint(path).catch(({ message }: Error) => {
+    const path = folderOf(folder, step);
+    const found = await readCheckpoint(path, step).catch(({ message }: Error) => {
       log(`The checkpoint ${path} is damaged and not used: ${message}.`);
       return null;
     });
@@ -146,6 +166,9 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
       return false; // A line cut off by a kill.
     }
   };
-  const kept = (await readFile(path, 'utf8')).split('\n').filter(isKept);
-  await writeFileSafely(path, kept.map((line) => `${line}\n`).join(''));
+  // A line at a time: a long run's trajectories are more than a string can hold.
+  async function* kept(): AsyncGenerator<string> {
+    for await (const { text } of readLines(createReadStream(path))) if (isKept(text)) yield `${text}\n`;
+  }
+  await writeTextsSafely(path, kept());
 }

@@ -132,7 +132,7 @@ function checkpointedGradients(
 }
 
 /** Sum of two sets of gradients; disposes of both. */
-export function addGradients(a: Weights, b: Weights): Weights {
+function addGradients(a: Weights, b: Weights): Weights {
   const sum = tf.tidy(() => Object.fromEntries(Object.keys(b).map((key) => [key, tf.add(a[key], b[key])])));
   disposeWeights(a);
   disposeWeights(b);

@@ -133,6 +133,10 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     return this.task.config.grpo.steps;
   }
 
+  get samplesItself(): boolean {
+    return !this.algorithm.samplesInitial && !this.algorithm.sampler;
+  }
+
   get policy(): LocalPolicy {
     return this.trained.policy;
   }

@@ -5,13 +5,13 @@ import { join, relative } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { configHash } from '../io/hash.js';
 import { arraysFromAdapter, peftConfig } from '../policy/lora.js';
-import { removePartial, writeFileSafely } from '../io/files.js';
+import { asideOf, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { alarmsOf, gravest, type Alarm } from './guards.js';
-import type { Metrics } from './metrics.js';
+import { mean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 
@@ -21,6 +21,9 @@ const TRAJECTORIES = 'trajectories.jsonl';
 const RECORDS = [METRICS, TRAJECTORIES];
 /** The file of an adapter's folder that is written last. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
+
+/** Name of the folder with the adapter of the steps with the most reward, in a run's folder. */
+export const BEST_ADAPTER = 'adapter-best';
 
 /** As often a run goes back to a checkpoint, and so many steps one after the other it makes no update: then it stops. */
 const MOST_ROLLBACKS = 3;
@@ -51,8 +54,9 @@ const hashOf = (run: TrainingRun): string =>
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
 /**
- * Trains and writes `adapter/` (PEFT's format), and one such folder for each of `keepSteps`. A run that was stopped goes on
- * from its checkpoint, with the same result as one that was not.
+ * Trains and writes `adapter/` (PEFT's format), one such folder for each of `keepSteps`, and {@link BEST_ADAPTER}: the adapter at that
+ * checkpoint before which the mean reward of the steps was highest, those that the run went back from among them. A run that was
+ * stopped goes on from its checkpoint, with the same result as one that was not.
  * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or where `keepSteps` has a step that the
  * run does not have or is past, or another process works in the folder
  */
@@ -75,11 +79,20 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const { config, folder, keepSteps = [], signal } = run;
   const hash = hashOf(run);
   const checkpointFolder = join(folder, 'checkpoint');
+  const records = RECORDS.map((name) => join(folder, name));
   const { trained, numSteps } = trainer;
   let rollbacks: Rollbacks = [];
+  let best: RunState['best'];
+  /** Since the last checkpoint, but for one that is made only because the run is stopped: its result would depend on that. */
+  let rewards: number[] = [];
   const save = (): Promise<void> => {
-    const state = { nextStep: trainer.step, hash, ...(rollbacks.length > 0 ? { rollbacks } : {}) };
-    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state);
+    const state = {
+      ...{ nextStep: trainer.step, hash },
+      ...(rollbacks.length > 0 && { rollbacks }),
+      ...(best && { best }),
+      ...(rewards.length > 0 && { rewards }),
+    };
+    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state, { records });
   };
   /** Takes up the newest checkpoint; false where there is none. */
   const resume = async (before?: number): Promise<boolean> => {
@@ -87,7 +100,8 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     if (!checkpoint) return false;
     trained.restore(checkpoint);
     trainer.step = checkpoint.state.nextStep;
-    rollbacks = checkpoint.state.rollbacks ?? [];
+    ({ rollbacks = [], rewards = [] } = checkpoint.state);
+    best ??= checkpoint.state.best;
     trainer.rollbacks = rollbacks.length;
     return true;
   };
@@ -100,7 +114,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
       `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
     );
   const dropLaterLines = (): Promise<unknown> =>
-    Promise.all(RECORDS.map((name) => dropLinesFrom(join(folder, name), trainer.step)));
+    Promise.all(records.map((path) => dropLinesFrom(path, trainer.step)));
   await dropLaterLines();
   let numSkipped = 0;
   while (trainer.step < numSteps) {
@@ -109,7 +123,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
       signal.throwIfAborted();
     }
     const from = trainer.step;
-    const alarm = await recordedStep(run, trainer, rollbacks);
+    const { alarm, reward } = await recordedStep(run, trainer, rollbacks);
     const { step } = trainer;
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
     if (alarm?.action === 'stop' || numSkipped >= MOST_SKIPPED) throw stopped(from, alarm!);
@@ -124,7 +138,16 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     }
     // Before the checkpoint: a run that goes on from there does not do this step again.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
-    if (step === numSteps || step % config.checkpointEvery === 0) await save();
+    if (trainer.samplesItself) rewards.push(reward);
+    if (step < numSteps && step % config.checkpointEvery > 0) continue;
+    if (rewards.length > 0 && mean(rewards) > (best?.reward ?? -Infinity)) {
+      best = { step, reward: mean(rewards) };
+      const aside = asideOf(BEST_ADAPTER);
+      await saveAdapter(run, trained.weights, aside);
+      await replaceFolder(join(folder, aside), join(folder, BEST_ADAPTER));
+    }
+    rewards = [];
+    await save();
   }
   await saveAdapter(run, trained.weights, 'adapter');
 }
@@ -136,12 +159,12 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
   );
 };
 
-/** Does a step and writes what came of it. Returns the gravest alarm. */
+/** Does a step and writes what came of it. Returns the gravest alarm and the reward. */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,
   rollbacks: Rollbacks,
-): Promise<Alarm | null> {
+): Promise<{ alarm: Alarm | null; reward: number }> {
   const { step } = trainer;
   const isUsable = (told: Metrics): boolean =>
     !alarmsOf(told, config.guards).some(({ action }) => action === 'skip');
@@ -159,7 +182,7 @@ async function recordedStep(
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
-  return gravest(found);
+  return { alarm: gravest(found), reward: metrics.reward };
 }
 
 async function saveAdapter(

@@ -1,19 +1,12 @@
-/**
- * Supervised training on weighted tokens: the warm-up that gives the policy its grammar and its skill. A second process can
- * compute the gradients of half of a step's rows: tfjs works on one core for much of a small model's step, and threads of one
- * process share tfjs's global state, while two processes use both cores.
- */
+/** Supervised training on weighted tokens: the warm-up that gives the policy its grammar and its skill. */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-import { serve, startWorker } from '../io/worker.js';
 import type { ModelConfig } from '../policy/model-config.js';
-import type { NamedArray } from '../tensor/safetensors.js';
-import { rotaryTable, type RotaryTable } from '../policy/transformer.js';
-import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
-import { useBackend, type BackendName } from '../tensor/backend.js';
+import { rotaryTable } from '../policy/transformer.js';
+import type { Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { AdamW } from './adamw.js';
-import { addGradients, clipByGlobalNorm, rowGradients } from './gradients.js';
+import { clipByGlobalNorm, rowGradients } from './gradients.js';
 import type { PassOptions, Sequence } from './sequences.js';
 
 /** A piece of text with the weight of its tokens in the loss; tokenised by itself, as segments are. */
@@ -50,104 +43,19 @@ export function totalWeight(rows: readonly Sequence[]): number {
   return sum(rows, (row) => sum(weightsOf(row)));
 }
 
-/** Loss and gradients, which the caller disposes of. */
-interface Gradients {
-  loss: number;
-  gradients: Weights;
-}
-
 /**
- * Gradient of the weighted mean cross-entropy over the rows.
+ * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the gradients.
  * @param options.totalWeight what the summed loss is divided by: the weight of all tokens of the step
  */
 export function supervisedGradients(
   weights: Weights,
   rows: readonly Sequence[],
   options: PassOptions & { totalWeight: number },
-): Gradients {
+): ReturnType<typeof rowGradients> {
   return rowGradients(weights, rows, options, (logProbs, _, { lossWeights }) => {
     const negated = lossWeights.map((weight) => -weight / options.totalWeight);
     return tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated)));
   });
-}
-
-/** What a helper process is asked for; it has a rotary table of its own. */
-interface GradientRequest {
-  backend: BackendName;
-  weights: Map<string, NamedArray>;
-  rows: readonly Sequence[];
-  options: Omit<Parameters<typeof supervisedGradients>[2], 'table'>;
-}
-type GradientReply = { loss: number; gradients: Map<string, NamedArray> };
-
-/** A process that computes gradients, while this one computes others. */
-export interface GradientWorker {
-  /** Hands over rows and weights; resolves once the worker has them, with a function that waits for the gradients. */
-  start(
-    weights: Weights,
-    rows: readonly Sequence[],
-    options: GradientRequest['options'],
-  ): Promise<() => Promise<Gradients>>;
-  stop(): void;
-}
-
-/** Starts a worker on the same backend. */
-export function startGradientWorker(backend: BackendName): GradientWorker {
-  const worker = startWorker<GradientRequest, GradientReply>(import.meta.url);
-  return {
-    start: async (weights, rows, options) => {
-      const request = { backend, weights: await toNamedArrays(weights), rows, options };
-      const { reply } = await worker.send(request);
-      return async () => {
-        const { loss, gradients } = await reply;
-        return { loss, gradients: fromNamedArrays(gradients) };
-      };
-    },
-    stop: () => worker.stop(),
-  };
-}
-
-let workerTable: RotaryTable | undefined;
-serve<GradientRequest, GradientReply>(import.meta.url, async (request) => {
-  if (!workerTable) await useBackend(request.backend);
-  const { config } = request.options;
-  const table = (workerTable ??= rotaryTable(config, config.maxPositionEmbeddings));
-  const weights = fromNamedArrays(request.weights);
-  const { loss, gradients } = supervisedGradients(weights, request.rows, { ...request.options, table });
-  const reply = { loss, gradients: await toNamedArrays(gradients) };
-  disposeWeights(weights);
-  disposeWeights(gradients);
-  return reply;
-});
-
-/** Rows in two halves of about as many tokens, long and short ones in both. */
-export function splitRows(rows: readonly Sequence[]): [Sequence[], Sequence[]] {
-  const byLength = rows.toSorted((a, b) => b.tokenIds.length - a.tokenIds.length);
-  const halves: [Sequence[], Sequence[]] = [[], []];
-  const tokens = [0, 0];
-  for (const row of byLength) {
-    const lighter = tokens[0] <= tokens[1] ? 0 : 1;
-    halves[lighter].push(row);
-    tokens[lighter] += row.tokenIds.length;
-  }
-  return halves;
-}
-
-/** A step's gradients, shared with a worker where there is one. */
-async function stepGradients(
-  weights: Weights,
-  rows: readonly Sequence[],
-  passes: PassOptions,
-  worker: GradientWorker | undefined,
-): Promise<Gradients> {
-  const options = { ...passes, totalWeight: totalWeight(rows) };
-  if (!worker || rows.length < 2) return supervisedGradients(weights, rows, options);
-  const [own, others] = splitRows(rows);
-  const { table: _, ...sent } = options;
-  const finish = await worker.start(weights, others, sent);
-  const a = supervisedGradients(weights, own, options);
-  const b = await finish();
-  return { loss: a.loss + b.loss, gradients: addGradients(a.gradients, b.gradients) };
 }
 
 export interface SupervisedStep {
@@ -171,8 +79,6 @@ export interface SupervisedOptions {
   optimizer: AdamW;
   /** Draws the rows of a step. */
   sample: (step: number) => Sequence[];
-  /** Computes half of each step's gradients in another process. */
-  worker?: GradientWorker;
   /** Awaited after each step with the newest weights. */
   onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
 }
@@ -189,8 +95,8 @@ export async function trainSupervised(
   for (let step = options.firstStep ?? 0; step < options.steps; step++) {
     const start = performance.now();
     const rows = options.sample(step);
-    const passes = { config, table, maxTokensPerPass };
-    const { loss, gradients } = await stepGradients(current, rows, passes, options.worker);
+    const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
+    const { loss, gradients } = supervisedGradients(current, rows, passes);
     const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
     if (!Number.isFinite(clipped.norm))
       throw new Error(

@@ -32,6 +32,8 @@ export interface Trainer {
   rollbacks: number;
   /** Steps of the whole run. */
   readonly numSteps: number;
+  /** Whether the rollouts are of the policy as it is, so that their reward says how good that is. */
+  readonly samplesItself: boolean;
   /** The adapter with its optimizer; it stays the trainer's. */
   readonly trained: TrainedAdapter;
   /** The policy as it is; it stays the trainer's, and is good until the next step. */

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
@@ -69,6 +69,22 @@ describe('train', () => {
     await train('again', '--steps', '1');
     expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(1);
     await expect(train('again', '--steps', '1', '--seed', '9')).rejects.toThrow('Choose another folder');
+  });
+
+  it.each([
+    'config.json',
+    'generation_config.json',
+    'tokenizer.json',
+    'tokenizer_config.json',
+    'chat_template.jinja',
+  ])('does not go on with a model of which %s is another', async (name) => {
+    await train('own', '--steps', '1');
+    const file = join(model, name);
+    const before = existsSync(file) ? readFileSync(file) : null;
+    writeFileSync(file, before ? `${before.toString()}\n` : '{}');
+    await expect(train('own', '--steps', '1')).rejects.toThrow('Choose another folder');
+    if (before) writeFileSync(file, before);
+    else rmSync(file);
   });
 
   it('refuses a model and a method that there are not, and names those that there are', async () => {

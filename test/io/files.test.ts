@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readJson, writeFileSafely } from '../../lib/io/files.js';
+import { copySafely, readJson, writeFileSafely } from '../../lib/io/files.js';
 import { temporaryFolder } from '../folder.js';
 
 const folder = temporaryFolder();
@@ -22,6 +22,19 @@ describe('writeFileSafely', () => {
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
     expect(readFileSync(path.join(taken, 'inside.txt'), 'utf8')).toBe('a');
   });
+});
+
+it('copySafely copies into a folder that it makes, over what is there, also what may only be read', async () => {
+  const [from, to] = [path.join(folder, 'from.bin'), path.join(folder, 'copies', 'to.bin')];
+  for (const text of ['first', 'second']) {
+    await writeFileSafely(from, text);
+    chmodSync(from, 0o444);
+    await copySafely(from, to);
+    expect(readFileSync(to, 'utf8')).toBe(text);
+  }
+  await expect(copySafely(path.join(folder, 'none'), to)).rejects.toThrow('ENOENT');
+  expect(readFileSync(to, 'utf8')).toBe('second');
+  expect(readdirSync(path.dirname(to))).toEqual(['to.bin']);
 });
 
 it('readJson names the file that is missing or no JSON', async () => {

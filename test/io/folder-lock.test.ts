@@ -7,10 +7,10 @@ import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
 
-/** A lock as a process has left it that gave its last sign so many seconds ago. */
-function leaveLock(pid: number, { host = hostname(), age }: { host?: string; age: number }): void {
+/** A lock as a process has left it that gave its last sign so many seconds ago; without a holder, killed before it named itself. */
+function leaveLock(age: number, holder?: { pid: number; host?: string; started?: string }): void {
   mkdirSync(inFolder('run.lock'));
-  writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid, host }));
+  if (holder) writeFileSync(inFolder('run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
   const time = Date.now() / 1000 - age;
   utimesSync(inFolder('run.lock'), time, time);
 }
@@ -47,7 +47,7 @@ describe('withFolderLock', () => {
 
   it('takes over the lock of a process that has ended, and says so', async () => {
     const pid = endedPid();
-    leaveLock(pid, { age: 10 });
+    leaveLock(10, { pid });
     await work();
     expect(lines).toEqual([
       `Took over the lock of process ${pid} on ${hostname()}, which gives no sign of life, in ${inFolder()}.`,
@@ -55,20 +55,48 @@ describe('withFolderLock', () => {
     expect(existsSync(inFolder('run.lock'))).toBe(false);
   });
 
-  it('leaves the lock of a process that is there or on another machine, unless that has long been silent', async () => {
-    leaveLock(process.pid, { age: 60 });
-    await expect(work()).rejects.toThrow(`process ${process.pid} on`);
-    writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid: endedPid(), host: 'elsewhere' }));
-    await expect(work()).rejects.toThrow('on elsewhere works there');
+  it('leaves the lock of a process that is there, however long it has been silent', async () => {
+    leaveLock(16 * 60, { pid: process.pid });
+    await expect(work()).rejects.toThrow(
+      `process ${process.pid} on ${hostname()} works there. Wait for it, stop it, or choose another folder. If it is another program by now, remove ${inFolder('run.lock')}.`,
+    );
+  });
+
+  it('leaves the lock of a process on another machine, unless that has long been silent', async () => {
+    leaveLock(60, { pid: endedPid(), host: 'elsewhere' });
+    await expect(work()).rejects.toThrow(/on elsewhere works there.*another folder\.$/);
     const time = Date.now() / 1000 - 16 * 60;
     utimesSync(inFolder('run.lock'), time, time);
     await work();
     expect(lines[0]).toContain('on elsewhere, which gives no sign of life');
   });
 
+  it('takes over a lock whose process was killed before it named itself', async () => {
+    leaveLock(10);
+    await work();
+    expect(lines[0]).toContain('the lock of another process, which gives no sign of life');
+  });
+
+  it.skipIf(!existsSync('/proc/self/stat'))(
+    'takes over the lock of a process whose id another one has by now, even this one',
+    async () => {
+      leaveLock(10, { pid: process.pid, started: '1' });
+      await work();
+      expect(lines[0]).toContain(`the lock of process ${process.pid} on`);
+      await withFolderLock(inFolder(), async () => {
+        const { started } = JSON.parse(readFileSync(inFolder('run.lock.json'), 'utf8')) as {
+          started: string;
+        };
+        expect(started).toMatch(/^\d+$/);
+        utimesSync(inFolder('run.lock'), 0, 0);
+        await expect(work()).rejects.toThrow(/works there.*another folder\.$/);
+      });
+    },
+  );
+
   it('removes what a kill has left half written, and nothing else', async () => {
-    for (const name of ['metrics.jsonl.123-4.partial', 'mine.partial', 'metrics.jsonl'])
-      writeFileSync(inFolder(name), '');
-    expect((await work()).sort()).toEqual(['metrics.jsonl', 'mine.partial', 'run.lock', 'run.lock.json']);
+    const kept = ['metrics.jsonl', 'mine.partial', 'notes2.partial', 'notes.2.partial', '2.partial'];
+    for (const name of ['metrics.jsonl.123-4.partial', ...kept]) writeFileSync(inFolder(name), '');
+    expect((await work()).sort()).toEqual([...kept, 'run.lock', 'run.lock.json'].sort());
   });
 });

@@ -2,18 +2,24 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { removePartial, writeFileSafely } from '../../lib/io/files.js';
-import { openJournal, recordStore } from '../../lib/io/records.js';
+import { copySafely, removePartial, writeFileSafely, writeTextsSafely } from '../../lib/io/files.js';
+import { openJournal, recordStore, writeArchives } from '../../lib/io/records.js';
+import { exportModel } from '../../lib/policy/export.js';
+import { saveModel } from '../../lib/policy/model-folder.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { embedCorpus } from '../../lib/retrieval/embeddings.js';
+import { runWarmUp } from '../../lib/small-world/warm-up/run-warm-up.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
-import { runTraining } from '../../lib/training/run.js';
+import { BEST_ADAPTER, runTraining } from '../../lib/training/run.js';
 import { folderForEach } from '../folder.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+import { smallModel, warmUpOf } from '../small-world/warm-up.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../training/tiny.js';
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
@@ -23,33 +29,66 @@ const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
  */
 const KINDS = ['full', 'broken', 'torn', 'lost'] as const;
 type Kind = (typeof KINDS)[number];
-const disk = vi.hoisted(() => ({ kind: null as string | null, at: 0, count: 0, isGone: false }));
+type Fate = 'EIO' | 'ENOSPC' | 'torn' | 'lost';
+const disk = vi.hoisted(() => ({
+  ...{ kind: null as string | null, at: 0, count: 0, isGone: false },
+  /** What becomes of an operation; null where it succeeds. */
+  fateOf(name: string): Fate | null {
+    if (this.kind === null) return null;
+    if (this.isGone) return 'EIO';
+    const number = this.count++;
+    const takesSpace = !['rm', 'rename', 'open'].includes(name);
+    if (this.kind === 'full') return number >= this.at && takesSpace ? 'ENOSPC' : null;
+    if (number !== this.at) return null;
+    this.isGone = this.kind !== 'broken';
+    if (this.kind === 'torn') return 'torn';
+    return this.kind === 'lost' && name === 'rename' ? 'lost' : 'EIO';
+  },
+  errorOf(fate: Fate): Error {
+    const code = fate === 'ENOSPC' ? fate : 'EIO';
+    return Object.assign(new Error(`${code}: made to fail`), { code });
+  },
+}));
+const half = vi.hoisted(
+  () =>
+    <T extends string | Uint8Array>(content: T): T =>
+      content.slice(0, content.length / 2) as T,
+);
 
+// To flush is to open.
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<typeof import('node:fs/promises')>();
   type Call = (...args: never[]) => Promise<unknown>;
-  const fail = (code: string): never => {
-    throw Object.assign(new Error(`${code}: made to fail`), { code });
-  };
   const failing =
     (name: string, call: Call): Call =>
     async (...args) => {
-      if (disk.kind === null) return call(...args);
-      if (disk.isGone) return fail('EIO');
-      const number = disk.count++;
-      const takesSpace = name !== 'rm' && name !== 'rename';
-      if (disk.kind === 'full' && number >= disk.at && takesSpace) return fail('ENOSPC');
-      if (number !== disk.at || disk.kind === 'full') return call(...args);
-      if (disk.kind === 'broken') return fail('EIO');
-      disk.isGone = true;
-      if (disk.kind === 'lost' && name === 'rename') return undefined;
-      const [path, content, ...rest] = args as unknown as [never, string | Uint8Array, ...never[]];
-      if (disk.kind === 'torn' && (name === 'writeFile' || name === 'appendFile'))
-        await call(path, content.slice(0, content.length / 2) as never, ...rest);
-      return fail('EIO');
+      const fate = disk.fateOf(name);
+      if (fate === null) return call(...args);
+      if (fate === 'lost') return undefined;
+      const [path, content] = args as unknown as [string, string];
+      if (fate === 'torn' && name === 'copyFile')
+        await real.writeFile(content, half(await real.readFile(path)));
+      if (fate === 'torn' && (name === 'writeFile' || name === 'appendFile'))
+        await real[name](path, half(content));
+      throw disk.errorOf(fate);
     };
-  const names = ['writeFile', 'appendFile', 'rename', 'rm', 'mkdir'] as const;
+  const names = ['writeFile', 'appendFile', 'copyFile', 'cp', 'open', 'rename', 'rm', 'mkdir'] as const;
   return { ...real, ...Object.fromEntries(names.map((name) => [name, failing(name, real[name] as Call)])) };
+});
+
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof import('node:fs')>();
+  const createWriteStream = (path: string, options: object): Writable => {
+    const fate = disk.fateOf('createWriteStream');
+    if (fate === null) return real.createWriteStream(path, options);
+    return new Writable({
+      write: (chunk: Buffer, _, done) => {
+        if (fate === 'torn') real.writeFileSync(path, half(chunk));
+        done(disk.errorOf(fate));
+      },
+    });
+  };
+  return { ...real, createWriteStream };
 });
 
 /** Does something while the disk fails at write `at`; whether there was such a write. */
@@ -81,32 +120,92 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     }
   }
 
-  it('leaves a file as it was or as it is to be', async () => {
+  it.each<[string, (path: string, text: string) => Promise<void>]>([
+    ['written', writeFileSafely],
+    ['written text by text', (path, text) => writeTextsSafely(path, [text.slice(0, 1), text.slice(1)])],
+    [
+      'copied',
+      async (path, text) => {
+        await writeFileSafely(`${path}-of-${text}`, text);
+        await copySafely(`${path}-of-${text}`, path);
+      },
+    ],
+  ])('leaves a file as it was or as it is to be, however it is %s', async (_, write) => {
     await atEveryWrite(
-      (own) => writeFileSafely(join(own, 'a.txt'), 'old'),
-      (own) => writeFileSafely(join(own, 'a.txt'), 'new'),
+      (own) => write(join(own, 'a.txt'), 'old'),
+      (own) => write(join(own, 'a.txt'), 'new'),
       async (own) => {
         expect(['old', 'new']).toContain(await readFile(join(own, 'a.txt'), 'utf8'));
         await removePartial(own);
-        await writeFileSafely(join(own, 'a.txt'), 'newer');
+        await write(join(own, 'a.txt'), 'newer');
         expect(await readFile(join(own, 'a.txt'), 'utf8')).toBe('newer');
         expect(debris(own)).toEqual([]);
       },
     );
   });
 
-  it('leaves a record as it was or as it is to be', async () => {
-    const record = (value: number) => ({ hash: 'h', provenance: {} as never, value });
-    const read = async (own: string) => (await recordStore(own).read<number>('k', 'h'))?.value;
+  const record = (value: number) => ({ hash: 'h', provenance: {} as never, value });
+  it.each<[string, (folder: string, value: number) => Promise<void>]>([
+    ['record', (own, value) => recordStore(own).write('k', record(value))],
+    ['archive of records', (own, value) => writeArchives(own, new Map([['k', record(value)]]))],
+  ])('leaves a %s as it was or as it is to be', async (_, write) => {
+    const read = async (own: string) => (await recordStore(own, own).read<number>('k', 'h'))?.value;
     await atEveryWrite(
-      (own) => recordStore(own).write('k', record(1)),
-      (own) => recordStore(own).write('k', record(2)),
+      (own) => write(own, 1),
+      (own) => write(own, 2),
       async (own) => {
         expect([1, 2]).toContain(await read(own));
-        await recordStore(own).write('k', record(3));
+        await write(own, 3);
         expect(await read(own)).toBe(3);
       },
     );
+  });
+
+  it('leaves vectors of passages that are gone on from', async () => {
+    const encode = (texts: readonly string[]) =>
+      Promise.resolve(texts.map((text) => Float32Array.of(text.length, 1)));
+    const embed = (own: string) =>
+      embedCorpus({ name: 'lengths', dimensions: 2, encode }, PASSAGES, {
+        folder: own,
+        source: { corpus: 'c', encoder: 'e' },
+      });
+    const expected = await encode(PASSAGES.map(({ contents }) => contents));
+    await atEveryWrite(
+      async () => undefined,
+      embed,
+      async (own) => {
+        expect(await embed(own)).toEqual(expected);
+        expect(debris(own)).toEqual([]);
+      },
+    );
+  });
+
+  it('leaves every file of an exported model as it was or as it is to be', async () => {
+    await useBackend('cpu');
+    const [first, second] = [1, 2].map((seed) => tinyModel(seed));
+    for (const [name, model] of Object.entries({ first, second })) {
+      await saveModel(join(folder, name), { ...model, tokenizerConfig: { name } }, { storage: 'F32' });
+      disposeWeights(model.weights);
+    }
+    const exported = (name: string) => (own: string) => exportModel(own, [join(folder, name)], 'F16');
+    const filesOf = (own: string): Record<string, string> =>
+      Object.fromEntries(
+        readdirSync(own)
+          .filter((name) => !name.endsWith('.partial'))
+          .map((name) => [name, readFileSync(join(own, name), 'latin1')]),
+      );
+    const wholes = await Promise.all(
+      ['first', 'second'].map(async (name) => {
+        await exported(name)(join(folder, `${name} exported`));
+        return filesOf(join(folder, `${name} exported`));
+      }),
+    );
+    await atEveryWrite(exported('first'), exported('second'), async (own) => {
+      for (const [name, content] of Object.entries(filesOf(own)))
+        expect(wholes.map((files) => files[name])).toContain(content);
+      await exported('second')(own);
+      expect(filesOf(own)).toEqual(wholes[1]);
+    });
   });
 
   it('leaves the first lines of a journal, and those that are missing are added', async () => {
@@ -162,32 +261,48 @@ if (isFull) {
       checkpointEvery: 1,
       grpo: { steps: 2, questionsPerStep: 1, groupSize: 2 },
     });
-    const train = async (folder: string): Promise<void> => {
-      const model = chattyModel();
-      const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
-      await runTraining({ ...task, inputsHash: 'i', folder }).finally(() => disposeWeights(model.weights));
-    };
     const results = (folder: string): unknown => [
-      readFileSync(join(folder, 'adapter', 'adapter_model.safetensors')),
+      ...['adapter', BEST_ADAPTER].map((name) =>
+        readFileSync(join(folder, name, 'adapter_model.safetensors')),
+      ),
       readFileSync(join(folder, 'trajectories.jsonl'), 'utf8'),
       readFileSync(join(folder, 'metrics.jsonl'), 'utf8').replace(/"\w+_seconds":[\d.e-]+/g, ''),
     ];
+    const train = async (folder: string): Promise<unknown> => {
+      const model = chattyModel();
+      const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
+      await runTraining({ ...task, inputsHash: 'i', folder }).finally(() => disposeWeights(model.weights));
+      return results(folder);
+    };
     beforeAll(() => useBackend('wasm'));
+
+    const warmUp = async (folder: string): Promise<Float32Array[]> => {
+      const weights = await runWarmUp(smallModel(), warmUpOf(folder, 1, 1), {});
+      const values = Object.values(weights).map((tensor) => tensor.dataSync<'float32'>().slice());
+      disposeWeights(weights);
+      return values;
+    };
+    /** Tries every write of some work in turn; called again, it ends as `whole` says. */
+    async function goesOn(kind: Kind, work: (folder: string) => Promise<unknown>): Promise<void> {
+      const whole = await work(inFolder('whole'));
+      const said = vi.spyOn(console, 'error').mockReturnValue();
+      for (let at = 0, was = true; was; at += 1) {
+        const own = inFolder(String(at));
+        was = await whileFailing(kind, at, () => work(own));
+        expect(await work(own), `write ${at}`).toEqual(whole);
+        expect(existsSync(join(own, 'run.lock'))).toBe(false);
+      }
+      said.mockRestore();
+    }
 
     it.each(KINDS)(
       'goes on with the same result, wherever it was %s',
-      async (kind) => {
-        await train(inFolder('whole'));
-        const said = vi.spyOn(console, 'error').mockReturnValue();
-        for (let at = 0, was = true; was; at += 1) {
-          const own = inFolder(String(at));
-          was = await whileFailing(kind, at, () => train(own));
-          await train(own);
-          expect(results(own), `write ${at}`).toEqual(results(inFolder('whole')));
-          expect(existsSync(join(own, 'run.lock'))).toBe(false);
-        }
-        said.mockRestore();
-      },
+      (kind) => goesOn(kind, train),
+      3_600_000,
+    );
+    it.each(KINDS)(
+      'warms up to the same model, wherever it was %s',
+      (kind) => goesOn(kind, warmUp),
       3_600_000,
     );
   });

@@ -1,42 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { randomWeights, type Weights } from '../../lib/policy/weights.js';
-import type { Model } from '../../lib/policy/model-folder.js';
-import { createRandom } from '../../lib/random.js';
-import { SMALL_MODEL } from '../../lib/small-world/warm-up/recipes.js';
-import type { WarmUpOptions } from '../../lib/small-world/warm-up/rows.js';
+import type { Weights } from '../../lib/policy/weights.js';
 import { runWarmUp, type WarmUpRun } from '../../lib/small-world/warm-up/run-warm-up.js';
-import { trainTokenizer } from '../../lib/small-world/warm-up/tokenizer.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
 import type { SupervisedStep } from '../../lib/training/supervised.js';
 import { temporaryFolder } from '../folder.js';
+import { smallModel, warmUpOf } from './warm-up.js';
 
-const tokenizerJson = trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize);
-const config = { ...SMALL_MODEL, hiddenSize: 16, intermediateSize: 24, headDim: 4, numLayers: 1 };
-const smallModel = (): Model => ({
-  ...{ config, tokenizerJson, tokenizer: createTokenizer(tokenizerJson) },
-  weights: randomWeights(config, createRandom(3)),
-});
-
-const optionsOf = (mix: WarmUpOptions['mix']): WarmUpOptions => ({
-  ...{ mix, rowsPerStep: 2, mostRepeated: 3, topKs: [1], maxSearchTurns: 4, retryShare: 0 },
-  ...{ contextWeight: 0, recapWeight: 2, parallelShare: 0.5 },
-});
 const root = temporaryFolder();
-const runOf = (name: string, checkpointEvery = 100): WarmUpRun => {
-  const first = { steps: 3, learningRate: 0.01, finalLearningRate: 0.01, warmupSteps: 2 };
-  const second = { steps: 3, learningRate: 0.004, finalLearningRate: 0.001, warmupSteps: 0 };
-  return {
-    ...{ seed: 1, folder: join(root, name), maxTokens: 400, checkpointEvery },
-    supervised: { maxGradNorm: 1, maxTokensPerPass: 400 },
-    stages: [
-      { ...first, options: optionsOf({ repeat: 1 }) },
-      { ...second, options: optionsOf({ copy: 1 }) },
-    ],
-  };
-};
+const runOf = (name: string, checkpointEvery?: number): WarmUpRun =>
+  warmUpOf(join(root, name), checkpointEvery);
 
 const stepsOf = (name: string): Omit<SupervisedStep, 'seconds'>[] =>
   readFileSync(join(root, name, 'metrics.jsonl'), 'utf8')

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -92,19 +93,33 @@ describe('a checkpoint', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'is on the disk with all its files before it gets its name',
+    'is on the disk with all its files, and after the lines that it counts on, before it gets its name',
     async () => {
-      await save(1);
-      kill.done = [];
-      await save(2);
-      const from = kill.done.indexOf('mkdir 2.partial');
-      expect(kill.done.slice(from)).toEqual([
-        'mkdir 2.partial',
+      const records = ['metrics.jsonl', 'none.jsonl'].map((name) => join(parent, name));
+      await writeFile(records[0], '');
+      const saved = async (nextStep: number, more: Partial<RunState> = {}): Promise<string[]> => {
+        kill.done = [];
+        const state = { nextStep, hash: 'mine', ...more };
+        await saveCheckpoint(folder, trainable(nextStep), optimizerAfter(0), state, { records });
+        return kill.done;
+      };
+      const written = (step: number): string[] => [
+        `mkdir ${step}.partial`,
         ...['trainable.safetensors', 'optimizer.safetensors', 'state.json'].map(
           (name) => `flushed writeFile ${name}`,
         ),
-        ...['open 2.partial', 'rm 2', 'rename 2.partial', 'open checkpoint'],
-      ]);
+        `open ${step}.partial`,
+      ];
+      const named = (step: number): string[] => [
+        `rename ${step}.partial`,
+        'open checkpoint',
+        `rm ${step}.old`,
+      ];
+      const begun = ['open metrics.jsonl', 'mkdir checkpoint'];
+      expect(await saved(1)).toEqual([...begun, `open ${basename(parent)}`, ...written(1), ...named(1)]);
+      expect(await saved(2)).toEqual([...begun, ...written(2), ...named(2)]);
+      const again = await saved(2, { rollbacks: [] });
+      expect(again).toEqual([...begun, ...written(2), 'rm 2.old', 'rename 2', ...named(2)]);
     },
   );
 
@@ -157,6 +172,28 @@ describe('a checkpoint', () => {
     expect(survivors).toEqual(new Set([1, 2, 3]));
   });
 
+  it('takes the place of another of the same step, wherever it is killed, and nothing else stays', async () => {
+    const rollbacks = [{ from: 4, to: 2, alarm: 'kl' }];
+    const survivors = new Set<boolean>();
+    for (let after = 0; after < 14; after++) {
+      await realRm(parent, { recursive: true, force: true });
+      for (const step of [1, 2, 3]) await save(step);
+      kill.after = after;
+      await save(2, undefined, { rollbacks }).catch((error: Error) => expect(error.message).toBe('killed'));
+      kill.after = Infinity;
+      const { nextStep, ...state } = (await load())!.state;
+      // The later one goes first: beside the way back it would be gone on from.
+      if (state.rollbacks) expect(await readdir(folder)).not.toContain('3');
+      else expect(nextStep, `killed after ${after} operations`).toBe(existsSync(join(folder, '3')) ? 3 : 2);
+      survivors.add(Boolean(state.rollbacks));
+      await save(2, undefined, { rollbacks });
+      expect((await load())!.state).toEqual({ nextStep: 2, hash: 'mine', rollbacks });
+      await save(4);
+      expect((await readdir(folder)).sort()).toEqual(['2', '4']);
+    }
+    expect(survivors).toEqual(new Set([false, true]));
+  });
+
   it('of the same step as one that is there leaves that one as it is', async () => {
     await save(1);
     const { mtimeMs } = await fs.stat(join(folder, '1'));
@@ -204,6 +241,15 @@ describe('a checkpoint', () => {
     expect((await load())!.state.nextStep).toBe(2);
   });
 
+  it('is damaged where its name is not its step', async () => {
+    await save(1);
+    await fs.rename(join(folder, '1'), join(folder, '7'));
+    const told: string[] = [];
+    const resumed = resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) });
+    await expect(resumed).rejects.toThrow('all are damaged');
+    expect(told[0]).toContain('state.json is of step 1');
+  });
+
   it('is asked for anew where all are damaged', async () => {
     await save(1);
     await fs.unlink(join(folder, '1', 'trainable.safetensors'));
@@ -229,6 +275,17 @@ describe('dropLinesFrom', () => {
     expect(await readFile(file, 'utf8')).toBe('{"step":0, "a":1}\n{"step":1}\n');
     await dropLinesFrom(file, 0);
     expect(await readFile(file, 'utf8')).toBe('');
+  });
+
+  it('reads a file in pieces, and cuts it at line feeds only', async () => {
+    const file = join(parent, 'trajectories.jsonl');
+    const lines = Array.from(
+      { length: 3000 },
+      (_, step) => `{"step":${step},"text":"a\u2028\u00e9${'x'.repeat(step % 100)}"}\n`,
+    );
+    await writeFile(file, lines.join(''));
+    await dropLinesFrom(file, 2500);
+    expect(await readFile(file, 'utf8')).toBe(lines.slice(0, 2500).join(''));
   });
 
   it('makes no file where there is none', async () => {

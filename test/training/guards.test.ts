@@ -9,7 +9,7 @@ import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { alarmsOf, gravest, guardsOf, type Alarm, type GuardSettings } from '../../lib/training/guards.js';
 import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
-import { runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { TRAINERS } from '../../lib/training/trainers.js';
 import { temporaryFolder } from '../folder.js';
@@ -185,6 +185,10 @@ describe('a run made to fail', () => {
     const timeless = (all: Line[]): object[] =>
       all.map((line) => ({ ...line, rollout_seconds: 0, update_seconds: 0 }));
     expect(timeless(await linesOf('killed'))).toEqual(timeless(lines));
+    const [best, whole] = ['killed', 'back'].map((name) =>
+      readFile(join(root, name, BEST_ADAPTER, 'adapter_model.safetensors')),
+    );
+    expect((await best).equals(await whole)).toBe(true);
   });
 
   it('gives up after three ways back, and where there is no checkpoint', async () => {

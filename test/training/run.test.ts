@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
@@ -11,7 +11,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { BEST_ADAPTER, keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
@@ -141,6 +141,82 @@ describe('runTraining', () => {
     }
   });
 
+  describe('keeps as the best', () => {
+    /** By step: the mean of two is highest in the second pair. */
+    const rewardAt = [0, 1, 3, 2, 2, 0];
+    const keepSteps = [2, 4, 6];
+    const config = tinyTraining({
+      checkpointEvery: 2,
+      grpo: { steps: 6, questionsPerStep: 2 },
+    });
+    let step = 0;
+    const rewards: Reward[] = [
+      { name: 'by_step', score: () => rewardAt[step] },
+      // So that groups have something to teach.
+      { name: 'place', score: (rollout, group) => 0.001 * group.indexOf(rollout) },
+    ];
+    /** From a step on, until it is killed or stopped before `until`. */
+    async function train(name: string, from: number, until = 6, isKilled = false): Promise<void> {
+      step = from;
+      const controller = new AbortController();
+      const onStep = (done: number): void => {
+        step = done + 1;
+        if (step < until || until === 6) return;
+        if (isKilled) throw new Error('stopped by the test');
+        controller.abort(new Error('stopped by the test'));
+      };
+      const training = run(name, config, { rewards, keepSteps, onStep, signal: controller.signal });
+      if (until === 6) await training;
+      else await expect(training).rejects.toThrow('stopped by the test');
+    }
+    beforeAll(() => train('best', 0));
+
+    it('the adapter of the steps with the most reward', async () => {
+      const best = await adapterOf('best', BEST_ADAPTER);
+      expect(best.equals(await adapterOf('best', keptAdapter(4)))).toBe(true);
+      for (const other of [keptAdapter(2), 'adapter'])
+        expect(best.equals(await adapterOf('best', other))).toBe(false);
+      expect((await readdir(join(root, 'best', BEST_ADAPTER))).sort()).toEqual(
+        (await readdir(join(root, 'best', 'adapter'))).sort(),
+      );
+    });
+
+    it.each<[string, (name: string) => Promise<void>]>([
+      [
+        'killed before it and after',
+        async (name) => {
+          await train(name, 0, 3, true);
+          await train(name, 2, 5, true);
+          await train(name, 4);
+        },
+      ],
+      [
+        'stopped between checkpoints',
+        async (name) => {
+          await train(name, 0, 1);
+          await train(name, 1, 3);
+          await train(name, 3, 5);
+          await train(name, 5);
+        },
+      ],
+    ])('the same when it is %s', async (how, course) => {
+      await course(how);
+      for (const kept of [BEST_ADAPTER, 'adapter'])
+        expect((await adapterOf(how, kept)).equals(await adapterOf('best', kept)), kept).toBe(true);
+      expect((await readdir(join(root, how))).sort()).toEqual((await readdir(join(root, 'best'))).sort());
+    });
+
+    it('none where the rollouts are not its own', async () => {
+      const trainer = {
+        trainer: 'rejection-sampling',
+        grpo: { steps: 1, questionsPerStep: 1, groupSize: 5 },
+      };
+      await run('imitation', tinyTraining(trainer));
+      expect(existsSync(join(root, 'imitation', 'adapter'))).toBe(true);
+      expect(existsSync(join(root, 'imitation', BEST_ADAPTER))).toBe(false);
+    });
+  });
+
   it('refuses to keep a step that there is not, or that it is past', async () => {
     for (const step of [0, 2.5, 5])
       await expect(run('never', tinyTraining(), { keepSteps: [1, step] })).rejects.toThrow(
@@ -178,16 +254,32 @@ describe('runTraining', () => {
     expect(await linesOf('own')).toHaveLength(1);
   });
 
-  it.each([3e37, 1e38])(
-    'ends where a learning rate of %d makes the weights infinite, without an adapter',
-    async (learningRate) => {
-      const config = tinyTraining({ grpo: { learningRate, warmupSteps: 0 } });
-      await expect(run(`infinite-${learningRate}`, config)).rejects.toThrow(
+  it.each([
+    [1e6, 100],
+    [1e6, 1],
+    [3e37, 100],
+    [1e38, 100],
+  ])(
+    'ends where a learning rate of %d makes the weights no numbers, without an adapter, with a checkpoint every %d steps',
+    async (learningRate, checkpointEvery) => {
+      const name = `infinite-${learningRate}-${checkpointEvery}`;
+      const config = tinyTraining({ checkpointEvery, grpo: { learningRate, warmupSteps: 0 } });
+      await expect(run(name, config)).rejects.toThrow(
         /: the update is no number: lower grpo.learningRate|Lower (its|the) learning rate/,
       );
-      expect(existsSync(join(root, `infinite-${learningRate}`, 'adapter'))).toBe(false);
+      for (const adapter of ['adapter', BEST_ADAPTER])
+        expect(existsSync(join(root, name, adapter)), adapter).toBe(false);
     },
   );
+
+  it('ends where a reward gives NaN, names it and writes no adapter', async () => {
+    const rewards: Reward[] = [{ name: 'mine', score: () => NaN }];
+    await expect(run('nan', tinyTraining({ checkpointEvery: 1 }), { rewards })).rejects.toThrow(
+      'Expected the reward "mine" to be a finite number on the question',
+    );
+    for (const name of ['adapter', BEST_ADAPTER])
+      expect(existsSync(join(root, 'nan', name)), name).toBe(false);
+  });
 
   it('refuses a folder where another process works', async () => {
     await withFolderLock(join(root, 'taken'), async () => {

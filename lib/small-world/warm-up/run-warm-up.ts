@@ -9,12 +9,7 @@ import { disposeWeights, type Weights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';
 import { AdamW, scheduledRate } from '../../training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../training/checkpoint.js';
-import {
-  trainSupervised,
-  type GradientWorker,
-  type SupervisedOptions,
-  type SupervisedStep,
-} from '../../training/supervised.js';
+import { trainSupervised, type SupervisedOptions, type SupervisedStep } from '../../training/supervised.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 
 /** What is read for some steps, and the learning rate's linear rise and fall over them. */
@@ -66,7 +61,6 @@ export const runWarmUp = (model: Model, run: WarmUpRun, options: WarmUpRunOption
   withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
 
 interface WarmUpRunOptions {
-  worker?: GradientWorker;
   signal?: AbortSignal;
   onStep?: (report: SupervisedStep) => void;
 }
@@ -91,14 +85,19 @@ async function warmUpInFolder(model: Model, run: WarmUpRun, options: WarmUpRunOp
     firstStep: checkpoint?.state.nextStep,
     learningRateAt: (step) => learningRateAt(stages, step),
     optimizer,
-    worker: options.worker,
     sample: (step) => draw(step, stageAt(stages, step).stage.options),
     onStep: async (report, newest) => {
       await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
       options.onStep?.(report);
       const nextStep = report.step + 1;
       if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
-        await saveCheckpoint(checkpointFolder, newest, optimizer, { nextStep, hash });
+        await saveCheckpoint(
+          checkpointFolder,
+          newest,
+          optimizer,
+          { nextStep, hash },
+          { records: [metricsFile] },
+        );
       options.signal?.throwIfAborted();
     },
   });

@@ -2,9 +2,8 @@
 import { loadModel, saveModel, type Model } from '../../policy/model-folder.js';
 import { disposeWeights, randomWeights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';
-import type { BackendName } from '../../tensor/backend.js';
 import { createTokenizer } from '../../text/tokenizer.js';
-import { startGradientWorker, type SupervisedStep } from '../../training/supervised.js';
+import type { SupervisedStep } from '../../training/supervised.js';
 import { recipeOf, SMALL_MODEL, type WarmUpName } from './recipes.js';
 import { runWarmUp, totalSteps } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
@@ -15,9 +14,6 @@ export interface TrainModelOptions {
   folder: string;
   /** Most steps of each stage. */
   maxSteps?: number;
-  backend: BackendName;
-  /** Whether a second process computes half of each step's gradients. */
-  withWorker?: boolean;
   /** The folder of the model to go on from; by default fresh weights. */
   from?: string;
   /** Where the finished model goes. */
@@ -42,24 +38,15 @@ function freshModel(seed: number): Model {
 /** Trains a model and writes it in half precision. */
 export async function trainInitialModel(
   name: WarmUpName,
-  { seed, folder, maxSteps, backend, withWorker = false, from, to, signal, onStep }: TrainModelOptions,
+  { seed, folder, maxSteps, from, to, signal, onStep }: TrainModelOptions,
 ): Promise<void> {
   const model = from ? await loadModel(from) : freshModel(seed);
   const recipe = recipeOf(name, maxSteps);
-  const worker = withWorker ? startGradientWorker(backend) : undefined;
-  try {
-    const weights = await runWarmUp(
-      model,
-      { ...recipe, seed, folder, checkpointEvery: 50 },
-      {
-        worker,
-        signal,
-        onStep: (report) => onStep?.(report, totalSteps(recipe.stages)),
-      },
-    );
-    await saveModel(to, { ...model, weights }, { storage: 'F16' });
-    disposeWeights(weights);
-  } finally {
-    worker?.stop();
-  }
+  const weights = await runWarmUp(
+    model,
+    { ...recipe, seed, folder, checkpointEvery: 50 },
+    { signal, onStep: (report) => onStep?.(report, totalSteps(recipe.stages)) },
+  );
+  await saveModel(to, { ...model, weights }, { storage: 'F16' });
+  disposeWeights(weights);
 }
