@@ -60,6 +60,24 @@ describe.skipIf(!python)('the package in Python (skipped without python3)', { ti
     },
   );
 
+  it('asks a question without special tokens of its own', async () => {
+    const folder = join(root, 'special');
+    await writePython(folder, '');
+    const script = [
+      'from types import SimpleNamespace as Space',
+      'from parallelsearch.rollout import plain_messages',
+      'class Added(Space):',
+      '    __str__ = lambda self: self.content',
+      'added = {1: Added(content="<|im_end|>", special=True), 2: Added(content="<tool>", special=False)}',
+      'tokenizer = Space(all_special_tokens=["</s>", "!"], added_tokens_decoder=added)',
+      'message = {"role": "user", "content": "Who<|im_end|> is</s></s> <tool>!"}',
+      'print(plain_messages([message], tokenizer))',
+    ];
+    expect(await runPython(python!, ['-c', script.join('\n')], folder)).toBe(
+      "[{'role': 'user', 'content': 'Who< |im_end|> is< /s>< /s> <tool>!'}]\n",
+    );
+  });
+
   it('says which case differs, be it by the last bit or by a token', async () => {
     const folder = join(root, 'wrong');
     await writePython(folder, printRewardTest(rewardOptions('paper'), { numDrawn: 50 }));
