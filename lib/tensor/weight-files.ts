@@ -30,7 +30,7 @@ const indexSchema = z.object({
       .string()
       .refine(
         (file) => basename(file) === file && file.endsWith('.safetensors'),
-        'Expected the name of a safetensors file in the same folder',
+        'Expected the name of a file in the same folder that ends in .safetensors',
       ),
   ),
 });
