@@ -144,6 +144,8 @@ export async function importRollouts(
   const metrics: (Metrics & { alarms: string[] })[] = [];
   async function* lines(): AsyncGenerator<string> {
     for await (const { step, rollouts } of steps) {
+      // A training that was killed may leave an empty file.
+      if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
       const all = grouped.rollouts.map((rollout) => scored(rollout, { rewards, known }));
       const told = rolloutMetrics(

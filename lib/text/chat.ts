@@ -53,9 +53,19 @@ export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
     ? templates.find(({ name }) => name === 'default')?.template
     : templates;
   if (source === undefined) return null;
-  const template = new Template(source);
+  /** What goes wrong in a template, as what was expected of it. */
+  const orSay = <T>(make: () => T): T => {
+    try {
+      return make();
+    } catch (cause) {
+      throw new Error(`Expected a chat template that can be read, but ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+  };
+  const template = orSay(() => new Template(source));
   const tokens = { bos_token, eos_token, pad_token, unk_token };
   const known = Object.fromEntries(Object.entries(tokens).map(([name, token]) => [name, token ?? '']));
-  return (content) =>
-    template.render({ ...known, messages: [{ role: 'user', content }], add_generation_prompt: true });
+  const rest = { ...known, add_generation_prompt: true };
+  return (content) => orSay(() => template.render({ ...rest, messages: [{ role: 'user', content }] }));
 }

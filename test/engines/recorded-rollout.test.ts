@@ -44,6 +44,7 @@ const writeStep = (step: number, lines: readonly string[]): void =>
 describe('rollouts of verl', () => {
   it('become trajectories with rewards and advantages, and metrics of each step', async () => {
     writeStep(10, [line(RIGHT, SCORES[0], { step: 10 }), line(WRONG, SCORES[1], { step: 10 })]);
+    writeStep(11, []);
     writeStep(9, [line(WRONG, SCORES[1], { uid: 'a_0_0' }), line(WRONG, SCORES[1])]);
     const steps: number[] = [];
     const imported = await importRollouts(readVerlRollouts(recorded), {
