@@ -91,6 +91,8 @@ beforeAll(async () => {
   [url, strangeUrl] = [own.url, strange.url];
   servers.push(own, strange);
   place('policy/tokenizer.json', jsonBytes(TOKENIZER_JSON));
+  // What builds data frames is loaded once, which takes seconds.
+  await loadAnswerFiles({ a: place('own-answers.jsonl', jsonBytes(result())) }, { resamples: 10 });
 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 
