@@ -61,15 +61,20 @@ async function runImport(
     let done = 0;
     const onStep = (): void => progress.update(++done);
     const options = { folder: out, questions: await loadQuestions(data), method, trainer: name, onStep };
-    const { numSteps, numRollouts, numDifferent } = await importRollouts(read(recorded), options).finally(
-      () => progress.stop(),
-    );
+    const { numSteps, numRollouts, numDifferent, numAmbiguous } = await importRollouts(
+      read(recorded),
+      options,
+    ).finally(() => progress.stop());
     say(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, 'trajectories.jsonl')}`,
     );
     if (numDifferent > 0)
       say(
         `${numDifferent} of them have another reward than ${method} gives here, and keep theirs: the weights were others, or their text does not tell who wrote what.`,
+      );
+    if (numAmbiguous > 0)
+      say(
+        `${numAmbiguous} of them do not tell who wrote what: information in doubt counts as the policy's own, and the viewer marks them.`,
       );
     say(`Their metrics beside another run's: npx parallelsearch compare ${out} ANOTHER`);
   }

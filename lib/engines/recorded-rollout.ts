@@ -31,6 +31,8 @@ export interface RecordedRollout {
   score: number;
   /** Where the trainer recorded it; else that of its group, where it has one. */
   advantage?: number;
+  /** Why the recording does not tell who wrote what. */
+  ambiguous?: string | null;
 }
 
 /** A training step's rollouts. */
@@ -56,6 +58,8 @@ export interface Imported {
   numRollouts: number;
   /** Rollouts whose reward is another one here: their text does not tell who wrote what, or the weights were others. */
   numDifferent: number;
+  /** Rollouts whose text does not tell who wrote what. */
+  numAmbiguous: number;
 }
 
 /** Metrics that a recording without token ids and searches' outcomes does not tell. */
@@ -70,9 +74,9 @@ const questionIndex = (questions: readonly Question[]): Map<string, Question> =>
   new Map(questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])));
 
 function scored(
-  { prompt, segments, truth, score, advantage = 0 }: RecordedRollout,
+  { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
   { rewards, known }: { rewards: readonly Reward[]; known: ReadonlyMap<string, Question> },
-): { trajectory: ScoredTrajectory; metadata: object; isSame: boolean } {
+): { trajectory: ScoredTrajectory; beside: { metadata: object; ambiguous?: string }; isSame: boolean } {
   const asked = askedIn(prompt);
   const question = known.get(truth.id ?? '') ?? known.get(asked) ?? known.get(asked.replace(/\?$/, ''));
   const shape = (question && shapeOf(question)) ?? truth.shape ?? undefined;
@@ -101,7 +105,10 @@ function scored(
   };
   return {
     trajectory,
-    metadata: { ...(benchmark && { benchmark }), ...(type && { type }), ...(graph && { graph }) },
+    beside: {
+      metadata: { ...(benchmark && { benchmark }), ...(type && { type }), ...(graph && { graph }) },
+      ...(ambiguous && { ambiguous }),
+    },
     isSame,
   };
 }
@@ -133,10 +140,12 @@ export async function importRollouts(
   const { training } = METHODS.get(method);
   const rewards = rewardsOf(training && 'rewards' in training ? training.rewards : undefined);
   const known = questionIndex(questions);
-  const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0 };
+  const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
   const metrics: (Metrics & { alarms: string[] })[] = [];
   async function* lines(): AsyncGenerator<string> {
     for await (const { step, rollouts } of steps) {
+      // A training that was killed may leave an empty file.
+      if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
       const all = grouped.rollouts.map((rollout) => scored(rollout, { rewards, known }));
       const told = rolloutMetrics(
@@ -151,10 +160,11 @@ export async function importRollouts(
       imported.numSteps++;
       imported.numRollouts += all.length;
       imported.numDifferent += all.filter(({ isSame }) => !isSame).length;
-      for (const { trajectory, metadata } of all) {
+      imported.numAmbiguous += rollouts.filter(({ ambiguous }) => ambiguous).length;
+      for (const { trajectory, beside } of all) {
         const { searchTurns: _, segments, ...line } = trajectory;
         const texts = segments.map(({ kind, text }) => ({ kind, text }));
-        yield `${JSON.stringify({ step, method, ...line, metadata, segments: texts })}\n`;
+        yield `${JSON.stringify({ step, method, ...line, ...beside, segments: texts })}\n`;
       }
       onStep?.(step);
     }

@@ -3,13 +3,14 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { streamJsonLines } from '../io/json-lines.js';
-import { splitTranscript } from '../text/response.js';
+import { ambiguity, splitTranscript } from '../text/response.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './recorded-rollout.js';
 
 const lineSchema = z
   .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number() })
   .transform(({ input, output, gts, score }): RecordedRollout => {
-    return { prompt: input, segments: splitTranscript(output), truth: gts, score };
+    const segments = splitTranscript(output);
+    return { prompt: input, segments, truth: gts, score, ambiguous: ambiguity(segments) };
   });
 
 /** Names of the files, the first step first. */

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { QuestionShape } from '../data/question.js';
 
 /**
@@ -51,3 +52,17 @@ export interface QuestionResult extends Measurement {
   /** Seed of reinforcement. */
   seed: number;
 }
+
+const known = z.number().nullish();
+/** What figures are computed from; the rest of a line is as `evaluate` wrote it. */
+const measurementSchema = z.looseObject({
+  ...{ questionId: z.string(), benchmark: z.string(), type: z.string(), subset: z.string() },
+  ...{ entitiesCompared: z.number(), em: z.number(), f1: z.number() },
+  ...{ turns: z.number(), modelCalls: z.number(), responseTokens: z.number() },
+  ...{ decomposed: z.boolean(), coverage: known, evidenceSeen: known, criticalPathRatio: known },
+  ...{ searches: z.array(z.array(z.string())), answer: z.string().nullable() },
+});
+
+/** A line of answers. @throws ZodError for what is none */
+export const parseMeasurement = (value: unknown): Measurement =>
+  measurementSchema.parse(value) as unknown as Measurement;

@@ -1,23 +1,19 @@
 /** Files that `evaluate --out` wrote, as a notebook reads them. */
-import { z } from 'zod';
 import { answersInCommon } from '../evaluation/common.js';
 import { MAIN_MEASURES } from '../evaluation/metrics.js';
-import type { Measurement } from '../evaluation/result.js';
+import { parseMeasurement, type Measurement } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { shortPath } from '../io/paths.js';
 import { resultsOf, type ReportResults } from '../report/display.js';
 
-/** What tells a line of answers from others; the rest is as `evaluate` wrote it. */
-const lineSchema = z.looseObject({ questionId: z.string(), benchmark: z.string(), em: z.number() });
-
 async function readAnswers(file: string): Promise<Measurement[]> {
   const answers: Measurement[] = [];
-  for await (const line of streamJsonLines(file, (value) => lineSchema.parse(value))) {
+  for await (const line of streamJsonLines(file, parseMeasurement)) {
     if ('complaint' in line)
       throw new Error(`Expected answers, but: ${line.complaint} Name a file of \`evaluate --out\`.`);
-    answers.push(line.value as unknown as Measurement);
+    answers.push(line.value);
   }
   return answers;
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { endWithParent } from './parent.js';
+import { asParent, endWithParent } from './parent.js';
 
 /** Two run side by side: one thread each. The native backend multiplies in bfloat16 where the processor can. */
 const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
@@ -28,7 +28,7 @@ export async function trainInProcess(
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...ENVIRONMENT },
+    env: { ...process.env, ...ENVIRONMENT, ...asParent() },
   });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {

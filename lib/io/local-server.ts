@@ -28,9 +28,17 @@ export interface ServedRequest extends AsyncIterable<Uint8Array> {
   iterator(options: { destroyOnReturn: boolean }): object;
 }
 
-/** A page elsewhere whose name was made to lead here (DNS rebinding) sends its own name as the host. */
-const isForHere = ({ headers, socket }: ServedRequest): boolean =>
-  LOCAL_HOSTS.some((name) => headers.host === `${name}:${socket.localPort}`);
+/**
+ * Whether a request is for a server on this machine's own port. A page elsewhere whose name was made to lead here (DNS rebinding) sends its own
+ * name as the host. Port 80 is left out by browsers.
+ */
+export const isForHere = ({
+  headers: { host },
+  socket,
+}: Pick<ServedRequest, 'headers' | 'socket'>): boolean =>
+  LOCAL_HOSTS.some(
+    (name) => host === `${name}:${socket.localPort}` || (socket.localPort === 80 && host === name),
+  );
 
 /**
  * Serves on 127.0.0.1 or another address, at a free port for 0. On this machine's own addresses, requests under another name are

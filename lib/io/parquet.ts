@@ -1,5 +1,13 @@
 /** Parquet files with nested columns, as Arrow and Hugging Face datasets read and write them. */
-import { asyncBufferFromFile, parquetReadObjects, type SchemaElement } from 'hyparquet';
+import {
+  asyncBufferFromFile,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+  type FileMetaData,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { writeFileSafely } from './files.js';
 import { shortPath } from './paths.js';
@@ -41,10 +49,27 @@ export async function writeParquet<Name extends string>(
   await writeFileSafely(file, new Uint8Array(buffer));
 }
 
+const leavesOf = ({ path, children }: SchemaTree): string[] =>
+  children.length > 0 ? children.flatMap(leavesOf) : [path.join('.')];
+
+/**
+ * Whether every group of rows has the columns of the schema. Of a file with others the package gives up while it reads the ones before, whose own
+ * errors nobody would hear: those end a process.
+ */
+function hasItsColumns(metadata: FileMetaData): boolean {
+  const leaves = leavesOf(parquetSchema(metadata)).join();
+  return metadata.row_groups.every(
+    ({ columns }) => columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.')).join() === leaves,
+  );
+}
+
 /** The rows of a Parquet file; 64-bit integers are bigints. @throws Error naming the file that cannot be read */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
   try {
-    return await parquetReadObjects({ file: await asyncBufferFromFile(file) });
+    const source = await asyncBufferFromFile(file);
+    const metadata = await parquetMetadataAsync(source);
+    if (!hasItsColumns(metadata)) throw new Error('it has other columns than its schema says.');
+    return await parquetReadObjects({ file: source, metadata });
   } catch (cause) {
     throw new Error(
       `Expected ${shortPath(file)} to be a Parquet file, compressed by snappy or not at all, but ${(cause as Error).message}`,

@@ -40,6 +40,8 @@ const entrySchema = z
     }
   })
   .pipe(z.object({ hash: z.string(), item: z.unknown() }));
+/** A few bytes can say any number of others: more than any record has is refused before it fills the memory. */
+const LIMIT = { maxOutputLength: 2 ** 30 };
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
 
 function checkKey(key: string): void {
@@ -75,7 +77,7 @@ export function recordStore(folder: string, archive?: string): RecordStore {
     const file = recordFile(folder, key);
     if (!existsSync(file)) return null;
     const bytes = await readFile(file);
-    return recordOf(file, () => gunzipSync(bytes).toString());
+    return recordOf(file, () => gunzipSync(bytes, LIMIT).toString());
   };
   return {
     read: async <T>(key: string, hash: string) => {
@@ -102,7 +104,7 @@ async function readLines(file: string): Promise<Lines> {
   const bytes = await readFile(file);
   let text: string;
   try {
-    text = brotliDecompressSync(bytes).toString();
+    text = brotliDecompressSync(bytes, LIMIT).toString();
   } catch (cause) {
     throw new Error(
       `Expected ${shortPath(file)} to be an archive of results. Get it from the repository again.`,

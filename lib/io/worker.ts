@@ -4,7 +4,7 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { endWithParent } from './parent.js';
+import { asParent, endWithParent } from './parent.js';
 
 type Message<Reply, Note> =
   { kind: 'note'; note: Note } | { kind: 'reply'; reply: Reply } | { kind: 'error'; message: string };
@@ -26,7 +26,10 @@ export function startWorker<Request, Reply, Note = never>(
   url: string,
   env: Record<string, string> = {},
 ): Worker<Request, Reply, Note> {
-  const child = fork(fileURLToPath(url), { serialization: 'advanced', env: { ...process.env, ...env } });
+  const child = fork(fileURLToPath(url), {
+    serialization: 'advanced',
+    env: { ...process.env, ...env, ...asParent() },
+  });
   const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
     new Promise((resolve, reject) => {
       // Listeners are taken off again: a promise that lives as long as the process would keep every reply alive.

@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionalFolder } from '../io/optional.js';
-import { WATCH_PARENT } from '../io/parent.js';
+import { asParent, WATCH_PARENT } from '../io/parent.js';
 
 /** Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and takes the next one. */
 export class KernelError extends Error {
@@ -123,7 +123,7 @@ export async function startKernel(cwd: string): Promise<Kernel> {
 /** Starts the process; Ctrl-C and SIGTERM end it too, then this process as they would have. */
 function spawnKernel(cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
-    ...{ cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+    ...{ cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...asParent() } },
   });
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const onSignal = (signal: NodeJS.Signals): void => {

@@ -136,7 +136,7 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
     };
     if (!hasIds) {
-      const choice = await complete({ ...body, prompt: tokenizer.decode(context) }, signal);
+      const choice = await complete({ ...body, prompt: tokenizer.decodeForOthers(context) }, signal);
       const text = withStop(choice, stop);
       return { tokenIds: tokenizer.encode(text), text, finish: finishOf(choice) };
     }

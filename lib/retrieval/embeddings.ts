@@ -41,6 +41,15 @@ export function corpusHash(passages: readonly Pick<Passage, 'id' | 'contents'>[]
   return hash.digest('hex').slice(0, 12);
 }
 
+/** What describes an index. @throws Error naming the file that is no such description, or is damaged */
+export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(await readJson(file));
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `Expected ${shortPath(file)} to describe an index, but ${z.prettifyError(parsed.error)} Remove it to build the index again.`,
+  );
+}
+
 /** @throws Error where a folder holds what was made of other passages, by another encoder or in another way */
 export function requireSame(folder: string, found: object, wanted: object): void {
   for (const [name, value] of Object.entries(wanted)) {
@@ -66,7 +75,7 @@ export async function embedCorpus(
   const file = join(folder, MANIFEST);
   let shardSize = SHARD_SIZE;
   if (existsSync(file)) {
-    const { shardSize: before, ...found } = manifestSchema.parse(await readJson(file));
+    const { shardSize: before, ...found } = await readManifest(file, manifestSchema);
     requireSame(folder, found, manifest);
     shardSize = before;
   }

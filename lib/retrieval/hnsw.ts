@@ -1,11 +1,11 @@
 import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
-import { asideOf, readJson, writeFileSafely } from '../io/files.js';
+import { asideOf, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
 import { createBreather, startProgress } from '../io/progress.js';
-import { requireSame, sourceSchema, type VectorSource } from './embeddings.js';
+import { readManifest, requireSame, sourceSchema, type VectorSource } from './embeddings.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './top-k.js';
 
@@ -99,7 +99,7 @@ export async function loadHnswIndex(
   path: string,
   options: Pick<HnswOptions, 'efSearch'> & { expected?: VectorSource & Partial<HnswOptions> } = {},
 ): Promise<HnswIndex> {
-  const { space: _, source, hash, ...stored } = manifestSchema.parse(await readJson(`${path}.json`));
+  const { space: _, source, hash, ...stored } = await readManifest(`${path}.json`, manifestSchema);
   if ((await contentHash([path])) !== hash)
     throw new Error(
       `Expected ${shortPath(path)} to be the graph that ${shortPath(path)}.json describes, but it is not. Build the index again.`,

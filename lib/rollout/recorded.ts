@@ -91,14 +91,13 @@ const trajectorySchema = z
     /** Components by their names, whatever a run rewarded. */
     rewards: optional(z.object({ total: z.number() }).catchall(z.number())),
     advantage: optional(z.number()),
+    /** Why a recording that was text alone does not tell who wrote what. */
+    ambiguous: optional(z.string()),
   })
   .transform(({ questionId: id, ...line }) => ({ id, ...withMetadata(line) }));
 
 /** All that a line tells, but for token ids and log-probabilities; undefined or null where it tells nothing. */
-export type RecordedRun = z.infer<typeof trajectorySchema> & {
-  /** Why a plain transcript does not tell who wrote what. */
-  ambiguous?: string | null;
-};
+export type RecordedRun = z.infer<typeof trajectorySchema>;
 
 const transcriptSchema = z
   .object({

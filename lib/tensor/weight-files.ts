@@ -26,7 +26,12 @@ function inFile<T>(path: string, read: () => T): T {
 const indexSchema = z.object({
   weight_map: z.record(
     z.string(),
-    z.string().refine((file) => basename(file) === file, 'Expected the name of a file in the same folder'),
+    z
+      .string()
+      .refine(
+        (file) => basename(file) === file && file.endsWith('.safetensors'),
+        'Expected the name of a file in the same folder that ends in .safetensors',
+      ),
   ),
 });
 
@@ -45,7 +50,12 @@ export async function weightFiles(folder: string): Promise<string[]> {
     throw new Error(
       `Expected the index of safetensors files in ${index}, but ${z.prettifyError(parsed.error)}`,
     );
-  return [...new Set(Object.values(parsed.data.weight_map))].map((name) => join(folder, name));
+  const files = [...new Set(Object.values(parsed.data.weight_map))].map((name) => join(folder, name));
+  const missing = files.find((file) => !existsSync(file));
+  if (missing === undefined) return files;
+  throw new Error(
+    `Expected ${shortPath(missing)}, which ${basename(index)} names, but it is not there. Copy all files again.`,
+  );
 }
 
 /** Opens a file to be read by pieces; an error names it. */

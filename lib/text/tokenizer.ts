@@ -1,7 +1,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { chatTemplate } from './chat.js';
+import { chatTemplate, specialTokens } from './chat.js';
 
 /** What is used of the package, whose own types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {
@@ -35,6 +35,11 @@ export interface Tokenizer {
 export interface FileTokenizer extends Tokenizer {
   /** Special tokens before and after a text, such as [CLS] and [SEP]; `encode` leaves them out. */
   around: { before: number[]; after: number[] };
+  /**
+   * Text for somebody who encodes it again and takes the name of a special token for the token: what `encode` made of such a name gets a space
+   * into it, what is a special token keeps its name.
+   */
+  decodeForOthers(tokenIds: readonly number[]): string;
 }
 
 /** More than any vocabulary holds: the package makes lists of the largest id's length. */
@@ -81,7 +86,11 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     ...added.map((token) => token.id),
   ];
   const tokenizer = readTokenizer(tokenizerJson);
-  const special = added.filter((token) => token.special);
+  const named = specialTokens(tokenizerConfig).map((content) => ({
+    content,
+    id: tokenizer.token_to_id(content),
+  }));
+  const special = [...added.filter((token) => token.special), ...named];
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   // After the first character of a special token's name: a part of a split text holds no such name.
   const insideNames = special.map(
@@ -89,9 +98,8 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
   // What stands for unknown characters controls nothing. The others may still come of a name that only normalising makes.
-  const controls = new Set(
-    special.map((token) => token.id).filter((id) => id !== tokenizer.model.unk_token_id),
-  );
+  const specialIds = new Set(special.map((token) => token.id));
+  const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
   const encodePart = (text: string): number[] =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
   const encode = (text: string): number[] =>
@@ -103,6 +111,18 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     const [inner, all] = [false, true].map((flag) => tokenizer.encode('a', { add_special_tokens: flag }).ids);
     const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
     return { before: all.slice(0, from), after: all.slice(from + inner.length) };
+  };
+  const decode = (ids: readonly number[]): string =>
+    ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false });
+  const decodeForOthers = (ids: readonly number[]): string => {
+    const runs: number[][] = [];
+    for (const [i, id] of ids.entries()) {
+      if (i > 0 && specialIds.has(id) === specialIds.has(ids[i - 1])) runs.at(-1)!.push(id);
+      else runs.push([id]);
+    }
+    return runs
+      .map((run) => (specialIds.has(run[0]) ? decode(run) : decode(run).split(breaks).join(' ')))
+      .join('');
   };
   const template = chatTemplate(tokenizerConfig);
   /** @param content the message, which the template may have trimmed */
@@ -127,7 +147,7 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     encode,
     around: around(),
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
-    decode: (ids) => (ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false })),
+    ...{ decode, decodeForOthers },
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),
   };

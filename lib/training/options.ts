@@ -8,7 +8,7 @@ import { ppoSchema } from './ppo/options.js';
 import { zeroSearchSchema } from './zerosearch/options.js';
 
 const loraSchema = z.strictObject({
-  rank: z.int().min(1).default(16),
+  rank: z.int().min(1).max(4096).default(16),
   alpha: z.number().positive().default(32),
 });
 

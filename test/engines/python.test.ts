@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { printRewardTest, rewardKeywords, writePython } from '../../lib/engines/python.js';
 import type { RewardCase } from '../../lib/engines/reward-cases.js';
 import { rewardOptions } from '../../lib/rewards/presets.js';
+import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { PATIENCE_MS, python, runPython } from './trainer-python.js';
@@ -59,6 +60,54 @@ describe.skipIf(!python)('the package in Python (skipped without python3)', { ti
       );
     },
   );
+
+  it('takes from a retrieval server what this library takes, and no more', async () => {
+    const folder = join(root, 'search');
+    await writePython(folder, '');
+    const found = (...scores: (number | undefined)[]) =>
+      scores.map((score, i) => ({ document: { id: `p${i}`, contents: `T${i}\nt` }, score }));
+    const answers = {
+      good: { result: [found(2, 1)] },
+      unscored: { result: [found(undefined)] },
+      lists: { result: [found(1), found(1)] },
+      many: { result: [found(3, 2, 1)] },
+      rising: { result: [found(1, 2)] },
+      number: { result: [[{ document: { contents: 1 } }]] },
+      large: { result: [found(1)], more: 'x'.repeat(2 ** 26) },
+    };
+    const server = await serveLocally(0, async ({ url }) =>
+      Response.json(answers[url!.slice(1) as keyof typeof answers]),
+    );
+    const script = [
+      'import json, sys',
+      'from parallelsearch.search import retrieve',
+      'print(json.dumps([retrieve(sys.argv[1] + name, ["q"], top_k=2, retries=0)[0] for name in sys.argv[2:]]))',
+    ];
+    const args = ['-c', script.join('\n'), server.url, ...Object.keys(answers)];
+    const told = await runPython(python!, args, folder).finally(() => server.close());
+    const [good, unscored, ...refused] = JSON.parse(told) as unknown[];
+    expect(good).toEqual(['T0', 'T1'].map((title) => [title, 't']));
+    expect(unscored).toEqual([['T0', 't']]);
+    expect(refused).toEqual([null, null, null, null, null]);
+  });
+
+  it('asks a question without special tokens of its own', async () => {
+    const folder = join(root, 'special');
+    await writePython(folder, '');
+    const script = [
+      'from types import SimpleNamespace as Space',
+      'from parallelsearch.rollout import plain_messages',
+      'class Added(Space):',
+      '    __str__ = lambda self: self.content',
+      'added = {1: Added(content="<|im_end|>", special=True), 2: Added(content="<tool>", special=False)}',
+      'tokenizer = Space(all_special_tokens=["</s>", "!"], added_tokens_decoder=added)',
+      'message = {"role": "user", "content": "Who<|im_end|> is</s></s> <tool>!"}',
+      'print(plain_messages([message], tokenizer))',
+    ];
+    expect(await runPython(python!, ['-c', script.join('\n')], folder)).toBe(
+      "[{'role': 'user', 'content': 'Who< |im_end|> is< /s>< /s> <tool>!'}]\n",
+    );
+  });
 
   it('says which case differs, be it by the last bit or by a token', async () => {
     const folder = join(root, 'wrong');

@@ -44,13 +44,14 @@ const writeStep = (step: number, lines: readonly string[]): void =>
 describe('rollouts of verl', () => {
   it('become trajectories with rewards and advantages, and metrics of each step', async () => {
     writeStep(10, [line(RIGHT, SCORES[0], { step: 10 }), line(WRONG, SCORES[1], { step: 10 })]);
+    writeStep(11, []);
     writeStep(9, [line(WRONG, SCORES[1], { uid: 'a_0_0' }), line(WRONG, SCORES[1])]);
     const steps: number[] = [];
     const imported = await importRollouts(readVerlRollouts(recorded), {
       ...options,
       onStep: (step) => steps.push(step),
     });
-    expect(imported).toEqual({ numSteps: 2, numRollouts: 4, numDifferent: 0 });
+    expect(imported).toEqual({ numSteps: 2, numRollouts: 4, numDifferent: 0, numAmbiguous: 0 });
     expect(steps).toEqual([9, 10]);
     const lines = linesOf<{ advantage: number; questionId: string }>(
       join(options.folder, 'trajectories.jsonl'),
@@ -97,6 +98,18 @@ describe('rollouts of verl', () => {
     expect(imported.numDifferent).toBe(1);
     const [first] = linesOf<{ rewards: object }>(join(options.folder, 'trajectories.jsonl'));
     expect(first.rewards).toEqual({ total: 0.25 });
+  });
+
+  it('say where their text does not tell who wrote what', async () => {
+    // A passage that ends its block of information.
+    writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);
+    const { numAmbiguous } = await importRollouts(readVerlRollouts(recorded), options);
+    expect(numAmbiguous).toBe(1);
+    const runs = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTranscript);
+    expect(runs.map(({ ambiguous }) => ambiguous ?? null)).toEqual([
+      'a block of information ends that has not begun',
+      null,
+    ]);
   });
 
   it('of single rollouts, as PPO has them, have no group', async () => {
@@ -157,7 +170,7 @@ describe('rollouts of TRL', () => {
     });
     expect(await read.next()).toMatchObject({ done: true });
     const imported = await importRollouts(readTrlRollouts(recorded), options);
-    expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1 });
+    expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1, numAmbiguous: 0 });
   });
 
   it('of another script are refused by the name of the file', async () => {

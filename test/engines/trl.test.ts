@@ -97,7 +97,12 @@ describe.skipIf(!trlPython)(
         readTrlRollouts(path.join(folder, 'checkpoints', 'completions')),
         options,
       );
-      expect(imported).toEqual({ numSteps: 2, numRollouts: 4 * GROUP_SIZE, numDifferent: 0 });
+      expect(imported).toEqual({
+        numSteps: 2,
+        numRollouts: 4 * GROUP_SIZE,
+        numDifferent: 0,
+        numAmbiguous: 0,
+      });
       const checkpoint = findCheckpoint(path.join(folder, 'checkpoints'))!;
       expect(existsSync(path.join(checkpoint, 'tokenizer.json'))).toBe(true);
       expect(readdirSync(path.join(folder, 'checkpoints'))).toContain('checkpoint-2');

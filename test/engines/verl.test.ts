@@ -67,7 +67,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
     const run = path.join(root, 'run');
     const options = { folder: run, questions, method: 'parallelsearch', trainer: 'verl' };
     const imported = await importRollouts(readVerlRollouts(path.join(folder, 'rollouts')), options);
-    expect(imported).toEqual({ numSteps: 1, numRollouts: 4, numDifferent: 0 });
+    expect(imported).toEqual({ numSteps: 1, numRollouts: 4, numDifferent: 0, numAmbiguous: 0 });
     const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTranscript);
     for (const { segments, finish, shape, rewards } of runs) {
       expect(segments.map(({ kind }) => kind)).toEqual([

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
+import { WATCH_PARENT } from '../../lib/io/parent.js';
 
 const isBuilt = existsSync(new URL('../../dist/io/parent.js', import.meta.url));
 const isPosix = process.platform !== 'win32';
@@ -29,3 +30,11 @@ it.skipIf(!isBuilt || !isPosix)(
   },
   120_000,
 );
+
+it.skipIf(!isPosix)('a process whose parent has ended before it looks ends, too', async () => {
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }); setTimeout(() => {}, 60_000)`;
+  // Nobody has the number of init for a parent that started it.
+  const env = { ...process.env, PARALLELSEARCH_PARENT: '1' };
+  const child = spawn(process.execPath, ['-e', program], { env, stdio: 'ignore' });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+});

@@ -66,6 +66,8 @@ describe('parseTrainConfig', () => {
 
   it.each([
     ['groupSize', 1],
+    ['groupSize', 1e9],
+    ['questionsPerStep', 1e9],
     ['steps', 0],
     ['clip', 0],
     ['learningRate', -1],
@@ -73,6 +75,10 @@ describe('parseTrainConfig', () => {
     ['beta', -0.1],
   ])('refuses grpo.%s = %d', (key, value) => {
     expect(() => parseTrainConfig({ ...MINIMAL, grpo: { steps: 1, [key]: value } })).toThrow(`grpo.${key}`);
+  });
+
+  it('refuses a rank that no product has', () => {
+    expect(() => parseTrainConfig({ ...MINIMAL, lora: { rank: 4097 } })).toThrow('lora.rank');
   });
 
   it('refuses a method that there is not, and lists those that there are', () => {

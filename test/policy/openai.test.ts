@@ -168,6 +168,18 @@ describe('a server that tells no ids', () => {
     ]);
   });
 
+  it('sees the names of special tokens where such a token is, and none of a passage', async () => {
+    const { server, policy } = await openStandIn(
+      saying(SAID),
+      { isTextOnly: 'keeps stop' },
+      { tokenizer: folder },
+    );
+    const { encode, tokenId } = local.tokenizer;
+    const context = [...encode('Who?'), tokenId('<eos>')!, ...encode('It is <eos>, not <pad>.')];
+    await policy.generate([context], sampling([context]));
+    expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
+  });
+
   it('has no stop text added where none was cut', async () => {
     const text = '<think> a </think> I do not know';
     const { policy } = await openStandIn(saying(text), { isTextOnly: 'cuts stop' }, { tokenizer: folder });

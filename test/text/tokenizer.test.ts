@@ -124,6 +124,23 @@ describe('createTokenizer', () => {
     expect(tokenizer.encode('a [SEP]')).not.toContain(ids['[SEP]']);
   });
 
+  it.each<[string, object]>([
+    ['the end', { eos_token: '</s>' }],
+    ['a filling, with how it is matched', { pad_token: { content: '</s>' } }],
+    ['an additional one', { additional_special_tokens: ['</s>'] }],
+    ['an extra one', { extra_special_tokens: { mine: '</s>' } }],
+  ])('takes for special what tokenizer_config.json names as %s', (_, config) => {
+    const [, , [, json]] = KINDS;
+    const ordinary = { ...json, added_tokens: [] };
+    const id = createTokenizer(ordinary).tokenId('</s>')!;
+    expect(createTokenizer(ordinary).encode('a</s>')).toContain(id);
+    expect(createTokenizer(ordinary, config).encode('a</s>')).not.toContain(id);
+    // A single character has no name that could be told from a text.
+    expect(createTokenizer(ordinary, { pad_token: 'a' }).encode('a')).toEqual(
+      createTokenizer(ordinary).encode('a'),
+    );
+  });
+
   it('has room for the largest id, of the vocabulary or added', () => {
     const { vocab } = model as { vocab: Record<string, number> };
     const size = Object.keys(vocab).length;

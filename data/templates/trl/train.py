@@ -15,7 +15,7 @@ from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser
 from trl.models import unwrap_model_for_generation
 
 from parallelsearch.rewards import compute_score
-from parallelsearch.rollout import Rollout, RolloutOptions
+from parallelsearch.rollout import Rollout, RolloutOptions, plain_messages
 from parallelsearch.search import retrieve
 from parallelsearch.tags import STOP_STRINGS
 
@@ -51,7 +51,9 @@ def roll_out(prompts, trainer):
     tokenizer = trainer.processing_class
     rollouts = [
         Rollout(
-            tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=False),
+            tokenizer.apply_chat_template(
+                plain_messages(prompt, tokenizer), add_generation_prompt=True, return_dict=False
+            ),
             tokenizer,
             OPTIONS,
             SEARCH["max_length"],

@@ -2,7 +2,7 @@
 
 from uuid import uuid4
 
-from parallelsearch.rollout import Rollout, RolloutOptions
+from parallelsearch.rollout import Rollout, RolloutOptions, plain_messages
 from parallelsearch.search import retrieve
 from parallelsearch.tags import STOP_STRINGS
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
@@ -22,7 +22,7 @@ class SearchAgentLoop(AgentLoopBase):
         self.max_length = config.max_model_len or config.prompt_length + config.response_length
 
     async def run(self, sampling_params, **kwargs):
-        prompt_ids = await self.ct_build_initial_tokens(list(kwargs["raw_prompt"]))
+        prompt_ids = await self.ct_build_initial_tokens(plain_messages(kwargs["raw_prompt"], self.tokenizer))
         rollout = Rollout(prompt_ids, self.tokenizer, self.options, self.max_length)
         request_id = uuid4().hex
         sampling = {**sampling_params, "stop": STOP_STRINGS, "max_tokens": self.options.max_new_tokens}

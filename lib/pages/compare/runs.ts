@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { range } from 'd3-array';
-import type { Measurement } from '../../evaluation/result.js';
+import { parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { readJson } from '../../io/files.js';
 import { streamJsonLines } from '../../io/json-lines.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
@@ -93,7 +93,7 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
   const parse = (value: unknown): Answer | RecordedRun => {
     const { questionId, em } = (value ?? {}) as Partial<Answer>;
     return typeof questionId === 'string' && typeof em === 'number'
-      ? (value as Answer)
+      ? parseMeasurement(value)
       : parseTranscript(value);
   };
   for await (const line of streamJsonLines(file, parse)) {

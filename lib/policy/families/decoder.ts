@@ -9,8 +9,8 @@ import type { ModelFamily, Part, Slot } from './family.js';
 
 const upTo = (most: number) => z.int().min(1).max(most);
 const positive = z.number().positive();
-/** More values than a tensor's index counts. */
-const MAX_VALUES = 2 ** 31;
+/** Of the table of positions, which is made whole: a million of 128 each. */
+const MAX_POSITION_VALUES = 2 ** 27;
 
 const noScaling = z.object({ rope_type: z.literal('default') });
 const linearScaling = z.object({ rope_type: z.literal('linear'), factor: positive });
@@ -127,9 +127,9 @@ function parse(json: unknown, { name, biases, qkNorm = false, window }: Traits):
   const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads;
   if (headDim % 2 !== 0) throw new Error(`Expected head_dim to be an even integer, but got ${headDim}.`);
   const maxPositionEmbeddings = Math.min(c.max_position_embeddings, window?.(c) ?? Infinity);
-  if (maxPositionEmbeddings * headDim > MAX_VALUES)
+  if (maxPositionEmbeddings * headDim > MAX_POSITION_VALUES)
     throw new Error(
-      `Expected positions x head_dim to be at most ${MAX_VALUES}, but got ${maxPositionEmbeddings * headDim}. Lower max_position_embeddings.`,
+      `Expected positions x head_dim to be at most ${MAX_POSITION_VALUES}, but got ${maxPositionEmbeddings * headDim}. Lower max_position_embeddings.`,
     );
   return {
     modelType: name,

@@ -6,9 +6,9 @@ const count = z.int().min(1);
 
 export const grpoSchema = z.strictObject({
   steps: count,
-  questionsPerStep: count.default(8),
+  questionsPerStep: count.max(10_000).default(8),
   /** G, rollouts per question: 5 in Search-R1's GRPO script. */
-  groupSize: z.int().min(2).default(8),
+  groupSize: z.int().min(2).max(10_000).default(8),
   /** Updates a step, each on its share of the rollouts. */
   miniBatches: count.default(2),
   learningRate: positive.default(2e-4),

@@ -1,7 +1,8 @@
 /** The page in a real browser: it answers as Node does, and asks nobody. */
-import { cpSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatPassages, formatQuestions, loadPassages, loadQuestions } from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/policies.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import {
@@ -12,7 +13,7 @@ import {
   type PolicyRun,
 } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import { loadWorld, type World } from '../../../lib/experiments/world.js';
+import { evaluatedQuestions, loadWorld, type World } from '../../../lib/experiments/world.js';
 import { exportPlayground } from '../../../lib/pages/playground/html.js';
 import { createRandom } from '../../../lib/random.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';
@@ -59,7 +60,7 @@ const writtenIds = ({ segments }: Trajectory): number[] =>
   segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
 describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATIENCE_MS }, () => {
-  const [folder, root] = [temporaryFolder(), temporaryFolder()];
+  const [folder, root, ownData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
   let file: string;
   let opened: OpenPage;
   let page: Page;
@@ -139,6 +140,34 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     await ask();
     await answered();
   });
+
+  it.skipIf(isCutShort)(
+    'takes markup in passages and questions of one’s own as text (skipped where weights do not search)',
+    async () => {
+      const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
+      const passages = (await loadPassages()).map(({ id, title, text }) => {
+        return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
+      });
+      const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
+      writeFileSync(join(ownData, 'corpus.jsonl'), formatPassages(passages));
+      writeFileSync(join(ownData, 'questions.jsonl'), formatQuestions([hostile]));
+      const own = await openPage(
+        await exportPlayground({ outDir: ownData, checkpoints: root, data: ownData }),
+      );
+      own.page.setDefaultTimeout(PATIENCE_MS);
+      await own.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
+      await own.page.locator('[name=pace]').selectOption('0');
+      await own.page.locator('[name=question]').fill(text);
+      await own.page.getByRole('button', { name: 'Ask both' }).click();
+      await own.page.locator('.results table').waitFor();
+      const titles = await own.page.locator('.found strong').allTextContents();
+      expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
+      expect(await own.page.evaluate(() => 'injected' in window)).toBe(false);
+      expect(await own.page.locator('#playground :is(script, img)').count()).toBe(0);
+      expect(own.complaints).toEqual([]);
+      await own.page.close();
+    },
+  );
 
   it('draws every search with its delay, and tells the probability of each token', async () => {
     const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';

@@ -159,11 +159,17 @@ it.each([
   ['a fraction', { hidden_size: 100 }, 'head_dim to be an even integer, but got 12.5'],
   [
     'too large for a table of all positions',
-    { max_position_embeddings: 2 ** 24, head_dim: 256 },
-    'but got 4294967296. Lower max_position_embeddings.',
+    { max_position_embeddings: 2 ** 20, head_dim: 130 },
+    'at most 134217728, but got 136314880. Lower max_position_embeddings.',
   ],
 ])('refuses heads whose width is %s', (_, change, message) => {
   expect(() => parseModelConfig({ ...MINIMAL, ...change })).toThrow(message);
+});
+
+it('takes a million positions of heads as wide as they are', () => {
+  const parse = (): unknown =>
+    parseModelConfig({ ...MINIMAL, max_position_embeddings: 2 ** 20, head_dim: 128 });
+  expect(parse()).toMatchObject({ maxPositionEmbeddings: 2 ** 20 });
 });
 
 describe('parseModelConfig', () => {

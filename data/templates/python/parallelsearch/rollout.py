@@ -3,10 +3,20 @@
 Token ids are written once, by whoever made them, and never decoded and encoded again; the mask is 1 for those of the policy.
 """
 
+import re
 from dataclasses import dataclass
 
 from parallelsearch.search import print_information
 from parallelsearch.tags import NOTICE_FULL, STOP_STRINGS, next_action
+
+
+def plain_messages(messages, tokenizer):
+    """Messages for a chat template, whose tokenizer takes the name of a special token for the token: such a name gets a space into it."""
+    added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+    names = [name for name in {*tokenizer.all_special_tokens, *added} if len(name) > 1]
+    inside = [f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names]
+    breaks = re.compile("|".join(["(?!)", *inside]))
+    return [{**message, "content": breaks.sub(" ", message["content"])} for message in messages]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,12 @@ logger = logging.getLogger(__name__)
 _BUSY = (429, 502, 503, 504)
 # Straight to the server, whatever proxy the machine has for the outside.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_FAULTS = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
+    http.client.HTTPException,
+)
+# As much as the TypeScript library reads.
+_LONGEST_ANSWER = 1 << 26
 _FAILED = "Retrieval failed: the search engine gave no answer."
 
 
@@ -27,7 +33,7 @@ def retrieve(url, queries, *, top_k, timeout_seconds=10.0, retries=2):
     deadline = time.monotonic() + timeout_seconds
     try:
         return _retrieve_all(url, queries, top_k, deadline, retries)
-    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as error:
+    except _FAULTS as error:
         logger.warning("Searching %s for %s failed: %s", url, queries, error)
     if len(queries) == 1 or time.monotonic() >= deadline:
         return [None] * len(queries)
@@ -47,16 +53,38 @@ def _retrieve_all(url, queries, top_k, deadline, retries):
     for tried in range(retries + 1):
         try:
             with _OPENER.open(request, timeout=max(0.1, deadline - time.monotonic())) as response:
-                lists = json.load(response)["result"]
-            if len(lists) != len(queries):
-                raise ValueError(f"expected {len(queries)} results, but got {len(lists)}")
-            return [[_split_title(item["document"]["contents"]) for item in items[:top_k]] for items in lists]
+                lists = json.loads(_read(response, deadline))["result"]
+            _check(lists, queries, top_k)
+            return [[_split_title(item["document"]["contents"]) for item in items] for items in lists]
         except urllib.error.URLError as error:
             may_pass = not isinstance(error, urllib.error.HTTPError) or error.code in _BUSY
             wait = 0.2 * 2**tried
             if not may_pass or tried == retries or time.monotonic() + wait >= deadline:
                 raise
             time.sleep(wait)
+
+
+def _read(response, deadline):
+    answer = bytearray()
+    while part := response.read1(1 << 16):
+        answer += part
+        if len(answer) > _LONGEST_ANSWER:
+            raise ValueError(f"expected an answer of at most {_LONGEST_ANSWER} bytes")
+        if time.monotonic() >= deadline:
+            raise TimeoutError("expected all of the answer before the timeout")
+    return answer
+
+
+def _check(lists, queries, top_k):
+    """As the TypeScript library does: a list for each query, none too long, the best passage first."""
+    if len(lists) != len(queries):
+        raise ValueError(f"expected {len(queries)} results, but got {len(lists)}")
+    for items in lists:
+        if len(items) > top_k:
+            raise ValueError(f"expected at most {top_k} passages, but got {len(items)}")
+        scores = [item["score"] for item in items if "score" in item]
+        if scores != sorted(scores, reverse=True):
+            raise ValueError("expected the best passage first, but the scores rise; does the server give distances?")
 
 
 def _split_title(contents):

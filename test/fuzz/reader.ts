@@ -1,0 +1,68 @@
+/** What every reader of what others may have written is tried with. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+export interface Reader {
+  inputs: fc.Arbitrary<Buffer>;
+  /** @throws Error that says what was expected */
+  read: (bytes: Buffer) => unknown;
+}
+
+const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
+/** Inputs of a file of tests in all, shared by its readers. */
+const NUM_INPUTS = isFull ? 50_000 : 2_500;
+/** Whatever takes longer runs on. */
+const LONGEST_MS = 5_000;
+
+export const parsed = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
+
+/** What Node says where a text or an array is too large, as if it were an expectation. */
+const TOO_LARGE = /^Invalid (typed )?array|^Array buffer|^Invalid string|Cannot create a string longer/;
+
+/** Whether an error is one that a reader means. */
+function isMeant(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError)
+    return false;
+  return /expected|could not|invalid|JSON/i.test(error.message) && !TOO_LARGE.test(error.message);
+}
+
+async function takesOrSays(read: Reader['read'], bytes: Buffer): Promise<void> {
+  const start = performance.now();
+  try {
+    await read(bytes);
+  } catch (error) {
+    if (!isMeant(error)) throw error;
+  }
+  expect(performance.now() - start).toBeLessThan(LONGEST_MS);
+}
+
+/** A test for each reader: it takes an input or says what it expected, and neither fails in another way nor runs on. */
+export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
+  const numRuns = Math.ceil(NUM_INPUTS / Object.keys(readers).length);
+  describe.each(Object.entries(readers))('the reader of %s', (name, { inputs, read }) => {
+    const file = fileURLToPath(new URL(`../fixtures/fuzz/${name}.json`, import.meta.url));
+    const found = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
+
+    it(
+      `takes what is nearly right or says what it expected`,
+      async () => {
+        const examples = found.map((base64): [Buffer] => [Buffer.from(base64, 'base64')]);
+        const options = { numRuns, examples, ...(isFull ? {} : { seed: 1 }) };
+        const property = fc.asyncProperty(inputs, (bytes) => takesOrSays(read, bytes));
+        // This ends what waits for ever, too.
+        const result = await fc.check(property, { ...options, timeout: 2 * LONGEST_MS });
+        if (result.failed && isFull) {
+          const worst = result.counterexample![0].toString('base64');
+          writeFileSync(file, `${JSON.stringify([...new Set([...found, worst])], null, 2)}\n`);
+        }
+        if (result.failed)
+          throw new Error(`seed ${result.seed}: ${result.counterexample![0].toString().slice(0, 2000)}`, {
+            cause: result.errorInstance,
+          });
+      },
+      isFull ? 3_600_000 : 120_000,
+    );
+  });
+}
