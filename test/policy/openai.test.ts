@@ -174,8 +174,9 @@ describe('a server that tells no ids', () => {
       { isTextOnly: 'keeps stop' },
       { tokenizer: folder },
     );
-    const { encode, tokenId } = local.tokenizer;
-    const context = [...encode('Who?'), tokenId('<eos>')!, ...encode('It is <eos>, not <pad>.')];
+    const { tokenizer } = local;
+    const passage = tokenizer.encode('It is <eos>, not <pad>.');
+    const context = [...tokenizer.encode('Who?'), tokenizer.tokenId('<eos>')!, ...passage];
     await policy.generate([context], sampling([context]));
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
   });
