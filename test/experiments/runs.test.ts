@@ -41,8 +41,8 @@ describe('the runs', () => {
   it('are trained for the main comparison, the weights of the rewards and the passages a query, each once', () => {
     const names = all.map(runName);
     expect(names).toEqual(expect.arrayContaining([...lambdaRuns(), ...topKRuns()].map(runName)));
-    // Two methods from six models with two seeds, one in four turns; nine other weights and two methods with one passage from three.
-    expect(names).toHaveLength(2 * 6 * 2 + 6 + 9 * 3 + 2 * 3);
+    // Two methods from six models with two seeds, one in four turns; seven other weights and two methods with one passage from three.
+    expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3);
   });
 
   it('compare both methods from every initial model, with two seeds', () => {
