@@ -1,11 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { asParent, endWithParent } from './parent.js';
 
-/** Two run side by side: one thread each. The native backend multiplies in bfloat16 where the processor can. */
-const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' };
+/** Whether the processor has units that multiply matrices in bfloat16 (AMX): without them that is slower than in float32. */
+const hasAmx = (): boolean =>
+  existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
+
+/** Two run side by side: one thread each. */
+const ENVIRONMENT = {
+  TF_NUM_INTRAOP_THREADS: '1',
+  ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
+};
 /** How a training is stopped, and what it says, a line at a time. */
 interface Training {
   signal?: AbortSignal;
