@@ -70,7 +70,7 @@ figure.chart details { max-width: 46rem; }
 figure.chart svg text, .picture svg text { fill: var(--fg); }
 :is(figure.chart, .picture) svg .role-axis-grid line { stroke: var(--line); }
 :is(figure.chart, .picture) svg :is(.role-axis-domain, .role-axis-tick) line { stroke: var(--soft); }
-dl.provenance { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.2rem; font-size: .9rem; }
+dl.provenance { display: grid; grid-template-columns: fit-content(45%) minmax(0, 1fr); gap: .2rem 1.2rem; font-size: .9rem; }
 dl.provenance dt { color: var(--soft); }
 dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 @media print {
