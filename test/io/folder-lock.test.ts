@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { folderForEach } from '../folder.js';
@@ -91,6 +92,41 @@ describe('withFolderLock', () => {
         utimesSync(inFolder('run.lock'), 0, 0);
         await expect(work()).rejects.toThrow(/works there.*another folder\.$/);
       });
+    },
+  );
+
+  it('waits for the lock of a process that has only just ended', async () => {
+    const pid = endedPid();
+    leaveLock(0, { pid });
+    await work();
+    expect(lines[0]).toContain(`the lock of process ${pid} on`);
+  }, 20_000);
+
+  it('gives up on a lock that goes on being renewed without a name', async () => {
+    leaveLock(0);
+    const timer = setInterval(() => utimesSync(inFolder('run.lock'), new Date(), new Date()), 200);
+    await expect(work().finally(() => clearInterval(timer))).rejects.toThrow(
+      /but another process works there.*another folder\.$/,
+    );
+  }, 30_000);
+
+  it.skipIf(!existsSync('/proc/self/stat'))(
+    'knows a process by its start, whatever characters its name has',
+    async () => {
+      const child = spawn(process.execPath, ['-e', "process.title = 'a) b (c'; setInterval(() => 0, 1e6)"]);
+      const pid = child.pid!;
+      try {
+        const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
+        while (!stat().includes('a) b')) await sleep(20);
+        const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
+        leaveLock(10, { pid, started });
+        await expect(work()).rejects.toThrow(`process ${pid} on ${hostname()} works there`);
+        writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid, host: hostname(), started: '1' }));
+        await work();
+        expect(lines[0]).toContain(`the lock of process ${pid} on`);
+      } finally {
+        child.kill();
+      }
     },
   );
 
