@@ -14,8 +14,8 @@ const PARTS = {
   },
   bootstrap: { mutate: ['lib/evaluation/bootstrap.ts'], tests: ['test/evaluation/bootstrap.test.ts'] },
   checkpoint: {
-    mutate: ['lib/training/{checkpoint,run}.ts', 'lib/io/folder-lock.ts'],
-    tests: ['test/training/{checkpoint,run,guards}.test.ts', 'test/io/folder-lock.test.ts'],
+    mutate: ['lib/training/checkpoint.ts', 'lib/io/folder-lock.ts'],
+    tests: ['test/training/checkpoint.test.ts', 'test/io/folder-lock.test.ts'],
   },
 };
 

@@ -20,7 +20,7 @@ import { describeDuration, interruptible, parseCount, say } from './frame.js';
 import { announceBackend, backendOption } from './options.js';
 
 /** Seconds of evaluation in `npm start`; with start-up and notebooks it stays within five minutes on two cores. */
-const BUDGET_SECONDS = 90;
+const BUDGET_SECONDS = 60;
 /** A notebook keeps little more than one core busy. */
 const NOTEBOOKS_AT_ONCE = 2;
 const REPORTS = packagePath('reports');
