@@ -14,9 +14,10 @@ const PARTS = {
   },
   bootstrap: { mutate: ['lib/evaluation/bootstrap.ts'], tests: ['test/evaluation/bootstrap.test.ts'] },
   checkpoint: {
-    mutate: ['lib/training/checkpoint.ts', 'lib/io/folder-lock.ts'],
-    tests: ['test/training/checkpoint.test.ts', 'test/io/folder-lock.test.ts'],
+    mutate: ['lib/training/checkpoint.ts'],
+    tests: ['test/training/checkpoint.test.ts'],
   },
+  lock: { mutate: ['lib/io/folder-lock.ts'], tests: ['test/io/folder-lock.test.ts'] },
 };
 
 const name = process.env.PART ?? '';

@@ -44,6 +44,9 @@ describe('withFolderLock', () => {
       }),
     ).rejects.toThrow('failed');
     expect(readdirSync(inFolder('new'))).toEqual([]);
+    lines.length = 0;
+    await work();
+    expect(lines).toEqual([]);
   });
 
   it('takes over the lock of a process that has ended, and says so', async () => {
