@@ -1,14 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
-import {
-  copyBlockRows,
-  disposeBlock,
-  expandBlockRows,
-  joinBlocks,
-  MASKED,
-  packBlockRows,
-  type CacheBlock,
-} from './key-value-cache.js';
+import { groupByLength } from './group-by-length.js';
+import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
@@ -29,23 +22,26 @@ interface DecodeSegment {
   block: CacheBlock;
 }
 
-/** Token ids whose keys and values are cached, a list a row, and the tensors. */
+/** Token ids whose keys and values are cached, a list a context, and where those lie. */
 interface PrefixCache {
-  rows: number[][];
-  block: CacheBlock;
+  contexts: number[][];
+  blocks: CacheBlock[];
+  /** Of each context, the pieces of blocks that hold it. */
+  pieces: Piece[][];
 }
 
-/** What is cached of the contexts of a call. */
-interface Prefix {
-  /** Tokens of each context that are cached. */
-  lengths: number[];
-  /** Null where nothing is. */
-  block: CacheBlock | null;
-}
+/** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. */
+const MAX_TOKENS_PER_PASS = 2048;
 
-/** Of each row of a bias (B, L), the columns that are no padding. */
-const realColumns = (bias: readonly (readonly number[])[]): number[][] =>
-  bias.map((row) => row.flatMap((value, column) => (value === 0 ? [column] : [])));
+/** Of each item the index of the first that is equal. */
+function firstEqual(items: readonly (readonly number[])[]): number[] {
+  const seen = new Map<string, number>();
+  return items.map((item, i) => {
+    const key = item.join();
+    if (!seen.has(key)) seen.set(key, i);
+    return seen.get(key)!;
+  });
+}
 
 /** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
 export class LocalPolicy implements Policy {
@@ -73,7 +69,7 @@ export class LocalPolicy implements Policy {
   }
 
   release(): void {
-    disposeBlock(this.cache?.block ?? null);
+    this.cache?.blocks.forEach(disposeBlock);
     this.cache = null;
   }
 
@@ -105,9 +101,7 @@ export class LocalPolicy implements Policy {
       finish: null,
     }));
     this.head ??= transposedHead(this.weights, this.config);
-    const prefix = await this.takePrefix(contexts);
-    const { logits, block } = this.prefill(contexts, prefix);
-    const past = joinBlocks(prefix.block, block);
+    const { logits, past } = this.prefill(contexts, this.takePrefix(contexts));
     const segments = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
     this.keepPrefix(contexts, rows, past, segments);
     return rows.map((r) => ({
@@ -118,22 +112,19 @@ export class LocalPolicy implements Policy {
     }));
   }
 
-  /**
-   * Cached rows that the contexts extend, reordered to match them and without the padding that grew between their turns;
-   * nothing when any context extends none.
-   */
-  private async takePrefix(contexts: readonly (readonly number[])[]): Promise<Prefix> {
-    const nothing: Prefix = { lengths: contexts.map(() => 0), block: null };
+  /** What is cached of contexts that each extend a cached one, in their order; nothing when any extends none. */
+  private takePrefix(contexts: readonly (readonly number[])[]): PrefixCache {
     const cache = this.cache;
     this.cache = null;
+    const nothing = { contexts: contexts.map(() => []), blocks: [], pieces: contexts.map(() => []) };
     if (!cache) return nothing;
     let next = 0;
     const matches = contexts.map((context) => {
-      const extendsRow = (row: number[]): boolean =>
-        row.length < context.length && row.every((id, i) => context[i] === id);
-      for (let tried = 0; tried < cache.rows.length; tried++) {
-        const candidate = (next + tried) % cache.rows.length;
-        if (extendsRow(cache.rows[candidate])) {
+      const isExtended = (cached: number[]): boolean =>
+        cached.length < context.length && cached.every((id, i) => context[i] === id);
+      for (let tried = 0; tried < cache.contexts.length; tried++) {
+        const candidate = (next + tried) % cache.contexts.length;
+        if (isExtended(cache.contexts[candidate])) {
           next = candidate + 1;
           return candidate;
         }
@@ -141,22 +132,67 @@ export class LocalPolicy implements Policy {
       return -1;
     });
     if (matches.includes(-1)) {
-      disposeBlock(cache.block);
+      cache.blocks.forEach(disposeBlock);
       return nothing;
     }
-    const columns = realColumns(await cache.block.bias.array());
-    const chosen = matches.map((row) => ({ row, columns: columns[row] }));
-    const block = packBlockRows(cache.block, chosen, this.config.numKeyValueHeads);
-    disposeBlock(cache.block);
-    return { lengths: matches.map((row) => cache.rows[row].length), block };
+    return {
+      contexts: matches.map((match) => cache.contexts[match]),
+      blocks: cache.blocks,
+      pieces: matches.map((match) => cache.pieces[match]),
+    };
   }
 
-  /** Runs what is not cached of each context; logits (B, V) after the last token of each. */
+  /**
+   * Runs what is not cached of each context, equal contexts once, and long ones apart from short ones. Logits (B, V) after the last
+   * token of each, and what is cached of all of them. Disposes of the prefix.
+   */
   private prefill(
     contexts: readonly (readonly number[])[],
-    { lengths: starts, block: past }: Prefix,
+    prefix: PrefixCache,
+  ): { logits: tf.Tensor2D; past: CacheBlock } {
+    const chunks = contexts.map((context, i) => context.slice(prefix.contexts[i].length));
+    const firsts = firstEqual(contexts);
+    const distinct = [...new Set(firsts)];
+    const lengths = distinct.map((i) => chunks[i].length);
+    const passes = groupByLength(lengths, MAX_TOKENS_PER_PASS).map((pass) => pass.map((d) => distinct[d]));
+    const { numKeyValueHeads } = this.config;
+    const blocks = [...prefix.blocks];
+    const pieces = [...prefix.pieces];
+    const logits = passes.map((pass) => {
+      const own = pass.map((i) => prefix.pieces[i]);
+      const past = prefix.blocks.length > 0 ? packRows(prefix.blocks, own, numKeyValueHeads) : null;
+      const starts = pass.map((i) => prefix.contexts[i].length);
+      const run = this.runChunks(
+        pass.map((i) => chunks[i]),
+        { past, starts },
+      );
+      disposeBlock(past);
+      pass.forEach((i, row) => {
+        pieces[i] = [...pieces[i], { block: blocks.length, row, length: chunks[i].length }];
+      });
+      blocks.push(run.block);
+      return run.logits;
+    });
+    const order = passes.flat();
+    const last = tf.tidy(() => {
+      const places = firsts.map((first) => order.indexOf(first));
+      return tf.gather(tf.concat(logits), tf.tensor1d(places, 'int32'));
+    });
+    const past = packRows(
+      blocks,
+      firsts.map((first) => pieces[first]),
+      numKeyValueHeads,
+    );
+    tf.dispose(logits);
+    blocks.forEach(disposeBlock);
+    return { logits: last, past };
+  }
+
+  /** Logits (B, V) after the last token of each chunk, and what is to be cached of the chunks. */
+  private runChunks(
+    chunks: readonly (readonly number[])[],
+    { past, starts }: { past: CacheBlock | null; starts: readonly number[] },
   ): { logits: tf.Tensor2D; block: CacheBlock } {
-    const chunks = contexts.map((context, i) => context.slice(starts[i]));
     const tokens = Math.max(...chunks.map((chunk) => chunk.length));
     const pad = (values: readonly number[], filler: number): number[] => [
       ...values,
@@ -195,8 +231,17 @@ export class LocalPolicy implements Policy {
       const unfinished = active.filter((i) => !rows[i].finish);
       if (unfinished.length === 0 || step >= options.maxNewTokens) break;
       if (unfinished.length <= active.length / 2) {
-        const places = unfinished.map((i) => active.indexOf(i));
-        const copy = copyBlockRows(tail ? [read, tail] : [read], places, this.config.numKeyValueHeads);
+        const tailLength = tail?.bias.shape[1] ?? 0;
+        const pieces = unfinished.map((i): Piece[] => {
+          const row = active.indexOf(i);
+          // The newest token has not been run.
+          const readLength = rows[i].position - 1 - tailLength;
+          return [
+            { block: 0, row, length: readLength },
+            ...(tail ? [{ block: 1, row, length: tailLength }] : []),
+          ];
+        });
+        const copy = packRows(tail ? [read, tail] : [read], pieces, this.config.numKeyValueHeads);
         if (read !== past) disposeBlock(read);
         if (tail) segments.push({ rows: active, block: tail });
         [read, tail, active] = [copy, null, unfinished];
@@ -290,11 +335,19 @@ export class LocalPolicy implements Policy {
     past: CacheBlock,
     segments: readonly DecodeSegment[],
   ): void {
-    const { numKeyValueHeads } = this.config;
-    const tails = segments.map((s) => expandBlockRows(s.block, s.rows, rows.length, numKeyValueHeads));
+    const pieces = contexts.map((context, i) => {
+      let left = rows[i].generated.length - 1;
+      const tails = segments.flatMap(({ rows: running, block }, s): Piece[] => {
+        const length = Math.min(left, block.bias.shape[1]);
+        left -= length;
+        return length > 0 ? [{ block: 1 + s, row: running.indexOf(i), length }] : [];
+      });
+      return [{ block: 0, row: i, length: context.length }, ...tails];
+    });
     this.cache = {
-      rows: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
-      block: tails.reduce((joined, tail) => joinBlocks(joined, tail), past),
+      contexts: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
+      blocks: [past, ...segments.map(({ block }) => block)],
+      pieces,
     };
   }
 }

@@ -1,5 +1,6 @@
 /** Token sequences with loss masks, as padded batches, and the log-probabilities a policy gives their tokens. */
 import * as tf from '@tensorflow/tfjs-core';
+import { groupByLength } from '../policy/group-by-length.js';
 import type { ModelConfig } from '../policy/model-config.js';
 import { forward, logitsBackward, logitsOf, type RotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
@@ -59,19 +60,6 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
     }
   });
   return batch;
-}
-
-/** Indices of sequences in groups of similar length, each of at most `maxTokens` padded tokens. */
-export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
-  const order = lengths.map((_, i) => i).sort((a, b) => lengths[a] - lengths[b] || a - b);
-  const groups: number[][] = [];
-  for (const i of order) {
-    const group = groups[groups.length - 1];
-    // Lengths ascend, so the newest member is the longest.
-    if (group && (group.length + 1) * lengths[i] <= maxTokens) group.push(i);
-    else groups.push([i]);
-  }
-  return groups;
 }
 
 /** Without what follows the last token that has a loss, such as passages that nobody read because the context was full. */

@@ -1,15 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  copyBlockRows,
-  disposeBlock,
-  expandBlockRows,
-  joinBlocks,
-  MASKED,
-  packBlockRows,
-  type CacheBlock,
-} from '../../lib/policy/key-value-cache.js';
+import { disposeBlock, MASKED, packRows, type CacheBlock } from '../../lib/policy/key-value-cache.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const KV_HEADS = 2;
@@ -72,105 +64,52 @@ function withoutLeak(run: () => void): void {
   expect(tf.memory().numTensors).toBe(before);
 }
 
-const token = fc.option(fc.integer({ min: 1, max: 99 }), { nil: null });
+const token = fc.integer({ min: 1, max: 99 });
 const rowsOf = (numRows: number, length: number): fc.Arbitrary<Token[][]> =>
   fc.array(fc.array(token, { minLength: length, maxLength: length }), {
     minLength: numRows,
     maxLength: numRows,
   });
-const block = fc
-  .tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))
-  .chain(([numRows, length]) => rowsOf(numRows, length));
-const RUNS = { numRuns: 25 };
+/** Blocks of different shapes, and new rows made of pieces of them. */
+const packing = fc
+  .array(
+    fc
+      .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }))
+      .chain(([numRows, length]) => rowsOf(numRows, length)),
+    { minLength: 1, maxLength: 3 },
+  )
+  .chain((blocks) => {
+    const piece = fc.nat(blocks.length - 1).chain((block) =>
+      fc.record({
+        block: fc.constant(block),
+        row: fc.nat(blocks[block].length - 1),
+        length: fc.integer({ min: 1, max: blocks[block][0].length }),
+      }),
+    );
+    const row = fc.array(piece, { minLength: 1, maxLength: 3 });
+    return fc.tuple(fc.constant(blocks), fc.array(row, { minLength: 1, maxLength: 4 }));
+  });
 
 beforeAll(() => useBackend('wasm'));
 
 describe('the key-value cache', () => {
-  it('joins blocks column by column and takes both over', () => {
-    const pair = fc
-      .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 }))
-      .chain(([numRows, a, b]) => fc.tuple(rowsOf(numRows, a), rowsOf(numRows, b)));
+  it('packs pieces of old rows into new ones, with padding at the ends only, and leaves the old ones', () => {
     fc.assert(
-      fc.property(pair, ([first, second]) =>
+      fc.property(packing, ([old, rows]) =>
         withoutLeak(() => {
-          const joined = joinBlocks(blockOf(first), blockOf(second));
-          expect(tokensOf(joined)).toEqual(first.map((row, r) => [...row, ...second[r]]));
-          disposeBlock(joined);
-        }),
-      ),
-      RUNS,
-    );
-    withoutLeak(() => {
-      const only = blockOf([[1, 2]]);
-      expect(joinBlocks(null, only)).toBe(only);
-      disposeBlock(only);
-      disposeBlock(null);
-    });
-  });
-
-  it('copies rows of blocks that follow each other, in any order, and leaves the old ones', () => {
-    const chosen = block.chain((rows) =>
-      fc.tuple(fc.constant(rows), fc.array(fc.nat(rows.length - 1), { minLength: 1, maxLength: 5 })),
-    );
-    fc.assert(
-      fc.property(chosen, ([rows, places]) =>
-        withoutLeak(() => {
-          const blocks = [blockOf(rows), blockOf(rows.map(() => [7]))];
-          const copy = copyBlockRows(blocks, places, KV_HEADS);
-          expect(tokensOf(copy)).toEqual(places.map((place) => [...rows[place], 7]));
-          expect(tokensOf(blocks[0])).toEqual(rows);
-          [copy, ...blocks].forEach(disposeBlock);
-        }),
-      ),
-      RUNS,
-    );
-  });
-
-  it('packs the tokens of rows to the left, with padding at the ends only', () => {
-    fc.assert(
-      fc.property(block, (rows) => {
-        fc.pre(rows.some((row) => row.some((some) => some !== null)));
-        withoutLeak(() => {
-          const old = blockOf(rows);
-          const chosen = rows
-            .map((row, r) => ({
-              row: r,
-              columns: row.flatMap((some, column) => (some === null ? [] : [column])),
-            }))
-            .reverse();
-          const packed = packBlockRows(old, chosen, KV_HEADS);
-          const length = Math.max(...chosen.map(({ columns }) => columns.length));
-          const expected = chosen.map(({ row, columns }): Token[] => [
-            ...columns.map((column) => rows[row][column]),
-            ...Array<null>(length - columns.length).fill(null),
-          ]);
-          expect(tokensOf(packed)).toEqual(expected);
-          [packed, old].forEach(disposeBlock);
-        });
-      }),
-      RUNS,
-    );
-  });
-
-  it('spreads some rows over all, the others padding, and takes the old block over', () => {
-    const spread = block.chain((rows) =>
-      fc.tuple(
-        fc.constant(rows),
-        fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: rows.length, maxLength: rows.length }),
-      ),
-    );
-    fc.assert(
-      fc.property(spread, ([rows, places]) =>
-        withoutLeak(() => {
-          const expanded = expandBlockRows(blockOf(rows), places, 6, KV_HEADS);
-          const expected = Array.from({ length: 6 }, (_, r) =>
-            places.includes(r) ? rows[places.indexOf(r)] : rows[0].map(() => null),
+          const blocks = old.map(blockOf);
+          const packed = packRows(blocks, rows, KV_HEADS);
+          const tokens = rows.map((pieces) =>
+            pieces.flatMap(({ block, row, length }) => old[block][row].slice(0, length)),
           );
-          expect(tokensOf(expanded)).toEqual(expected);
-          disposeBlock(expanded);
+          const longest = Math.max(...tokens.map(({ length }) => length));
+          const padded = tokens.map((row) => [...row, ...Array<null>(longest - row.length).fill(null)]);
+          expect(tokensOf(packed)).toEqual(padded);
+          blocks.forEach((block, b) => expect(tokensOf(block)).toEqual(old[b]));
+          [packed, ...blocks, null].forEach(disposeBlock);
         }),
       ),
-      RUNS,
+      { numRuns: 60 },
     );
   });
 });

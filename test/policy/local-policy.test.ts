@@ -54,6 +54,29 @@ describe('LocalPolicy.generate', () => {
     });
   });
 
+  it('runs equal contexts once and many in several passes, each row as if by itself', async () => {
+    // 24 rows of 100 tokens and more are two passes; four at a time are equal and part when they are sampled.
+    const rows = Array.from({ length: 24 }, (_, r) =>
+      Array.from(
+        { length: 100 + (Math.floor(r / 4) % 3) },
+        (_, t) => 4 + ((Math.floor(r / 4) * 31 + t * 7) % 200),
+      ),
+    );
+    const first = await policy.generate(rows, options(24, { maxNewTokens: 6, temperature: 2 }));
+    expect(new Set(first.slice(0, 4).map(({ text }) => text)).size).toBe(4);
+    const more = rows.map((row, r) => [...row, ...first[r].tokenIds, ...[7, 11, 13].slice(r % 3)]);
+    const cached = await policy.generate(more, options(24, { maxNewTokens: 5 }));
+    policy.release();
+    for (const r of [0, 1, 5, 17, 23]) {
+      const [alone] = await policy.generate([more[r]], {
+        ...options(1, { maxNewTokens: 5 }),
+        randoms: [createRandom(`row ${r}`)],
+      });
+      policy.release();
+      expect(alone.tokenIds, `row ${r}`).toEqual(cached[r].tokenIds);
+    }
+  });
+
   it('gives a row the same tokens alone, in company, and without the cache of the turn before', async () => {
     const together = await policy.generate(contexts, options(3, { temperature: 0 }));
     policy.release();

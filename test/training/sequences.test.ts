@@ -4,7 +4,6 @@ import { forward, logitsOf, rotaryTable } from '../../lib/policy/transformer.js'
 import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
-  groupByLength,
   packSequences,
   passesOf,
   sequenceLogProbs,
@@ -60,24 +59,6 @@ describe('passesOf', () => {
     const [{ batch }] = passesOf([{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }], 100);
     expect(batch.ids).toEqual([[5, 9, 31]]);
     expect(passesOf([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
-  });
-});
-
-describe('groupByLength', () => {
-  it.each([
-    [
-      [5, 1, 5, 1],
-      10,
-      [
-        [1, 3],
-        [0, 2],
-      ],
-    ],
-    // No group over the limit, unless it is a single row.
-    [[9, 3, 30, 4, 3, 12, 9], 20, [[1, 4, 3], [0, 6], [5], [2]]],
-    [[], 10, []],
-  ])('puts rows of like length together: %j within %d', (lengths, maxTokens, groups) => {
-    expect(groupByLength(lengths, maxTokens)).toEqual(groups);
   });
 });
 
