@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { runJobs, recordResults } from '../experiments/jobs.js';
+import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
@@ -98,22 +99,32 @@ function prefixedLog(name: string): (text: string) => void {
   };
 }
 
-/** Whether what a report shows is there, and of the weights and data of now; says what is missing where it is not. */
-async function hasResults(name: string): Promise<boolean> {
-  const experiment = EXPERIMENTS.find((one) => one.name === name);
-  const wanted = experiment?.reads ?? (experiment ? [name] : []);
-  for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
-    const results = await resultsOf(one);
-    if (results.length > 0 && results.every(({ done }) => done !== null)) continue;
-    const command = `npx parallelsearch experiment ${one.name}`;
-    say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
-    return false;
-  }
-  return true;
+/** Whether an experiment has been computed, with the weights and data of now. */
+async function isComputed(experiment: Experiment): Promise<boolean> {
+  const results = await resultsOf(experiment);
+  return results.length > 0 && results.every(({ done }) => done !== null);
+}
+
+/** Tells whether all that a report shows is there, and says what is missing where it is not; looks once at what several reports read. */
+function lookForResults(): (name: string) => Promise<boolean> {
+  const known = new Map<Experiment, Promise<boolean>>();
+  return async (name) => {
+    const experiment = EXPERIMENTS.find((one) => one.name === name);
+    const wanted = experiment?.reads ?? (experiment ? [name] : []);
+    for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
+      if (!known.has(one)) known.set(one, isComputed(one));
+      if (await known.get(one)) continue;
+      const command = `npx parallelsearch experiment ${one.name}`;
+      say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
+      return false;
+    }
+    return true;
+  };
 }
 
 /** Executes the notebooks and writes their reports, the trajectories, the playground and the index. */
 async function exportReports(signal: AbortSignal): Promise<void> {
+  const hasResults = lookForResults();
   await sideBySide(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;

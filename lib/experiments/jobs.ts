@@ -130,22 +130,22 @@ async function withProcesses(
 }
 
 /**
- * Keeps the results of this machine beside the weights.
- * @throws Error naming a job that was not computed here
+ * Keeps the results of this machine beside the weights; those that are kept there already stay.
+ * @throws Error naming a job that has no result
  */
 export async function recordResults(
   experiment: Experiment,
   { folder = RESULTS, into = RECORDED } = {},
 ): Promise<void> {
-  const results = await resultsOf(experiment, folder);
-  const missing = results.find(({ done }) => !done?.isOwn);
+  const results = await resultsOf(experiment, folder, into);
+  const missing = results.find(({ done }) => !done);
   if (missing)
     throw new Error(
-      `Expected ${missing.job.key} to be computed here. Run "npx parallelsearch experiment ${experiment.name}".`,
+      `Expected a result of ${missing.job.key}. Run "npx parallelsearch experiment ${experiment.name}".`,
     );
-  const records = results.map(({ job, done }) => {
+  const records = results.flatMap(({ job, done }) => {
     const { hash, provenance, value } = done!.record;
-    return [job.key, { hash, provenance, value }] as const;
+    return done!.isOwn ? [[job.key, { hash, provenance, value }] as const] : [];
   });
-  await writeArchives(into, new Map(records));
+  await writeArchives(into, experiment.name, new Map(records));
 }

@@ -14,7 +14,8 @@ export const RECORDED = packagePath('data', 'results');
 export const NOTE = 'recorded';
 
 /** Results of this machine, then recorded ones. */
-export const resultStore = (folder = RESULTS): RecordStore => recordStore(folder, RECORDED);
+export const resultStore = (folder = RESULTS, archives = RECORDED): RecordStore =>
+  recordStore(folder, archives);
 
 /** A job with its result. */
 export interface Done<Input, Value> {
@@ -28,8 +29,9 @@ export interface Done<Input, Value> {
 export async function readResult<Input, Value>(
   job: Job<Input>,
   folder = RESULTS,
+  archives = RECORDED,
 ): Promise<Done<Input, Value> | null> {
-  const record = await resultStore(folder).read<Value>(job.key, job.hash);
+  const record = await resultStore(folder, archives).read<Value>(job.key, job.hash);
   return record && { job, record, isOwn: record.folder === folder && !(NOTE in record.provenance) };
 }
 
@@ -37,9 +39,10 @@ export async function readResult<Input, Value>(
 export async function resultsOf(
   { computation }: Experiment,
   folder = RESULTS,
+  archives = RECORDED,
 ): Promise<{ job: Job<unknown>; done: Done<unknown, unknown> | null }[]> {
   const jobs = (await computation?.jobs()) ?? [];
-  return Promise.all(jobs.map(async (job) => ({ job, done: await readResult(job, folder) })));
+  return Promise.all(jobs.map(async (job) => ({ job, done: await readResult(job, folder, archives) })));
 }
 
 /**
@@ -49,8 +52,9 @@ export async function resultsOf(
 export async function requireResults<Input, Value>(
   experiment: Experiment,
   folder = RESULTS,
+  archives = RECORDED,
 ): Promise<Done<Input, Value>[]> {
-  const results = await resultsOf(experiment, folder);
+  const results = await resultsOf(experiment, folder, archives);
   // Without jobs, nothing of it has been trained.
   const missing = results.length === 0 ? experiment.name : results.find(({ done }) => done === null)?.job.key;
   if (missing) {

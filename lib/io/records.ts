@@ -2,7 +2,7 @@
  * The one record of results: a value under a key, with a hash of everything that it depends on and a note of where it was
  * computed. It counts only while that hash is still the same.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
@@ -17,7 +17,7 @@ export interface ResultRecord<T> {
   value: T;
 }
 
-/** A folder of records, and an archive that is looked into where it has none. */
+/** A folder of records, and archives that are looked into where it has none. */
 export interface RecordStore {
   /** The record of this key and hash, and the folder that has it; null where there is none. */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
@@ -91,10 +91,17 @@ export function recordStore(folder: string, archive?: string): RecordStore {
   };
 }
 
-/** The archive of a key: one for all keys that begin alike. */
-function archiveFile(folder: string, key: string): string {
+const ARCHIVE = '.jsonl.br';
+
+/** The archives in which a key may be: those of all keys that begin alike, whoever wrote them. */
+function archivesOf(folder: string, key: string): string[] {
   checkKey(key);
-  return join(folder, `${key.split('/')[0]}.jsonl.br`);
+  if (!existsSync(folder)) return [];
+  const [kind] = key.split('/');
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${kind}.`) && name.endsWith(ARCHIVE))
+    .sort()
+    .map((name) => join(folder, name));
 }
 
 /** A line for each record: its key, a tab, the record. By key. */
@@ -133,10 +140,18 @@ async function linesOf(file: string): Promise<Lines> {
   return lines;
 }
 
+/** The archive that has a record of a key, and its line there. */
+async function findArchived(folder: string, key: string): Promise<{ file: string; line: string } | null> {
+  for (const file of archivesOf(folder, key)) {
+    const line = (await linesOf(file)).get(key);
+    if (line !== undefined) return { file, line };
+  }
+  return null;
+}
+
 async function readArchived<T>(folder: string, key: string): Promise<ResultRecord<T> | null> {
-  const file = archiveFile(folder, key);
-  const line = existsSync(file) ? (await linesOf(file)).get(key) : undefined;
-  return line === undefined ? null : recordOf(file, () => line);
+  const found = await findArchived(folder, key);
+  return found && recordOf(found.file, () => found.line);
 }
 
 /** Far back enough to find the answers of several earlier runs to the same questions. */
@@ -144,18 +159,22 @@ const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Puts records into a folder's archives, in place of those with the same keys. What many runs answer to the same questions is much alike: in
- * one file it takes a quarter of the room.
+ * Puts records into a folder's archives, in place of those with the same keys; new ones into the archive called `name`. What many runs answer
+ * to the same questions is much alike: in one file it takes a quarter of the room.
  */
 export async function writeArchives(
   folder: string,
+  name: string,
   records: ReadonlyMap<string, ResultRecord<unknown>>,
 ): Promise<void> {
-  const files = new Set([...records.keys()].map((key) => archiveFile(folder, key)));
-  for (const file of files) {
-    const lines: Lines = new Map(existsSync(file) ? await linesOf(file) : []);
-    for (const [key, record] of records)
-      if (archiveFile(folder, key) === file) lines.set(key, JSON.stringify(record));
+  const changed = new Map<string, Lines>();
+  for (const [key, record] of records) {
+    const found = await findArchived(folder, key);
+    const file = found?.file ?? join(folder, `${key.split('/')[0]}.${name}${ARCHIVE}`);
+    const lines = changed.get(file) ?? new Map(existsSync(file) ? await linesOf(file) : []);
+    changed.set(file, lines.set(key, JSON.stringify(record)));
+  }
+  for (const [file, lines] of changed) {
     const text = [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => `${key}\t${line}\n`);
     const params = { [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS, [constants.BROTLI_PARAM_QUALITY]: QUALITY };
     await writeFileSafely(file, brotliCompressSync(text.join(''), { params }));

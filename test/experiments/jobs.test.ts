@@ -153,12 +153,20 @@ describe('requireResults', () => {
 });
 
 describe('recordResults', () => {
-  it('keeps the results of this machine, and none that were recorded themselves', async () => {
+  it('keeps the results of this machine, beside those that are kept there already', async () => {
     const into = inFolder('kept');
-    await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow('to be computed here');
+    await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow(
+      'Expected a result of squares/2',
+    );
     await run(squares([2]));
     await recordResults(squares([2]), { folder, into });
-    const kept = await recordStore(inFolder('elsewhere'), into).read('squares/2', 'h');
+    const elsewhere = inFolder('elsewhere');
+    const kept = await recordStore(elsewhere, into).read('squares/2', 'h');
     expect(kept).toMatchObject({ value: 4, folder: into });
+    // Another machine computes what is left.
+    await recordStore(elsewhere).write('squares/3', { hash: 'h', provenance: {}, value: 9 });
+    await recordResults(squares([2, 3]), { folder: elsewhere, into });
+    const both = await requireResults(squares([2, 3]), inFolder('a third'), into);
+    expect(both.map(({ record }) => record.value)).toEqual([4, 9]);
   });
 });

@@ -13,7 +13,7 @@ describe('recordStore', () => {
 
   it('finds a record by key and hash, in its own folder before the archive', async () => {
     const [own, kept] = [join(root, 'own'), join(root, 'kept')];
-    await writeArchives(kept, new Map([['runs/a', record]]));
+    await writeArchives(kept, 'x', new Map([['runs/a', record]]));
     const store = recordStore(own, kept);
     expect(await store.read('runs/a', 'abc')).toEqual({ ...record, folder: kept });
     await store.write('runs/a', { ...record, value: [3] });
@@ -26,7 +26,7 @@ describe('recordStore', () => {
   it('reads the archive where its own record has another hash', async () => {
     const [own, kept] = [join(root, 'older'), join(root, 'newer')];
     await recordStore(own).write('a', { ...record, hash: 'before' });
-    await writeArchives(kept, new Map([['a', record]]));
+    await writeArchives(kept, 'x', new Map([['a', record]]));
     expect(await recordStore(own, kept).read('a', 'abc')).toEqual({ ...record, folder: kept });
   });
 
@@ -40,21 +40,28 @@ describe('writeArchives', () => {
   const valueIn = async (folder: string, key: string): Promise<unknown> =>
     (await recordStore(join(root, 'none'), folder).read(key, 'h'))?.value;
 
-  it('makes a file of all keys that begin alike, and puts new records in the place of old ones', async () => {
+  it('makes a file a name of all keys that begin alike, and puts records in the place of old ones', async () => {
     const folder = join(root, 'archives');
     await writeArchives(
       folder,
+      'x',
       new Map([
         ['a/1', record('one')],
         ['a/2', record('line\nof\ttwo')],
         ['b', record(3)],
       ]),
     );
-    expect((await readdir(folder)).sort()).toEqual(['a.jsonl.br', 'b.jsonl.br']);
+    expect((await readdir(folder)).sort()).toEqual(['a.x.jsonl.br', 'b.x.jsonl.br']);
     expect(await valueIn(folder, 'a/2')).toBe('line\nof\ttwo');
-    await writeArchives(folder, new Map([['a/1', record('new')]]));
-    expect(await Promise.all(['a/1', 'a/2', 'b', 'a'].map((key) => valueIn(folder, key)))).toEqual([
-      ...['new', 'line\nof\ttwo', 3, undefined],
+    // What an archive has stays in it, whoever writes; what is new does not touch it.
+    const a = await readFile(join(folder, 'a.x.jsonl.br'));
+    await writeArchives(folder, 'y', new Map([['a/3', record('other')]]));
+    expect(await readFile(join(folder, 'a.x.jsonl.br'))).toEqual(a);
+    await writeArchives(folder, 'y', new Map([['a/1', record('new')]]));
+    expect((await readdir(folder)).sort()).toEqual(['a.x.jsonl.br', 'a.y.jsonl.br', 'b.x.jsonl.br']);
+    const keys = ['a/1', 'a/2', 'a/3', 'b', 'a'];
+    expect(await Promise.all(keys.map((key) => valueIn(folder, key)))).toEqual([
+      ...['new', 'line\nof\ttwo', 'other', 3, undefined],
     ]);
   });
 
@@ -64,19 +71,19 @@ describe('writeArchives', () => {
     const texts = Array.from({ length: 3000 }, () => `query ${random.uniform()}`);
     const answers = (run: number) => record(texts.map((text, i) => ({ text, em: (i * run) % 7 })));
     const records = new Map([1, 2, 3, 4, 5, 6, 7, 8].map((run) => [`answers/${run}`, answers(run)]));
-    await writeArchives(folder, records);
+    await writeArchives(folder, 'x', records);
     for (const [key, own] of records) await recordStore(folder).write(key, own);
     const sizeOf = async (name: string) => (await stat(join(folder, name))).size;
     const files = await Promise.all([...records.keys()].map((key) => sizeOf(`${key}.json.gz`)));
-    expect(await sizeOf('answers.jsonl.br')).toBeLessThan(0.4 * sum(files));
+    expect(await sizeOf('answers.x.jsonl.br')).toBeLessThan(0.4 * sum(files));
   });
 
   it.each(['no brotli', 'cut off'])('is named when it cannot be read (%s)', async (damage) => {
     const folder = join(root, damage);
-    await writeArchives(folder, new Map([['a', record(1)]]));
-    const file = join(folder, 'a.jsonl.br');
+    await writeArchives(folder, 'x', new Map([['a', record(1)]]));
+    const file = join(folder, 'a.x.jsonl.br');
     await writeFile(file, damage === 'cut off' ? (await readFile(file)).subarray(0, -3) : damage);
-    await expect(valueIn(folder, 'a')).rejects.toThrow(/Expected .*a\.jsonl\.br to be an archive/);
+    await expect(valueIn(folder, 'a')).rejects.toThrow(/Expected .*a\.x\.jsonl\.br to be an archive/);
   });
 });
 

@@ -147,7 +147,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
   const record = (value: number) => ({ hash: 'h', provenance: {} as never, value });
   it.each<[string, (folder: string, value: number) => Promise<void>]>([
     ['record', (own, value) => recordStore(own).write('k', record(value))],
-    ['archive of records', (own, value) => writeArchives(own, new Map([['k', record(value)]]))],
+    ['archive of records', (own, value) => writeArchives(own, 'kept', new Map([['k', record(value)]]))],
   ])('leaves a %s as it was or as it is to be', async (_, write) => {
     const read = async (own: string) => (await recordStore(own, own).read<number>('k', 'h'))?.value;
     await atEveryWrite(
