@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import type { Random } from '../random.js';
-import { weightSlots } from './families/index.js';
+import { weightSlots, type Part, type Slot } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray } from '../tensor/safetensors.js';
 import { takeColumns, transposeValues, type Weights } from './weights.js';
@@ -14,15 +14,43 @@ export interface LoraOptions {
   rank: number;
   /** The update is scaled by alpha / rank. */
   alpha: number;
+  /** Names of the modules that have an adapter, such as `q_proj`, as in PEFT; by default all matrices but the head. */
+  targetModules?: readonly string[];
 }
 
-const adaptedSlots = (config: ModelConfig) =>
-  weightSlots(config).filter(({ kind, key }) => kind === 'matrix' && key !== 'head');
+/** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
+const moduleOf = ({ name }: Part): string => name.split('.').at(-2)!;
+
+/** The matrices that have an adapter. @throws Error for a module that the model does not have */
+function adaptedSlots(config: ModelConfig, { targetModules }: Pick<LoraOptions, 'targetModules'>): Slot[] {
+  const slots = weightSlots(config).filter(({ kind, key }) => kind === 'matrix' && key !== 'head');
+  if (!targetModules) return slots;
+  const modules = new Set(slots.flatMap(({ parts }) => parts.map(moduleOf)));
+  const unknown = targetModules.find((name) => !modules.has(name));
+  if (unknown !== undefined)
+    throw new Error(`Expected target modules of ${[...modules].join(', ')}, but got ${unknown}.`);
+  return slots.filter(({ parts }) => parts.some((part) => targetModules.includes(moduleOf(part))));
+}
+
+/** The same for training. @throws Error where a product is adapted in part: all of its modules share one A here */
+function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
+  const slots = adaptedSlots(config, lora);
+  for (const { parts } of slots) {
+    const modules = parts.map(moduleOf);
+    const chosen = modules.filter((name) => lora.targetModules?.includes(name) ?? true);
+    if (chosen.length < modules.length)
+      throw new Error(
+        `Expected all of ${modules.join(', ')} among the target modules, or none, but got ${chosen.join(', ')}: they are one product here.`,
+      );
+  }
+  return slots;
+}
 
 /** Fresh adapters: A normal with deviation 1/sqrt(I), B zero, so that the policy is unchanged. The caller disposes of them. */
-export function createAdapter(config: ModelConfig, { rank }: LoraOptions, random: Random): Weights {
+export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Random): Weights {
+  const { rank } = lora;
   const adapter: Weights = {};
-  for (const { key, shape } of adaptedSlots(config)) {
+  for (const { key, shape } of trainedSlots(config, lora)) {
     const stream = random.fork(key);
     const deviation = 1 / Math.sqrt(shape[0]);
     const values = Float32Array.from({ length: shape[0] * rank }, () => stream.normal() * deviation);
@@ -73,10 +101,11 @@ const peftName = (name: string, side: 'A' | 'B'): string =>
 export async function arraysFromAdapter(
   adapter: Weights,
   config: ModelConfig,
-  { rank }: LoraOptions,
+  lora: LoraOptions,
 ): Promise<Map<string, NamedArray>> {
+  const { rank } = lora;
   const arrays = new Map<string, NamedArray>();
-  for (const { key, shape, parts } of adaptedSlots(config)) {
+  for (const { key, shape, parts } of trainedSlots(config, lora)) {
     const a = (await adapter[`${key}.A`].data()) as Float32Array;
     const b = (await adapter[`${key}.B`].data()) as Float32Array;
     let from = 0;
@@ -97,16 +126,18 @@ export async function arraysFromAdapter(
 }
 
 /**
- * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own. The caller disposes of
- * the result ({@link disposeMerged}).
+ * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own, or no adapter where it is none of the
+ * target modules. The caller disposes of the result ({@link disposeMerged}).
  * @throws Error naming a tensor that is missing, of another shape than base and rank say, or not of use
  */
 export function mergePeftArrays(
   base: Weights,
   arrays: ReadonlyMap<string, NamedArray>,
   config: ModelConfig,
-  { rank, alpha }: LoraOptions,
+  { rank, alpha, targetModules }: LoraOptions,
 ): Weights {
+  const slots = adaptedSlots(config, { targetModules });
+  const isAdapted = (part: Part): boolean => targetModules?.includes(moduleOf(part)) ?? true;
   const tensorOf = (name: string, shape: [number, number]): tf.Tensor2D => {
     const array = arrays.get(name);
     if (!array) throw new Error(`Expected the adapter to hold ${name}, but it does not.`);
@@ -117,15 +148,17 @@ export function mergePeftArrays(
     }
     return tf.tensor2d(array.values, shape);
   };
-  const parts = adaptedSlots(config).flatMap((slot) => slot.parts);
+  const parts = slots.flatMap((slot) => slot.parts).filter(isAdapted);
   const known = new Set(parts.flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]));
   const unused = [...arrays.keys()].find((name) => !known.has(name));
   if (unused)
     throw new Error(`Expected an adapter of this model's products only, but it also holds ${unused}.`);
   return tf.tidy(() => {
     const merged: Weights = { ...base };
-    for (const { key, shape, parts } of adaptedSlots(config)) {
-      const updates = parts.map(({ name, columns }) => {
+    for (const { key, shape, parts } of slots) {
+      const updates = parts.map((part) => {
+        const { name, columns } = part;
+        if (!isAdapted(part)) return tf.zeros([shape[0], columns]);
         const b = tensorOf(peftName(name, 'B'), [columns, rank]);
         return tf.transpose(tf.matMul(b, tensorOf(peftName(name, 'A'), [rank, shape[0]])));
       });
@@ -144,6 +177,8 @@ const peftSchema = z.object({
   r: z.int().min(1),
   lora_alpha: z.number().positive(),
   base_model_name_or_path: z.string().optional().catch(undefined),
+  // One text is a pattern, or "all-linear".
+  target_modules: z.union([z.array(z.string()).min(1), z.string().transform(() => undefined)]).nullish(),
   use_dora: z.literal(false).nullish(),
   use_rslora: z.literal(false).nullish(),
 });
@@ -158,8 +193,8 @@ export function parsePeftConfig(json: unknown): PeftConfig {
     throw new Error(
       `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(parsed.error)}`,
     );
-  const { r: rank, lora_alpha: alpha, base_model_name_or_path: base } = parsed.data;
-  return { rank, alpha, base };
+  const { r: rank, lora_alpha: alpha, base_model_name_or_path: base, target_modules: modules } = parsed.data;
+  return { rank, alpha, base, ...(modules && { targetModules: modules }) };
 }
 
 /**
@@ -167,18 +202,18 @@ export function parsePeftConfig(json: unknown): PeftConfig {
  * @param base the model that the adapter goes onto: a folder relative to the adapter's, or a name
  */
 export function peftConfig(
-  { rank, alpha }: LoraOptions,
+  lora: LoraOptions,
   { config, base }: { config: ModelConfig; base: string },
 ): Record<string, unknown> {
-  const parts = adaptedSlots(config).flatMap((slot) => slot.parts);
+  const parts = trainedSlots(config, lora).flatMap((slot) => slot.parts);
   return {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
     base_model_name_or_path: base,
-    r: rank,
-    lora_alpha: alpha,
+    r: lora.rank,
+    lora_alpha: lora.alpha,
     lora_dropout: 0,
     bias: 'none',
-    target_modules: [...new Set(parts.map(({ name }) => name.split('.').at(-2)))],
+    target_modules: [...new Set(parts.map(moduleOf))],
   };
 }

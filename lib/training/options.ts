@@ -10,6 +10,8 @@ import { zeroSearchSchema } from './zerosearch/options.js';
 const loraSchema = z.strictObject({
   rank: z.int().min(1).max(4096).default(16),
   alpha: z.number().positive().default(32),
+  /** Modules with an adapter, by the names that the model's tensors have; all by default. */
+  targetModules: z.array(z.string().min(1)).min(1).optional(),
 });
 
 /** The fields of a configuration that say how to train; a trainer with options of its own adds them here. */

@@ -73,6 +73,33 @@ describe('a fresh adapter', () => {
   });
 });
 
+describe('target modules', () => {
+  it('alone have an adapter', async () => {
+    const lora = { ...LORA, targetModules: ['q_proj', 'k_proj', 'v_proj', 'down_proj'] };
+    const adapter = createAdapter(CONFIG, lora, createRandom(1));
+    const keys = new Set(Object.keys(adapter).map((key) => key.replace(/^\d+\.|\.[AB]$/g, '')));
+    expect([...keys]).toEqual(['qkv', 'down']);
+    const modules = [...(await arraysFromAdapter(adapter, CONFIG, lora)).keys()].map((name) =>
+      name.split('.').at(-3),
+    );
+    expect(new Set(modules)).toEqual(new Set(lora.targetModules));
+    expect(logits(mergeAdapter(base, adapter, lora))).toEqual(logits(base));
+  });
+
+  it.each([
+    [
+      ['q_proj', 'o_proj'],
+      'Expected all of q_proj, k_proj, v_proj among the target modules, or none, but got q_proj',
+    ],
+    [
+      ['qkv_proj'],
+      'Expected target modules of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but got qkv_proj',
+    ],
+  ])('are refused where the model cannot train them: %j', (targetModules, message) => {
+    expect(() => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1))).toThrow(message);
+  });
+});
+
 describe('mergeAdapter', () => {
   it('adds alpha / rank * A B to the matrices and takes over the rest, within 1e-5', () => {
     const adapter = trainedAdapter();
@@ -148,6 +175,19 @@ describe("PEFT's arrays", () => {
     expect(apart(queries, old)).toBeGreaterThan(0.01);
   });
 
+  it('leave modules alone that are no target: as other libraries do by default, in part of a product', async () => {
+    const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
+    const some = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
+    const merged = mergePeftArrays(base, some, CONFIG, { ...LORA, targetModules: ['q_proj', 'v_proj'] });
+    const all = mergePeftArrays(base, arrays, CONFIG, LORA);
+    const columnsOf = (weights: Weights, from: number, count: number) =>
+      tf.slice(weights['0.qkv'], [0, from], [16, count]).dataSync();
+    expect(apart(columnsOf(merged, 0, 16), columnsOf(all, 0, 16))).toBe(0);
+    expect(apart(columnsOf(merged, 16, 8), columnsOf(base, 16, 8))).toBe(0);
+    expect(apart(columnsOf(merged, 24, 8), columnsOf(all, 24, 8))).toBe(0);
+    expect(merged['0.down']).toBe(base['0.down']);
+  });
+
   it('name a tensor that is missing or of another shape', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.1.mlp.up_proj.lora_B.weight';
@@ -165,9 +205,12 @@ describe("PEFT's arrays", () => {
 
 describe('parsePeftConfig', () => {
   it('reads what peftConfig prints, and says what is missing', () => {
-    expect(parsePeftConfig(peftConfig(LORA, { config: CONFIG, base: '../base' }))).toEqual({
-      ...LORA,
-      base: '../base',
+    const targetModules = ['o_proj', 'down_proj'];
+    const config = peftConfig({ ...LORA, targetModules }, { config: CONFIG, base: '../base' });
+    expect(parsePeftConfig(config)).toEqual({ ...LORA, targetModules, base: '../base' });
+    // A pattern stands for all, whose tensors are then looked for.
+    expect(parsePeftConfig({ r: 4, lora_alpha: 8, target_modules: 'all-linear' })).toEqual({
+      ...{ rank: 4, alpha: 8, base: undefined },
     });
     expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
   });
