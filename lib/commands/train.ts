@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { questionsOfSplit } from '../data/question.js';
-import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath } from '../experiments/runs.js';
+import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath, parseModelName } from '../experiments/runs.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { packagePath, shortPath } from '../io/paths.js';
@@ -68,10 +68,12 @@ const given = (settings: object): object =>
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   const { config: file, method = DEFAULT_METHOD, model, seed, retriever, analyzer, encoder } = settings;
   const { lambdaD, lambdaS, steps, promptForm } = settings;
+  const name = model ?? DEFAULT_MODEL;
+  const scale = parseModelName(name) ? 'embedded' : 'language-model';
   const config = file
     ? parseTrainConfig(await readJson(file))
-    : trainingPreset(method, model ?? DEFAULT_MODEL, seed ?? 1);
-  const isChat = !file && chatTemplate(await readTokenizerConfig(modelPath(model ?? config.model))) !== null;
+    : trainingPreset(method, name, seed ?? 1, { scale });
+  const isChat = !file && chatTemplate(await readTokenizerConfig(modelPath(name))) !== null;
   return parseTrainConfig({
     ...config,
     rollout: { ...config.rollout, ...(isChat ? { promptForm: 'chat' } : {}), ...given({ promptForm }) },

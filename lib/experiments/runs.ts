@@ -60,7 +60,7 @@ export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
 /** The configuration that a run is trained with. */
 export const configOf = (run: PolicyRun): TrainConfig => {
   const { method, seed, lambdas, topK } = run;
-  const preset = trainingPreset(method, modelNameOf(run), seed, lambdas);
+  const preset = trainingPreset(method, modelNameOf(run), seed, { lambdas });
   return parseTrainConfig({
     ...preset,
     rollout: { ...preset.rollout, ...(topK && { topK }) },

@@ -54,22 +54,40 @@ const EMBEDDED = {
   checkpointEvery: 20,
 };
 
-/** How a language model is warmed up: a few steps, so that there is something left for reward to teach. */
+/**
+ * How a language model is trained, where a step takes minutes on two cores: few steps, at the rate of LoRA, on rollouts that its memory
+ * holds.
+ */
 const LANGUAGE_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 128, maxInformationTokens: 192 },
   grpo: {
-    ...{ steps: 60, questionsPerStep: 4, groupSize: 2, learningRate: 5e-4, miniBatches: 1 },
-    maxTokensPerPass: 2048,
+    ...{ steps: 30, questionsPerStep: 8, groupSize: 5, learningRate: 5e-4, warmupSteps: 3, miniBatches: 1 },
+    ...{
+      maxTokensPerPass: 2048,
+      mix: { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] },
+    },
   },
   lora: { rank: 8, alpha: 16 },
   checkpointEvery: 5,
 };
 
+/** Before reinforcement, on demonstrations: few enough that there is something left for reward to teach. */
+const WARM_UP = {
+  ...LANGUAGE_MODEL,
+  grpo: {
+    ...{ steps: 60, questionsPerStep: 4, groupSize: 2, learningRate: 5e-4, miniBatches: 1 },
+    maxTokensPerPass: 2048,
+  },
+};
+
+/** How training is scaled: for the small world's models, or for language models. */
+export type Scale = 'embedded' | 'language-model';
+
 /** Share of the steps over which PPO's learning rate rises (App. A.4); GRPO's needs fewer at this rate. */
 const PPO_WARM_UP = 0.285;
 
 /**
- * The training configuration of a method at the embedded scale; of demonstrations, for a language model.
+ * The training configuration of a method; of demonstrations, for a language model whatever the scale.
  * @param lambdas in place of the paper's
  * @throws RangeError for a method that is not trained
  */
@@ -77,7 +95,7 @@ export function trainingPreset(
   method: string,
   model: string,
   seed: number,
-  lambdas?: Partial<Lambdas>,
+  { lambdas, scale = 'embedded' }: { lambdas?: Partial<Lambdas>; scale?: Scale } = {},
 ): TrainConfig {
   const { training } = METHODS.get(method);
   if (!training || !('trainer' in training))
@@ -85,8 +103,9 @@ export function trainingPreset(
       `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
     );
   const { trainer, rewards } = training;
-  const scale = trainer === 'demonstrations' ? LANGUAGE_MODEL : EMBEDDED;
-  const { grpo, rollout } = scale;
+  const ofScale = scale === 'embedded' ? EMBEDDED : LANGUAGE_MODEL;
+  const preset = trainer === 'demonstrations' ? WARM_UP : ofScale;
+  const { grpo, rollout } = preset;
   const warmUp = trainer === 'ppo' ? { warmupSteps: Math.round(PPO_WARM_UP * grpo.steps) } : {};
   return parseTrainConfig({
     method,
@@ -94,6 +113,6 @@ export function trainingPreset(
     seed,
     rewards: { preset: rewards, ...lambdas },
     ...(trainer === 'grpo' ? {} : { trainer }),
-    ...{ ...scale, grpo: { ...grpo, ...warmUp }, rollout: { ...rolloutConfigOf(method), ...rollout } },
+    ...{ ...preset, grpo: { ...grpo, ...warmUp }, rollout: { ...rolloutConfigOf(method), ...rollout } },
   });
 }

@@ -141,6 +141,17 @@ describe('presets', () => {
     expect(parallel).toMatchObject({ model: 'base', seed: 3 });
   });
 
+  it('take fewer steps on smaller rollouts for a language model, and warm it up by other ones still', () => {
+    const of = (method: string) => trainingPreset(method, 'models/mine', 1, { scale: 'language-model' });
+    const [small, large] = [trainingPreset('parallelsearch', 'base', 1), of('parallelsearch')];
+    expect(large.grpo.steps).toBeLessThan(small.grpo.steps);
+    expect(large.rollout.maxSearchTurns).toBeLessThan(small.rollout.maxSearchTurns);
+    expect(large.grpo).toMatchObject({ questionsPerStep: 8, groupSize: 5 });
+    expect(large.rewards).toEqual(small.rewards);
+    expect(of('demonstrations')).toEqual(trainingPreset('demonstrations', 'models/mine', 1));
+    expect(of('demonstrations').grpo.learningRate).toBe(5e-4);
+  });
+
   it('warm PPO up over the share of steps that the paper says', () => {
     const config = trainingPreset('search-r1:ppo', 'base', 1);
     expect(config).toMatchObject({ trainer: 'ppo', grpo: { steps: 200, warmupSteps: 57 } });

@@ -48,12 +48,16 @@ export interface ExpertOptions {
   questions: readonly Question[];
   /** Share of the rollouts that search at once for what can be asked at once; the others search one by one. */
   parallelShare: number;
+  /** Without any search: what it knows, then the answer. */
+  isClosedBook?: boolean;
 }
 
+type Way = 'parallel' | 'sequential' | 'closed-book';
+
 /** The next turn of a transcript: a search while the graph has open sub-questions, then the answer. */
-function nextTurn(question: Question, soFar: string, isParallel: boolean): string {
+function nextTurn(question: Question, soFar: string, way: Way): string {
   const { graph = [] } = question.metadata;
-  const plan = searchPlan(graph, isParallel ? 'parallel' : 'sequential');
+  const plan = way === 'closed-book' ? [] : searchPlan(graph, way);
   const information = parseBlocks(soFar).filter(({ tag }) => tag === 'information');
   const numDone = information.length;
   const passages = information.flatMap(({ body }) =>
@@ -82,7 +86,8 @@ function nextTurn(question: Question, soFar: string, isParallel: boolean): strin
  * The expert as a policy.
  * @throws RangeError when it is asked a question that it does not know
  */
-export function createExpert({ tokenizer, maxLength, questions, parallelShare }: ExpertOptions): Policy {
+export function createExpert(options: ExpertOptions): Policy {
+  const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
   const plain = (text: string): string => text.trim().replace(/\??$/, '?');
   const known = new Map(questions.map((question) => [plain(question.question), question]));
   function write(context: readonly number[], random: Random): Generation {
@@ -94,7 +99,8 @@ export function createExpert({ tokenizer, maxLength, questions, parallelShare }:
     const soFar = text.slice(asked.index + asked[0].length);
     const first = parseBlocks(soFar).find(({ tag }) => tag === 'search');
     const isParallel = first ? first.body.includes('##') : random.uniform() < parallelShare;
-    const turn = nextTurn(question, soFar, isParallel);
+    const searched = isParallel ? 'parallel' : 'sequential';
+    const turn = nextTurn(question, soFar, isClosedBook ? 'closed-book' : searched);
     return { tokenIds: tokenizer.encode(turn), text: turn, finish: 'stop' };
   }
   return {

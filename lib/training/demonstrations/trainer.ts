@@ -1,7 +1,7 @@
 /**
- * The supervised warm-up of a language model on questions with dependency graphs: it imitates an expert that searches by the graph. Half of the
- * demonstrations are under Search-R1's prompt and sequential; of the others, a share asks independent sub-questions at once. What is left is for
- * reward to teach.
+ * The supervised warm-up of a language model on questions with dependency graphs: it imitates an expert that searches by the graph. Two of five
+ * steps are under Search-R1's prompt and sequential; two are under the parallel prompt, where a share asks independent sub-questions at once (what is
+ * left is for reward to teach); one answers without a search, so that the model without search is no stranger to its prompt either.
  */
 import type { Question } from '../../data/question.js';
 import { imitation } from '../imitation.js';
@@ -10,13 +10,14 @@ import type { RewardedTrajectory } from '../rollouts.js';
 import type { Sequence } from '../sequences.js';
 import { lossMask, tokenIds } from '../../rollout/trajectory.js';
 import type { TrainingTask } from '../trainer.js';
-import { createExpert } from './expert.js';
+import { createExpert, type ExpertOptions } from './expert.js';
 
 /** Share of parallelizable questions that the parallel prompt's demonstrations ask at once. */
 const PARALLEL_SHARE = 0.3;
 
-/** Whether a passage that states the answer came for every sub-question; what never came must not be recited. */
+/** Whether a passage that states the answer came for every sub-question that was searched for; what never came must not be recited. */
 function isFounded({ searchTurns }: RewardedTrajectory, { metadata: { graph = [] } }: Question): boolean {
+  if (searchTurns.length === 0) return true;
   const results = searchTurns.flatMap((turn) => turn.results);
   const seen = new Set(
     results.flatMap((result) => (result.status === 'ok' ? result.passages : [])).map(({ id }) => id),
@@ -26,18 +27,26 @@ function isFounded({ searchTurns }: RewardedTrajectory, { metadata: { graph = []
 
 function algorithmOf({ model, questions }: TrainingTask): Algorithm<Sequence> {
   const { tokenizer, config } = model;
-  const expert = (parallelShare: number) =>
-    createExpert({ tokenizer, questions, maxLength: config.maxPositionEmbeddings, parallelShare });
+  const expert = (options: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>) =>
+    createExpert({ tokenizer, questions, maxLength: config.maxPositionEmbeddings, ...options });
+  const mixed = {
+    policy: expert({ parallelShare: PARALLEL_SHARE }),
+    rollout: { prompt: 'parallel', splitQueries: true },
+  };
   const bySearchR1 = {
-    policy: expert(0),
+    policy: expert({ parallelShare: 0 }),
     rollout: { prompt: 'search-r1', splitQueries: false },
   };
-  const mixed = { policy: expert(PARALLEL_SHARE), rollout: { prompt: 'parallel', splitQueries: true } };
+  const closedBook = {
+    policy: expert({ parallelShare: 0, isClosedBook: true }),
+    rollout: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 },
+  };
+  const inTurn = [mixed, bySearchR1, mixed, bySearchR1, closedBook];
   return {
     ...imitation,
     name: 'demonstrations',
     groupSize: 1,
-    sampler: (step) => (step % 2 === 0 ? mixed : bySearchR1),
+    sampler: (step) => inTurn[step % inTurn.length],
     assess: (rewarded, { questions: asked }) => {
       const isUsed = rewarded.map((one, i) => one.finish === 'answer' && isFounded(one, asked[i]));
       return Promise.resolve({

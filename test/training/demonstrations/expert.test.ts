@@ -8,9 +8,14 @@ import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 import { createExpert } from '../../../lib/training/demonstrations/expert.js';
 import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE, TOKENIZER } from '../tiny.js';
 
-async function play(questions: Question[], parallelShare: number, topK = 1): Promise<Trajectory[]> {
-  const options = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare };
-  const rollout = rolloutSchema.parse({ prompt: 'parallel', promptForm: 'full', splitQueries: true, topK });
+async function play(
+  questions: Question[],
+  parallelShare: number,
+  isClosedBook = false,
+): Promise<Trajectory[]> {
+  const options = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare, isClosedBook };
+  const asked = { prompt: 'parallel', promptForm: 'full', splitQueries: true, topK: 1 };
+  const rollout = rolloutSchema.parse(asked);
   const { trajectories } = await rollOut(createExpert(options), createBm25Retriever(PASSAGES), questions, {
     ...{ ...rollout, temperature: 1, randoms: questions.map((_, i) => createRandom(i)) },
   });
@@ -61,6 +66,13 @@ describe('the expert', () => {
     expect(first).toContain(
       'I need the born of Ada Stone, the born of Bo Reed and the born of Cy Hill. First, the born of Ada Stone.',
     );
+  });
+
+  it('answers without a search where it may not', async () => {
+    const [comparison] = await play([COMPARISON], 1, true);
+    expect(written(comparison)).toEqual([
+      '<think> Ada Stone: born 1922. Bo Reed: born 1904. Cy Hill: born 1960. </think>\n<answer> Bo Reed </answer>',
+    ]);
   });
 
   it('quotes a passage where the annotations name no attribute', async () => {

@@ -20,13 +20,13 @@ const trainerOf = (questions: typeof QUESTIONS, passages = PASSAGES) => {
   });
 };
 
-it('makes demonstrations likelier, under either prompt in turn', async () => {
+it('makes demonstrations likelier, under each prompt in turn', async () => {
   const trainer = trainerOf([COMPARISON, SEQUENTIAL]);
   const steps = [];
-  for (let step = 0; step < 4; step++) steps.push(await trainer.next());
+  for (let step = 0; step < 5; step++) steps.push(await trainer.next());
   const prompts = steps.map(({ trajectories }) => trajectories[0].segments[0].text.split('Question')[0]);
-  expect(prompts).toEqual([0, 1, 0, 1].map((i) => [prompts[0], prompts[1]][i]));
-  expect(prompts[0]).not.toBe(prompts[1]);
+  expect(prompts).toEqual([0, 1, 0, 1, 4].map((i) => prompts[i]));
+  expect(new Set(prompts).size).toBe(3);
   for (const { metrics, trajectories } of steps) {
     expect(metrics).toMatchObject({ reward: 1, demonstrations: 12, 'completions/clipped_ratio': 0 });
     expect(trajectories).toHaveLength(12);
@@ -35,6 +35,8 @@ it('makes demonstrations likelier, under either prompt in turn', async () => {
   }
   // Search-R1's prompt has nothing but one query a turn.
   expect(steps[1].metrics.decomposition_ratio).toBe(0);
+  // And the last one no search.
+  expect(steps.map(({ metrics }) => metrics.turns > 0)).toEqual([true, true, true, true, false]);
   expect(steps[3].metrics.loss).toBeLessThan(steps[1].metrics.loss);
   const [first] = steps[0].trajectories;
   const sequence = { tokenIds: tokenIds(first), lossMask: lossMask(first) };
