@@ -3,14 +3,8 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group } from 'd3-array';
 import { Command, Option } from 'commander';
-import {
-  dataSetFiles,
-  formatPassages,
-  formatQuestions,
-  loadQuestions,
-  readPassages,
-} from '../data/flashrag.js';
-import { withAnnotatedGraph } from '../data/formats/annotations.js';
+import { formatPassages, formatQuestions } from '../data/flashrag.js';
+import { readFolder } from '../data/formats/folder.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark } from '../data/formats/read.js';
 import type { Question } from '../data/question.js';
@@ -38,13 +32,8 @@ export interface ConvertSettings {
 /** The questions of a folder in the FlashRAG layout, of a Parquet file of verl, or of a benchmark's file; null for one without an answer. */
 async function* readSource(source: string, passages: PassageCollector): AsyncGenerator<Question | null> {
   if (!existsSync(source)) throw new Error(`Expected ${source}, but there is none. Check the path.`);
-  if (statSync(source).isDirectory()) {
-    const { passages: corpus } = dataSetFiles(source);
-    for (const passage of corpus ? await readPassages(corpus) : []) passages.keep(passage);
-    const benchmark = path.basename(path.resolve(source));
-    for (const { metadata, ...question } of await loadQuestions(source))
-      yield withAnnotatedGraph({ ...question, metadata: { benchmark, ...metadata } }, passages);
-  } else if (source.endsWith('.parquet')) yield* await readRows(source);
+  if (statSync(source).isDirectory()) yield* readFolder(source, passages);
+  else if (source.endsWith('.parquet')) yield* await readRows(source);
   else yield* readBenchmark(source, passages);
 }
 

@@ -46,6 +46,7 @@ async function planOf(experiment: Experiment, { out, force, train = true }: RunO
   };
   const { prepare, processes = 2 } = experiment.computation!;
   const preparation = train ? await prepare?.plan() : null;
+  if (preparation?.missing) return planned(true, 0, preparation.work, `left out: ${preparation.missing}`);
   // Jobs are not known before what they need is there.
   if (preparation) return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
   const results = await resultsOf(experiment, out);

@@ -5,7 +5,7 @@ import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 
 /** The share of the sub-queries that ask again, word by word, what was asked before. */
-function repeatedQueries({ searches }: Measurement): number {
+export function repeatedQueries({ searches }: Measurement): number {
   const queries = searches.flat();
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(wordsOf)).size / queries.length;
 }

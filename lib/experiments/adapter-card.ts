@@ -5,16 +5,26 @@ import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { parseTrainConfig } from '../methods/config.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
-import { keptSteps, modelNameOf, runName, stepFolder, type PolicyRun } from './runs.js';
 import type { DevPoint } from './dev-curve.js';
 
-/** A sentence on the adapters that are kept beside the last one; empty where there are none. */
-function keptSentence(run: PolicyRun, numSteps: number): string {
-  const folders = keptSteps(run)
-    .filter((step) => step <= numSteps)
-    .map((step) => `\`${stepFolder(step)}\``);
-  return folders.length > 0 ? ` In ${folders.join(', ')} is the adapter as it was after so many steps.` : '';
+/** What a card says beside configuration and metrics. */
+export interface CardOptions {
+  /** What the adapter is called. */
+  name: string;
+  /** The model that it goes onto: what it is called, and its folder as seen from the adapter's. */
+  model: string;
+  base: string;
+  /** Folders of it with the adapter as it was after fewer steps. */
+  earlier?: readonly string[];
+  /** What it is for. */
+  purpose: string;
 }
+
+/** A sentence on the adapters that are kept beside the last one; empty where there are none. */
+const earlierSentence = ({ earlier = [] }: CardOptions): string =>
+  earlier.length > 0
+    ? ` In ${earlier.map((folder) => `\`${folder}\``).join(', ')} is the adapter as it was after so many steps.`
+    : '';
 
 /** How the adapter was chosen among those of several steps. */
 function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
@@ -28,7 +38,8 @@ function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
 const STEPS_AVERAGED = 5;
 
 /** Writes an adapter's `README.md` from its configuration and metrics. */
-export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<void> {
+export async function writeAdapterCard(folder: string, options: CardOptions): Promise<void> {
+  const { name, model, base, purpose } = options;
   const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
   const lines = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
   const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
@@ -37,20 +48,19 @@ export async function writeAdapterCard(run: PolicyRun, folder: string): Promise<
     (mean(some, (step) => step[name]) ?? 0).toFixed(3);
   const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
   const { grpo, lora, rewards, trainer } = config;
-  const model = modelNameOf(run);
   const dev = (await readFile(join(folder, 'dev.jsonl'), 'utf8')).trimEnd().split('\n');
   const curve = dev.map((line) => JSON.parse(line) as DevPoint & { chosen: boolean });
   const card = `---
 license: apache-2.0
-base_model: ../${model}
+base_model: ${base}
 library_name: peft
 ---
 
-# ${runName(run)}
+# ${name}
 
-A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](../${model}/README.md), trained with ${(trainer ?? 'grpo').toUpperCase()}: ${grpo.steps} steps of
-${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${run.seed}.
-Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${keptSentence(run, grpo.steps)}
+A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](${base}/README.md), trained with ${(trainer ?? 'grpo').toUpperCase()}: ${grpo.steps} steps of
+${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${config.seed}.
+Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${earlierSentence(options)}
 
 | training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
 | --- | --- | --- |
@@ -58,7 +68,7 @@ ${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`
 
 ${devText(curve)}
 
-Results are in the reports. Made for experiments in a small world; it knows nothing else.
+Results are in the reports. ${purpose}
 `;
   await writeFileSafely(join(folder, 'README.md'), card);
 }

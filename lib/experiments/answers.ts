@@ -87,26 +87,48 @@ async function policyOf(run: PolicyRun, { questions, passages }: World): Promise
   );
 }
 
-/** Answers the evaluated questions in batches of mixed kinds, each kept as it comes, those of an earlier call first. */
-async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
-  const { backend, world, kept, keep, until, onFraction } = context;
-  const questions = evaluatedQuestions(world.questions);
+/** Who is asked what in a job. */
+interface Asking {
+  policy: Policy;
+  retriever: Retriever;
+  questions: readonly Question[];
+  rollout: RolloutConfig;
+  batchSize: number;
+}
+
+/**
+ * Answers questions in batches of mixed kinds, each kept as it comes, those of an earlier call first; in the order of the questions.
+ * Undefined where time ran out.
+ */
+export async function answerInBatches(
+  { policy, retriever, questions, rollout, batchSize }: Asking,
+  { kept, keep, until, onFraction }: Pick<WorkContext, 'kept' | 'keep' | 'until' | 'onFraction'>,
+): Promise<Measurement[] | undefined> {
   const known = byQuestion(kept as Measurement[][]);
-  const policy = await policyOf(run, world);
-  const batchSize = evaluationBatchSize(backend);
   for (const batch of createRandom('batches').shuffle(batchesOf(questions, batchSize))) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
     if (left.length === 0) continue;
     if (performance.now() >= until) break;
-    const rollout = rolloutOf(run);
-    const measurements = await evaluatePolicy(policy, world.retriever, left, { rollout, batchSize });
+    const measurements = await evaluatePolicy(policy, retriever, left, { rollout, batchSize });
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     await keep(measurements);
     onFraction(known.size / questions.length);
   }
   policy.dispose?.();
-  if (known.size < questions.length) return undefined;
-  return { run, measurements: questions.map(({ id }) => known.get(id)!) };
+  return known.size < questions.length ? undefined : questions.map(({ id }) => known.get(id)!);
+}
+
+/** A run's policy answers the evaluated questions of the small world. */
+async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
+  const { backend, world } = context;
+  const asking = {
+    policy: await policyOf(run, world),
+    retriever: world.retriever,
+    questions: evaluatedQuestions(world.questions),
+    ...{ rollout: rolloutOf(run), batchSize: evaluationBatchSize(backend) },
+  };
+  const measurements = await answerInBatches(asking, context);
+  return measurements && { run, measurements };
 }
 
 const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement> =>

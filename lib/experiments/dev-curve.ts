@@ -7,11 +7,11 @@ import { loadLocalPolicy } from '../policy/policies.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { scoreRollout } from '../rewards/reward.js';
 import { rolloutFromTrajectory } from '../rewards/rollout.js';
-import type { World } from './world.js';
+import type { Retriever } from '../retrieval/retriever.js';
 
 const BATCH_SIZE = 48;
 
-/** A point of the dev curve: what the adapter after so many steps gets, greedily. */
+/** A point of the dev curve: what the adapter after so many steps gets, greedily; after none, the model itself. */
 export interface DevPoint {
   step: number;
   reward: number;
@@ -23,15 +23,15 @@ export interface DevPoint {
 
 /** Answers questions with an adapter and scores the answers by the rewards that it was trained with. */
 export async function tryAdapter(
-  { config, model, adapter, step }: { config: TrainConfig; model: string; adapter: string; step: number },
+  { config, model, adapter, step }: { config: TrainConfig; model: string; adapter?: string; step: number },
   questions: readonly Question[],
-  { retriever }: Pick<World, 'retriever'>,
+  { retriever, batchSize = BATCH_SIZE }: { retriever: Retriever; batchSize?: number },
 ): Promise<DevPoint> {
   const policy = await loadLocalPolicy(model, { adapter });
   const { preset, ...overrides } = config.rewards;
   const rewards = rewardsOf(preset, overrides);
   const points = await answerQuestions(policy, retriever, questions, {
-    ...{ rollout: config.rollout, batchSize: BATCH_SIZE },
+    ...{ rollout: config.rollout, batchSize },
     keep: (question, trajectory) => {
       const rollout = rolloutFromTrajectory(trajectory, question);
       const { components } = scoreRollout(rewards, rollout);

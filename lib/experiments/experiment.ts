@@ -34,6 +34,8 @@ export interface Computation {
   work(input: unknown, context: WorkContext): Promise<unknown>;
   /** Most processes side by side; default 2. Times want 1. */
   processes?: number;
+  /** Threads of each; default 1, since a small policy uses no more. */
+  threads?: number;
   /** What must be there before the jobs are known, such as training. */
   prepare?: Preparation;
   /** A recorded result with the items that were kept of a new one in place of the old. */
@@ -41,8 +43,8 @@ export interface Computation {
 }
 
 export interface Preparation {
-  /** What there is to be done, in a few words; null where nothing is. */
-  plan(): Promise<{ work: string; seconds: number } | null>;
+  /** What there is to be done, in a few words, and what it cannot be done without, if that is missing; null where nothing is. */
+  plan(): Promise<{ work: string; seconds: number; missing?: string } | null>;
   run(options: {
     backend: BackendName;
     signal: AbortSignal;

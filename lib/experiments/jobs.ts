@@ -52,7 +52,8 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
     fractions[i] = fraction;
     onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
   };
-  await withProcesses(options, (send) =>
+  const { start: startWorker = () => startJobWorker(computation.threads) } = options;
+  await withProcesses({ signal, start: startWorker }, (send) =>
     sideBySide([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();
       const { job, done } = open[i];
@@ -100,7 +101,7 @@ type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Repl
 
 /** Lets `work` send tasks to processes, which are started as they are needed, do one task after the other, and stop at the end or the signal. */
 async function withProcesses(
-  { signal, start = startJobWorker }: RunJobsOptions,
+  { signal, start }: Pick<Required<RunJobsOptions>, 'signal' | 'start'>,
   work: (send: Send) => Promise<void>,
 ): Promise<void> {
   const started: JobWorker[] = [];

@@ -3,25 +3,22 @@
  * reward on dev questions is published, with the metrics of training and the dev curve. Goes on where it was stopped.
  */
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { greatest, mean, range, sum } from 'd3-array';
+import { mean, range, sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../io/child-process.js';
-import { copySafely, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { METHODS } from '../methods/index.js';
-import { copyAdapter } from '../policy/export.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import { PUBLISH_EVERY, trainModels } from '../small-world/train-models.js';
 import { initialModelName } from '../small-world/warm-up/recipes.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { simulatorFolder } from '../training/zerosearch/trainer.js';
-import { keptAdapter, runTraining, TRAIN_CONFIG_FILE } from '../training/run.js';
-import { writeAdapterCard } from './adapter-card.js';
+import { keptAdapter, runTraining } from '../training/run.js';
 import { tryAdapter, type DevPoint } from './dev-curve.js';
+import { linesOf, publishAdapter } from './publish.js';
 import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
@@ -31,7 +28,6 @@ import {
   keptSteps,
   modelNameOf,
   runName,
-  stepFolder,
   WARM_UPS,
   type PolicyRun,
 } from './runs.js';
@@ -58,12 +54,6 @@ export interface TrainRunsOptions {
 /** GRPO steps of a run. */
 const stepsOf = (run: PolicyRun, maxSteps = Infinity): number => Math.min(maxSteps, configOf(run).grpo.steps);
 
-/** Four digits are enough to draw a curve. */
-const rounded = (_: string, value: unknown): unknown =>
-  typeof value === 'number' ? Number(value.toPrecision(4)) : value;
-const printLines = (rows: readonly unknown[]): string =>
-  rows.map((row) => `${JSON.stringify(row, rounded)}\n`).join('');
-
 /** Puts the adapter with the most reward on dev questions into `root`, with its configuration, metrics, dev curve and card. */
 export async function publishBest(
   run: PolicyRun,
@@ -71,26 +61,12 @@ export async function publishBest(
   curve: readonly DevPoint[],
   root = CHECKPOINTS,
 ): Promise<void> {
-  const best = greatest(curve, (a, b) => a.reward - b.reward)!;
-  const to = adapterFolder(run, root);
-  const aside = `${to}.partial`;
-  const from = join(folder, keptAdapter(best.step));
-  await copyAdapter(from, aside, `../${modelNameOf(run)}`);
-  await copySafely(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
-  for (const step of keptSteps(run)) {
-    const earlier = join(folder, keptAdapter(step));
-    if (existsSync(earlier))
-      await copyAdapter(earlier, join(aside, stepFolder(step)), `../../${modelNameOf(run)}`);
-  }
-  const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
-  await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));
-  await writeFileSafely(
-    join(aside, 'dev.jsonl'),
-    printLines(curve.map((point) => ({ ...point, chosen: point === best }))),
-  );
-  await writeAdapterCard(run, aside);
-  await rm(to, { recursive: true, force: true });
-  await rename(aside, to);
+  const model = modelNameOf(run);
+  const earlier = keptSteps(run).filter((step) => existsSync(join(folder, keptAdapter(step))));
+  await publishAdapter(adapterFolder(run, root), folder, curve, {
+    ...{ name: runName(run), model, base: `../${model}`, earlier },
+    purpose: 'Made for experiments in a small world; it knows nothing else.',
+  });
 }
 
 /** Where a run's checkpoints lie. Those of another model or other data are of no use. */
@@ -142,10 +118,6 @@ async function trainRun(
   await publishBest(run, folder, curve);
   const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
   log?.(`${runName(run)}: finished; right on dev questions, by steps: ${outcomes}`);
-}
-
-async function linesOf(path: string): Promise<string[]> {
-  return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
 }
 
 /** Sum of recorded metrics over the lines of a file; 0 without one. */

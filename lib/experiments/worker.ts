@@ -28,11 +28,14 @@ export interface Reply {
 /** Share of a job that is done. */
 type Fraction = number;
 
-/** One thread each, and without oneDNN, which prepares and keeps something for every new shape of tensor; a decoder makes some at each token. */
-const ENVIRONMENT = { TF_NUM_INTRAOP_THREADS: '1', TF_ENABLE_ONEDNN_OPTS: '0' };
+/** Without oneDNN, which prepares and keeps something for every new shape of tensor; a decoder makes some at each token. */
+const environment = (threads: number) => ({
+  TF_NUM_INTRAOP_THREADS: String(threads),
+  TF_ENABLE_ONEDNN_OPTS: '0',
+});
 
 export type JobWorker = Worker<Task, Reply, Fraction>;
-export const startJobWorker = (): JobWorker => startWorker(import.meta.url, ENVIRONMENT);
+export const startJobWorker = (threads = 1): JobWorker => startWorker(import.meta.url, environment(threads));
 
 let world: World | null = null;
 

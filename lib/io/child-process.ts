@@ -9,11 +9,10 @@ import { asParent, endWithParent } from './parent.js';
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
-/** Two run side by side: one thread each. */
-const ENVIRONMENT = {
-  TF_NUM_INTRAOP_THREADS: '1',
+const environment = (threads: number): Record<string, string> => ({
+  TF_NUM_INTRAOP_THREADS: String(threads),
   ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
-};
+});
 /** How a training is stopped, and what it says, a line at a time. */
 interface Training {
   signal?: AbortSignal;
@@ -26,17 +25,18 @@ const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 /**
  * Trains in a process of its own: runs a module that calls {@link trainHere}, and passes on what it says on stderr.
  * @param task what is to be trained; plain data
+ * @param options.threads of the process; 1 by default, for two that run side by side
  * @throws the signal's reason once the process has ended by itself; Error with its last words when it fails
  */
 export async function trainInProcess(
   moduleUrl: string,
   task: object,
-  { signal, log }: Training = {},
+  { signal, log, threads = 1 }: Training & { threads?: number } = {},
 ): Promise<void> {
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...ENVIRONMENT, ...asParent() },
+    env: { ...process.env, ...environment(threads), ...asParent() },
   });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {

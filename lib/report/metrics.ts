@@ -20,6 +20,7 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   // of evaluation
   em: { title: 'Exact match', unit: 'share of questions' },
   f1: { title: 'F1', unit: 'mean per question' },
+  well_formed: { title: 'Well formed', unit: 'share of questions' },
   turns: { title: 'Search turns', unit: QUESTION, decimals: 2 },
   model_calls: { title: 'Model calls', unit: QUESTION, decimals: 2 },
   retrievals: { title: 'Retrievals', unit: QUESTION, decimals: 2 },
@@ -107,6 +108,8 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
 
 /** Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its name. */
 export function metricInfo(metric: string): MetricInfo {
+  const [, ofAll] = /^(.+)_multi_hop$/.exec(metric) ?? [];
+  if (ofAll) return { ...metricInfo(ofAll), title: `${metricInfo(ofAll).title}, HotpotQA and 2Wiki` };
   return METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' };
 }
 
@@ -119,4 +122,4 @@ export function decimalsOf(metric: string, value: unknown): number {
 
 /** Whether a metric is a share, from 0 to 1, whose differences are told in points. */
 export const isShare = (metric: string): boolean =>
-  metric === 'f1' || metricInfo(metric).unit.startsWith('share');
+  /^f1(_multi_hop)?$/.test(metric) || metricInfo(metric).unit.startsWith('share');

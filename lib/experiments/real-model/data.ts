@@ -1,0 +1,81 @@
+/** The benchmarks' passages and questions, all in one corpus. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DataSet, Question } from '../../data/flashrag.js';
+import { splitContents } from '../../data/flashrag-text.js';
+import { readFolder } from '../../data/formats/folder.js';
+import { PassageCollector } from '../../data/formats/format.js';
+import { createRandom } from '../../random.js';
+import { createRetriever } from '../../retrieval/retrievers.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import {
+  BENCHMARKS,
+  FOLDERS,
+  MODEL,
+  MULTI_HOP,
+  NUM_DEV,
+  NUM_TEST,
+  RETRIEVER,
+  TRAINED_ON,
+} from './settings.js';
+
+/** What is missing for training and answers, with the remedy; undefined where all is there. */
+export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | undefined {
+  if (!existsSync(join(model, 'config.json')))
+    return `there is no model in ${model} (npx parallelsearch model smollm2-135m-instruct, or PARALLELSEARCH_MODEL)`;
+  const folder = Object.keys(FOLDERS).find((name) => !existsSync(join(benchmarks, name)));
+  if (folder === undefined) return undefined;
+  return `there is no benchmark ${folder} in ${benchmarks} (folders in the FlashRAG layout, or PARALLELSEARCH_BENCHMARKS)`;
+}
+
+/** All questions with their graphs, and the passages of all benchmarks. @throws Error where a folder is missing */
+export async function loadBenchmarks(root = BENCHMARKS): Promise<DataSet> {
+  const passages = new PassageCollector();
+  const questions: Question[] = [];
+  for (const [folder, benchmark] of Object.entries(FOLDERS))
+    for await (const question of readFolder(join(root, folder), passages, benchmark))
+      questions.push(question);
+  const contents = [...passages.contents].map(([id, text]) => ({
+    id,
+    contents: text,
+    ...splitContents(text),
+  }));
+  return { questions, passages: contents };
+}
+
+export interface RealWorld {
+  retriever: Retriever;
+  /** Training questions with graphs. */
+  train: Question[];
+  /** Others of the same kind, by which adapters are chosen. */
+  dev: Question[];
+  /** At most {@link NUM_TEST} a benchmark. */
+  test: Question[];
+}
+
+const isAbout = (benchmarks: readonly string[]) => (question: Question) =>
+  benchmarks.includes(question.metadata.benchmark!);
+
+export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
+  const { questions, passages } = await loadBenchmarks(root);
+  const shuffled = (name: string, some: readonly Question[]): Question[] =>
+    createRandom(`real model/${name}`).shuffle(some);
+  const ofSplit = (split: string): Question[] => questions.filter((question) => question.split === split);
+  const annotated = ofSplit('train').filter(
+    (question) => isAbout(TRAINED_ON)(question) && question.metadata.graph?.length,
+  );
+  const dev = shuffled('dev', annotated.filter(isAbout(MULTI_HOP))).slice(0, NUM_DEV);
+  const isDev = new Set(dev.map(({ id }) => id));
+  return {
+    retriever: await createRetriever(RETRIEVER.name, passages, RETRIEVER.options),
+    train: annotated.filter(({ id }) => !isDev.has(id)),
+    dev,
+    test: Object.values(FOLDERS).flatMap((benchmark) =>
+      shuffled(benchmark, ofSplit('test').filter(isAbout([benchmark]))).slice(0, NUM_TEST),
+    ),
+  };
+}
+
+/** The test questions that a run is asked. @param topK where passages per query are varied */
+export const askedOf = ({ test }: Pick<RealWorld, 'test'>, topK?: number): Question[] =>
+  topK === undefined ? test : test.filter(isAbout(MULTI_HOP));

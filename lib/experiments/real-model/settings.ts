@@ -1,0 +1,119 @@
+/** A language model on real questions: where model and benchmarks lie, what is trained, who answers, and what is asked. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { range } from 'd3-array';
+import { packagePath } from '../../io/paths.js';
+import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../methods/config.js';
+import { rolloutConfigOf, trainedBy } from '../../methods/index.js';
+import { demonstrations } from '../../methods/demonstrations.js';
+import type { RolloutConfig } from '../../rollout/options.js';
+
+/** Folders, as they are called from the package's own. */
+const NAMED = { model: 'models/smollm2-135m-instruct', initial: 'runs/real-model/initial' };
+/** The language model: SmolLM2-135M-Instruct as `parallelsearch model` makes it, unless `PARALLELSEARCH_MODEL` names another folder. */
+export const MODEL = process.env.PARALLELSEARCH_MODEL ?? packagePath(NAMED.model);
+/** The same after the warm-up: made of the model and the warm-up's adapter. */
+export const INITIAL = packagePath(NAMED.initial);
+/** Folders of benchmarks in the FlashRAG layout, here or where `PARALLELSEARCH_BENCHMARKS` says; nothing of them is kept. */
+export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
+/** Where adapters are kept. */
+export const ADAPTERS = packagePath('data', 'real-model');
+
+/** Folders of {@link BENCHMARKS} and what their benchmarks are called. */
+export const FOLDERS: Readonly<Record<string, string>> = {
+  ...{ nq: 'nq', triviaqa: 'triviaqa', popqa: 'popqa', hotpotqa: 'hotpotqa', '2wiki': '2wikimultihopqa' },
+  ...{ musique: 'musique', bamboogle: 'bamboogle', multihoprag: 'multihoprag' },
+};
+/** Benchmarks whose training questions are trained on: those with annotations of which graphs are made. */
+export const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
+/** Those of which comparisons and chains are told apart, and of which there are most: here what reinforcement teaches is to show. */
+export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
+
+/** Training questions kept back, by which adapters are chosen. */
+export const NUM_DEV = 48;
+/** Most test questions of a benchmark. */
+export const NUM_TEST = 60;
+/** Questions answered side by side. */
+export const BATCH_SIZE = 16;
+/** BM25 with stop words left out and stems: of what needs no second model, the best on these passages. */
+export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
+/** Steps between two adapters that are tried on dev questions. */
+const KEEP_EVERY = 10;
+
+export const REINFORCED = ['search-r1', 'parallelsearch'] as const;
+const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'] as const;
+const SEEDS = [1, 2];
+const TOP_K = [1, 5, 10];
+export const DEFAULT_TOP_K = 3;
+
+/** A method with a seed; the warm-up is one, too. */
+export interface RealRun {
+  method: string;
+  seed: number;
+  /** Passages per query where they are not three. */
+  topK?: number;
+}
+
+export const WARM_UP: RealRun = { method: demonstrations.name, seed: 1 };
+/** Reinforcement from the same initial model. */
+export const TRAINED: readonly RealRun[] = SEEDS.flatMap((seed) =>
+  REINFORCED.map((method) => ({ method, seed })),
+);
+/** Who answers the test questions. */
+export const ANSWERING: readonly RealRun[] = [
+  ...UNTRAINED.map((method) => ({ method, seed: 1 })),
+  ...TRAINED,
+];
+/** Who answers those of {@link MULTI_HOP} with other numbers of passages. */
+export const BY_TOP_K: readonly RealRun[] = TOP_K.flatMap((topK) =>
+  REINFORCED.map((method) => ({ method, seed: 1, topK })),
+);
+
+export const realRunName = ({ method, seed, topK = DEFAULT_TOP_K }: RealRun): string =>
+  [method.replace(':', '-'), ...(topK === DEFAULT_TOP_K ? [] : [`k${topK}`]), `seed${seed}`].join('-');
+
+/** The folder of a trained run's adapter. */
+export const adapterOf = (run: RealRun, root = ADAPTERS): string => join(root, realRunName(run));
+
+/** The adapter that a run answers with, on the initial model; undefined for the initial model itself. */
+export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | undefined {
+  const trained = trainedBy(method);
+  return trained === null ? undefined : adapterOf({ method: trained, seed }, root);
+}
+
+/** Whether all weights of a run are there: the warm-up's, and its own where it has some. */
+export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
+  [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
+
+/** A rank of 8 on what attention reads: adapters of 0.7 MB. */
+const LORA = { rank: 8, alpha: 16, targetModules: ['q_proj', 'k_proj', 'v_proj'] };
+
+/** The configuration that a run is trained with. */
+export function realConfigOf({ method, seed }: RealRun): TrainConfig {
+  const isWarmUp = method === WARM_UP.method;
+  const model = isWarmUp ? NAMED.model : NAMED.initial;
+  const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
+  const rollout = { ...preset.rollout, promptForm: 'chat' };
+  return parseTrainConfig({
+    ...{ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options },
+    lora: isWarmUp ? preset.lora : LORA,
+  });
+}
+
+/** How a run's policy answers: as it would be trained. */
+export function realRolloutOf({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
+  const { maxSearchTurns, maxNewTokens, maxInformationTokens } = realConfigOf(TRAINED[0]).rollout;
+  const own = rolloutConfigOf(method);
+  const limits = {
+    maxNewTokens,
+    maxInformationTokens,
+    maxSearchTurns: Math.min(own.maxSearchTurns, maxSearchTurns),
+  };
+  return { ...own, ...limits, promptForm: 'chat', topK };
+}
+
+/** Numbers of steps after which an adapter is tried. */
+export const triedSteps = ({ grpo: { steps } }: TrainConfig): number[] => [
+  ...range(KEEP_EVERY, steps, KEEP_EVERY),
+  steps,
+];

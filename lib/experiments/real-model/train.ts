@@ -1,0 +1,115 @@
+/**
+ * The trainings of the real model: the warm-up, then reinforcement of either method from what it made, one after the other with all cores. Each
+ * goes on where it was stopped.
+ */
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { sum } from 'd3-array';
+import { trainHere, trainInProcess } from '../../io/child-process.js';
+import { contentHash } from '../../io/hash.js';
+import { packagePath } from '../../io/paths.js';
+import { exportModel } from '../../policy/export.js';
+import { loadModel } from '../../policy/model-folder.js';
+import { weightFiles } from '../../tensor/weight-files.js';
+import { useBackend, type BackendName } from '../../tensor/backend.js';
+import { keptAdapter, runTraining } from '../../training/run.js';
+import { tryAdapter, type DevPoint } from '../dev-curve.js';
+import type { Preparation } from '../experiment.js';
+import { linesOf, publishAdapter } from '../publish.js';
+import { loadRealWorld, missingInputs } from './data.js';
+import {
+  adapterOf,
+  ADAPTERS,
+  BATCH_SIZE,
+  INITIAL,
+  MODEL,
+  realConfigOf,
+  realRunName,
+  TRAINED,
+  triedSteps,
+  WARM_UP,
+  type RealRun,
+} from './settings.js';
+
+const PROGRESS_INTERVAL_MS = 5000;
+/** Seconds that a step takes on two cores, roughly: for an estimate and nothing else. */
+const ROUGH_SECONDS = { warmUp: 30, reinforcement: 215 };
+
+const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
+const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
+
+/** Where a run's metrics and checkpoints lie while it is trained. */
+const runFolder = (run: RealRun): string => packagePath('runs', 'real-model', realRunName(run));
+
+/** The model after the warm-up as a folder, made of the model and the adapter where it is not there yet. */
+export async function makeInitialModel(folder = INITIAL): Promise<void> {
+  if (existsSync(join(folder, 'model.safetensors'))) return;
+  await exportModel(folder, [MODEL, adapterOf(WARM_UP)], 'F16');
+}
+
+/** Trains a run in this process, tries its adapters on dev questions and publishes the best. */
+async function trainRun({ run, backend }: { run: RealRun; backend: BackendName }, signal: AbortSignal) {
+  await useBackend(backend);
+  if (!isWarmUp(run)) await makeInitialModel();
+  const { retriever, train, dev } = await loadRealWorld();
+  const [config, folder] = [realConfigOf(run), runFolder(run)];
+  const model = isWarmUp(run) ? MODEL : INITIAL;
+  const keepSteps = triedSteps(config);
+  await runTraining({
+    ...{ config, model: await loadModel(model), modelFolder: model, retriever, questions: train },
+    inputsHash: await contentHash(await weightFiles(model)),
+    ...{ folder, keepSteps, signal },
+  });
+  const curve: DevPoint[] = [];
+  for (const step of isWarmUp(run) ? keepSteps.slice(-1) : [0, ...keepSteps]) {
+    signal.throwIfAborted();
+    const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
+    curve.push(await tryAdapter({ config, model, adapter, step }, dev, { retriever, batchSize: BATCH_SIZE }));
+  }
+  const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
+  await publishAdapter(adapterOf(run), folder, curve, {
+    ...{ name: realRunName(run), model: name, base: join('..', '..', '..', config.model) },
+    purpose: 'Made to show that a small language model learns it; it is no search agent to rely on.',
+  });
+}
+
+/** The warm-up and the runs of reinforcement that have no adapter yet. */
+const open = (root = ADAPTERS): RealRun[] =>
+  [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterOf(run, root)));
+
+export const realTraining: Preparation = {
+  plan: () => {
+    const runs = open();
+    if (runs.length === 0) return Promise.resolve(null);
+    const seconds = sum(runs, (run) => {
+      const { warmUp, reinforcement } = ROUGH_SECONDS;
+      return stepsOf(run) * (isWarmUp(run) ? warmUp : reinforcement);
+    });
+    const work = `${runs.length} adapters to train (${sum(runs, stepsOf)} steps)`;
+    return Promise.resolve({ work, seconds, missing: missingInputs() });
+  },
+  run: async ({ backend, signal, onProgress }) => {
+    const runs = open();
+    const doneSteps = async (): Promise<number> =>
+      sum(
+        await Promise.all(runs.map((run) => linesOf(join(runFolder(run), 'metrics.jsonl')))),
+        (lines) => lines.length,
+      );
+    const total = sum(runs, stepsOf);
+    const timer = setInterval(
+      () => void doneSteps().then((done) => onProgress(done / total)),
+      PROGRESS_INTERVAL_MS,
+    );
+    try {
+      for (const run of runs)
+        await trainInProcess(import.meta.url, { run, backend }, { signal, threads: availableParallelism() });
+    } finally {
+      clearInterval(timer);
+    }
+  },
+};
+
+trainHere<{ run: RealRun; backend: BackendName }>(import.meta.url, (task, { signal }) =>
+  trainRun(task, signal),
+);
