@@ -14,7 +14,7 @@ import {
   MODEL,
   MULTI_HOP,
   NUM_DEV,
-  NUM_TEST,
+  numTest,
   RETRIEVER,
   TRAINED_ON,
 } from './settings.js';
@@ -49,7 +49,7 @@ export interface RealWorld {
   train: Question[];
   /** Others of the same kind, by which adapters are chosen. */
   dev: Question[];
-  /** At most {@link NUM_TEST} a benchmark. */
+  /** Of each benchmark as many as {@link numTest} says. */
   test: Question[];
 }
 
@@ -71,7 +71,7 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
     train: annotated.filter(({ id }) => !isDev.has(id)),
     dev,
     test: Object.values(FOLDERS).flatMap((benchmark) =>
-      shuffled(benchmark, ofSplit('test').filter(isAbout([benchmark]))).slice(0, NUM_TEST),
+      shuffled(benchmark, ofSplit('test').filter(isAbout([benchmark]))).slice(0, numTest(benchmark)),
     ),
   };
 }

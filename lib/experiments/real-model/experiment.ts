@@ -1,7 +1,7 @@
 /** A real language model learns it on real questions: before and after reinforcement by either method, on eight benchmarks. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { group, sort } from 'd3-array';
+import { group, sort, sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
@@ -25,7 +25,8 @@ import {
   INITIAL,
   isThere,
   MULTI_HOP,
-  NUM_TEST,
+  FOLDERS,
+  numTest,
   realRolloutOf,
   realRunName,
   RETRIEVER,
@@ -56,11 +57,15 @@ export const withoutTexts = (measurement: Measurement): Measurement => ({
   answer: measurement.answer === null ? null : digest(measurement.answer),
 });
 
+/** The benchmarks that a run is asked. */
+const asksOf = ({ topK }: RealRun): readonly string[] =>
+  topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
+
 /** Identifies what a run would answer: its weights, how it is asked, and how many questions. */
 async function hashOf(run: RealRun): Promise<string> {
   const adapters = [adapterOf(WARM_UP), weightsOf(run)].flatMap((folder) => folder ?? []);
   const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
-  const asked = { rollout: realRolloutOf(run), retriever: RETRIEVER, numTest: NUM_TEST };
+  const asked = { rollout: realRolloutOf(run), retriever: RETRIEVER, numTest: asksOf(run).map(numTest) };
   return configHash({ ...asked, inputs: await contentHash(files) });
 }
 
@@ -81,7 +86,7 @@ async function answer(run: RealRun, context: WorkContext): Promise<RealAnswers |
 
 const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
   ...{ key: `real-model/${realRunName(run)}`, hash: await hashOf(run), input: run },
-  seconds: SECONDS_A_QUESTION * NUM_TEST * (run.topK === undefined ? 8 : 2),
+  seconds: SECONDS_A_QUESTION * sum(asksOf(run), numTest),
 });
 
 export const realModel: Experiment = {
