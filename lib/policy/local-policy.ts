@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { groupByLength } from './group-by-length.js';
 import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
+import { extendedPrefix, type PrefixCache } from './prefix-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
@@ -20,14 +21,6 @@ interface Row {
 interface DecodeSegment {
   rows: number[];
   block: CacheBlock;
-}
-
-/** Token ids whose keys and values are cached, a list a context, and where those lie. */
-interface PrefixCache {
-  contexts: number[][];
-  blocks: CacheBlock[];
-  /** Of each context, the pieces of blocks that hold it. */
-  pieces: Piece[][];
 }
 
 /** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. */
@@ -112,34 +105,12 @@ export class LocalPolicy implements Policy {
     }));
   }
 
-  /** What is cached of contexts that each extend a cached one, in their order; nothing when any extends none. */
+  /** What is cached of the contexts; the cache is theirs then. */
   private takePrefix(contexts: readonly (readonly number[])[]): PrefixCache {
-    const cache = this.cache;
+    const found = this.cache && extendedPrefix(this.cache, contexts);
+    if (!found) this.release();
     this.cache = null;
-    const nothing = { contexts: contexts.map(() => []), blocks: [], pieces: contexts.map(() => []) };
-    if (!cache) return nothing;
-    let next = 0;
-    const matches = contexts.map((context) => {
-      const isExtended = (cached: number[]): boolean =>
-        cached.length < context.length && cached.every((id, i) => context[i] === id);
-      for (let tried = 0; tried < cache.contexts.length; tried++) {
-        const candidate = (next + tried) % cache.contexts.length;
-        if (isExtended(cache.contexts[candidate])) {
-          next = candidate + 1;
-          return candidate;
-        }
-      }
-      return -1;
-    });
-    if (matches.includes(-1)) {
-      cache.blocks.forEach(disposeBlock);
-      return nothing;
-    }
-    return {
-      contexts: matches.map((match) => cache.contexts[match]),
-      blocks: cache.blocks,
-      pieces: matches.map((match) => cache.pieces[match]),
-    };
+    return found ?? { contexts: contexts.map(() => []), blocks: [], pieces: contexts.map(() => []) };
   }
 
   /**

@@ -29,7 +29,7 @@ export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | 
 }
 
 /** All questions with their graphs, and the passages of all benchmarks. @throws Error where a folder is missing */
-export async function loadBenchmarks(root = BENCHMARKS): Promise<DataSet> {
+async function loadBenchmarks(root = BENCHMARKS): Promise<DataSet> {
   const passages = new PassageCollector();
   const questions: Question[] = [];
   for (const [folder, benchmark] of Object.entries(FOLDERS))

@@ -198,7 +198,7 @@ async function readCurves(file: string): Promise<CurvePoint[]> {
 }
 
 /** What the report of the real model reads. */
-export interface RealRead {
+interface RealRead {
   answers: QuestionResult[];
   /** Those with other numbers of passages, whose method names it. */
   byTopK: (QuestionResult & { topK: number })[];
@@ -208,7 +208,7 @@ export interface RealRead {
 }
 
 /** @param folder of this machine's results; what is not there is taken from the recorded ones */
-export async function readRealModel(folder?: string): Promise<RealRead> {
+async function readRealModel(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RealAnswers>(realModel, folder);
   const answered = done.map(({ record }) => record.value);
   const of = ({ run, measurements }: RealAnswers): QuestionResult[] =>
