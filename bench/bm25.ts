@@ -3,14 +3,13 @@
  * `npm run bench -- bm25 PYTHON`, where PYTHON has bm25s and numba is not needed. Both must find the same scores. Prints one JSON
  * object; seconds are of the processor, and ratios ours over theirs, above 1 where this project is slower.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { join } from 'node:path';
 import { passagesOf } from '../lib/data/question.js';
 import { createRandom } from '../lib/random.js';
 import { createBm25Retriever } from '../lib/retrieval/bm25.js';
+import { inTurns, speeds, startPeer } from './support/peer.js';
 
 const [PASSAGES, WORDS, QUERIES, QUERY_WORDS, VOCABULARY] = [100_000, 80, 200, 12, 200_000];
 const REPEATS = 5;
@@ -26,26 +25,14 @@ const text = (length: number): string =>
 const texts = Array.from({ length: PASSAGES }, () => text(WORDS));
 const queries = Array.from({ length: QUERIES }, () => text(QUERY_WORDS));
 
-const peer = spawn(python, [resolve('bench', 'bm25_peer.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
-const replies = createInterface(peer.stdout)[Symbol.asyncIterator]();
-async function theirs(request: object): Promise<{ seconds: number; scores: number[][] }> {
-  peer.stdin.write(`${JSON.stringify(request)}\n`);
-  const reply = await replies.next();
-  if (reply.done) throw new Error(`${python} stopped; its error stands above.`);
-  return JSON.parse(reply.value) as { seconds: number; scores: number[][] };
-}
+const peer = startPeer(python, 'bm25_peer.py');
+const theirs = (request: object) => peer.ask<{ seconds: number; scores: number[][] }>(request);
 
 function ours<T>(work: () => T): { seconds: number; result: T } {
   const start = process.cpuUsage();
   const result = work();
   const { user, system } = process.cpuUsage(start);
   return { seconds: (user + system) / 1e6, result };
-}
-
-/** Least, median and most. */
-function spread(values: readonly number[]): number[] {
-  const sorted = values.toSorted((a, b) => a - b);
-  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) => Number(sorted[i].toPrecision(3)));
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
@@ -59,29 +46,18 @@ try {
   const megabytes = Math.round((process.memoryUsage().rss - before) / 1e6);
   const indexed = await theirs({ do: 'index', corpus });
   const search = () => queries.map((query) => built.result.search(query, TOP_K));
-  const request = { do: 'search', queries, k: TOP_K };
-  let [found, expected] = [ours(search), await theirs(request)];
-  const seconds: [number, number][] = [];
-  for (let i = 0; i < REPEATS; i++) {
-    [found, expected] = [ours(search), await theirs(request)];
-    seconds.push([found.seconds, expected.seconds]);
-  }
-  const differences = found.result.flatMap((list, q) =>
-    list.map(({ score }, k) => Math.abs(score - expected.scores[q][k])),
+  const { own, other, seconds } = await inTurns(
+    REPEATS,
+    () => Promise.resolve(ours(search)),
+    () => theirs({ do: 'search', queries, k: TOP_K }),
+  );
+  const differences = own.result.flatMap((list, q) =>
+    list.map(({ score }, k) => Math.abs(score - other.scores[q][k])),
   );
   const index = { seconds: built.seconds, peerSeconds: indexed.seconds, megabytes };
-  const queriesPerSecond = spread(seconds.map(([own]) => QUERIES / own));
-  const peerQueriesPerSecond = spread(seconds.map(([, other]) => QUERIES / other));
-  const ratioOfSeconds = spread(seconds.map(([own, other]) => own / other));
   const largestDifference = Math.max(...differences);
-  console.log(
-    JSON.stringify(
-      { index, queriesPerSecond, peerQueriesPerSecond, ratioOfSeconds, largestDifference },
-      null,
-      2,
-    ),
-  );
+  console.log(JSON.stringify({ index, ...speeds(seconds, QUERIES, 'queries'), largestDifference }, null, 2));
 } finally {
   rmSync(folder, { recursive: true, force: true });
-  peer.stdin.end();
+  peer.stop();
 }

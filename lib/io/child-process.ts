@@ -9,7 +9,8 @@ import { asParent, endWithParent } from './parent.js';
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
-const environment = (threads: number): Record<string, string> => ({
+/** What a training's process is started with. */
+export const trainingEnvironment = (threads: number): Record<string, string> => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
   ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
 });
@@ -36,7 +37,7 @@ export async function trainInProcess(
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...environment(threads), ...asParent() },
+    env: { ...process.env, ...trainingEnvironment(threads), ...asParent() },
   });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
