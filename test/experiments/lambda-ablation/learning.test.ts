@@ -26,6 +26,14 @@ describe('learningRows', () => {
     ]);
   });
 
+  it('says what is decomposed in the end', () => {
+    // Fewer than twenty steps: all of them, those without a share left out.
+    expect(of('decomposed_at_end').map(({ value }) => value)).toEqual([
+      expect.closeTo((4.2 / 6 + 3 / 5) / 2) as number,
+      expect.closeTo(2 / 6) as number,
+    ]);
+  });
+
   it('averages turns and outcome over all steps, with the range of the seeds', () => {
     expect(of('turns_over_training')).toMatchObject([
       { value: 2.5, low: 2, high: 3, band: 'range of seeds' },
