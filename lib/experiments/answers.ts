@@ -94,6 +94,8 @@ interface Asking {
   questions: readonly Question[];
   rollout: RolloutConfig;
   batchSize: number;
+  /** What it returns is waited for. */
+  onBatch?: (trajectories: readonly Trajectory[]) => unknown;
 }
 
 /**
@@ -101,7 +103,7 @@ interface Asking {
  * Undefined where time ran out.
  */
 export async function answerInBatches(
-  { policy, retriever, questions, rollout, batchSize }: Asking,
+  { policy, retriever, questions, rollout, batchSize, onBatch }: Asking,
   { kept, keep, until, onFraction }: Pick<WorkContext, 'kept' | 'keep' | 'until' | 'onFraction'>,
 ): Promise<Measurement[] | undefined> {
   const known = byQuestion(kept as Measurement[][]);
@@ -109,7 +111,9 @@ export async function answerInBatches(
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
     if (left.length === 0) continue;
     if (performance.now() >= until) break;
-    const measurements = await evaluatePolicy(policy, retriever, left, { rollout, batchSize });
+    const measurements = await evaluatePolicy(policy, retriever, left, {
+      ...{ rollout, batchSize, onBatch: (_, trajectories) => onBatch?.(trajectories) },
+    });
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     await keep(measurements);
     onFraction(known.size / questions.length);
@@ -137,12 +141,16 @@ const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement>
 const isAlike = (a: Measurement, b: Measurement): boolean =>
   a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
-/** A recorded run with the answers of now where there are any. */
-function merged({ run, measurements }: Answers, kept: readonly unknown[]): { value: Answers; note: string } {
+/** A recorded run with the answers of now where there are any. @param kept batches of them */
+export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
+  recorded: Recorded,
+  kept: readonly unknown[],
+): { value: Recorded; note: string } {
+  const { measurements } = recorded;
   const now = byQuestion(kept as Measurement[][]);
   const alike = measurements.filter((m) => now.has(m.questionId) && isAlike(now.get(m.questionId)!, m));
   const note = `${now.size} of ${measurements.length} questions answered now, ${alike.length} of them as recorded`;
-  return { value: { run, measurements: measurements.map((m) => now.get(m.questionId) ?? m) }, note };
+  return { value: { ...recorded, measurements: measurements.map((m) => now.get(m.questionId) ?? m) }, note };
 }
 
 /** What a run's policy is asked in a job, by which retriever and settings of its own, and what is kept of each trajectory. */
@@ -179,7 +187,7 @@ export const answersOf = (
     ...more,
     jobs: async () => answerJobs((await runs()).filter((run) => isTrained(run))),
     work: answerAll,
-    merged,
+    merged: mergeAnswers<Answers>,
   });
 
 /** The training curves of the trained runs. @param methodOf names the method of a run */

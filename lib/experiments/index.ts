@@ -12,7 +12,7 @@ export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/expe
 export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
 export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
 export { loadBaselines, type Baselines } from './baselines/experiment.js';
-export { loadRealModel } from './real-model/experiment.js';
+export { loadRealModel, type RealCase } from './real-model/experiment.js';
 export { loadScale, type ScaleResults } from './scale/experiment.js';
 export { caseAddress, loadFailures, FAILURES, type Failures } from './failures/experiment.js';
 export { firstSearches, type FirstSearch } from './first-steps/first-search.js';

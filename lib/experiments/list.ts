@@ -7,7 +7,7 @@ import { failures } from './failures/experiment.js';
 import { lambdaAblation } from './lambda-ablation/experiment.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results/experiment.js';
-import { realModel } from './real-model/experiment.js';
+import { realModel, realModelTiming } from './real-model/experiment.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing/experiment.js';
 import { parallelVsSequential } from './parallel-vs-sequential/experiment.js';
@@ -16,5 +16,6 @@ import { trajectories } from './trajectories/experiment.js';
 
 export const EXPERIMENTS: Experiment[] = [
   ...[mainResults, lambdaAblation, baseVsInstruct, topK, parallelVsSequential, decomposition],
-  ...[timing, latency, baselines, baselinesTiming, scale, failures, trajectories, realModel],
+  ...[timing, latency, baselines, baselinesTiming, scale, failures, trajectories],
+  ...[realModel, realModelTiming],
 ];

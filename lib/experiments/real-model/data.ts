@@ -6,6 +6,7 @@ import { splitContents } from '../../data/flashrag-text.js';
 import { readFolder } from '../../data/formats/folder.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { createRandom } from '../../random.js';
+import { shapeOf } from '../../rewards/rollout.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import {
@@ -14,6 +15,7 @@ import {
   MODEL,
   MULTI_HOP,
   NUM_DEV,
+  NUM_TIMED,
   numTest,
   RETRIEVER,
   TRAINED_ON,
@@ -79,3 +81,11 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
 /** The test questions that a run is asked. @param topK where passages per query are varied */
 export const askedOf = ({ test }: Pick<RealWorld, 'test'>, topK?: number): Question[] =>
   topK === undefined ? test : test.filter(isAbout(MULTI_HOP));
+
+/** Those that are timed: of either kind as many. */
+export const timedOf = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
+  (['parallelizable', 'sequential'] as const).flatMap((shape) =>
+    test
+      .filter((question) => isAbout(MULTI_HOP)(question) && shapeOf(question) === shape)
+      .slice(0, NUM_TIMED),
+  );

@@ -1,104 +1,33 @@
 /** A real language model learns it on real questions: before and after reinforcement by either method, on eight benchmarks. */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { group, sort, sum } from 'd3-array';
-import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
-import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
+import type { QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
-import { configHash, contentHash } from '../../io/hash.js';
-import { loadLocalPolicy } from '../../policy/policies.js';
+import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { wordsOf } from '../../rewards/coverage.js';
-import { answerInBatches, count } from '../answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { count } from '../answers.js';
+import type { DevPoint } from '../dev-curve.js';
+import type { Experiment } from '../experiment.js';
+import { FAILURES } from '../failures/experiment.js';
 import { linesOf } from '../publish.js';
 import { reportOf, summarise, told, type Predicted } from '../report.js';
-import { provenanceOf, requireResults } from '../results.js';
-import { askedOf, loadRealWorld, missingInputs, type RealWorld } from './data.js';
-import {
-  adapterOf,
-  ANSWERING,
-  BATCH_SIZE,
-  BY_TOP_K,
-  DEFAULT_TOP_K,
-  INITIAL,
-  isThere,
-  MULTI_HOP,
-  FOLDERS,
-  numTest,
-  realRolloutOf,
-  realRunName,
-  RETRIEVER,
-  TRAINED,
-  WARM_UP,
-  weightsOf,
-  type RealRun,
-} from './settings.js';
-import { makeInitialModel, realTraining } from './train.js';
-
-/** A run's answers to the test questions, without their texts. */
-interface RealAnswers {
-  run: RealRun;
-  measurements: Measurement[];
-}
-
-/** What an answer takes on two cores, roughly: for an estimate and nothing else. */
-const SECONDS_A_QUESTION = 2.5;
-
-/** Equal words have equal digests, and nothing of the benchmarks is told. */
-const digest = (text: string): string =>
-  createHash('sha256').update(wordsOf(text)).digest('hex').slice(0, 12);
-
-/** A measurement in which texts are digests: nothing of the benchmarks is kept, and what is counted stays the same. */
-export const withoutTexts = (measurement: Measurement): Measurement => ({
-  ...measurement,
-  searches: measurement.searches.map((queries) => queries.map(digest)),
-  answer: measurement.answer === null ? null : digest(measurement.answer),
-});
-
-/** The benchmarks that a run is asked. */
-const asksOf = ({ topK }: RealRun): readonly string[] =>
-  topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
-
-/** Identifies what a run would answer: its weights, how it is asked, and how many questions. */
-async function hashOf(run: RealRun): Promise<string> {
-  const adapters = [adapterOf(WARM_UP), weightsOf(run)].flatMap((folder) => folder ?? []);
-  const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
-  const asked = { rollout: realRolloutOf(run), retriever: RETRIEVER, numTest: asksOf(run).map(numTest) };
-  return configHash({ ...asked, inputs: await contentHash(files) });
-}
-
-let world: Promise<RealWorld> | undefined;
-
-/** A run's policy answers its questions, greedily. @throws Error naming what is missing */
-async function answer(run: RealRun, context: WorkContext): Promise<RealAnswers | undefined> {
-  const missing = missingInputs();
-  if (missing) throw new Error(`Expected a model and benchmarks, but ${missing}.`);
-  await makeInitialModel();
-  const { retriever, ...splits } = await (world ??= loadRealWorld());
-  const policy = await loadLocalPolicy(INITIAL, { adapter: weightsOf(run), name: realRunName(run) });
-  const questions = askedOf(splits, run.topK);
-  const asking = { policy, retriever, questions, rollout: realRolloutOf(run), batchSize: BATCH_SIZE };
-  const measurements = await answerInBatches(asking, context);
-  return measurements && { run, measurements: measurements.map(withoutTexts) };
-}
-
-const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
-  ...{ key: `real-model/${realRunName(run)}`, hash: await hashOf(run), input: run },
-  seconds: SECONDS_A_QUESTION * sum(asksOf(run), numTest),
-});
+import { provenanceOf, requireResults, resultsOf, type Done } from '../results.js';
+import { SECONDS, summariseTiming, type Timing } from '../timing/experiment.js';
+import { answering, timing, whoOf, type RealAnswers, type RealTimes } from './answers.js';
+import { adapterOf, DEFAULT_TOP_K, isThere, MULTI_HOP, TRAINED, type RealRun } from './settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after reinforcement',
-  computation: computation<RealRun, RealAnswers>({
-    prepare: realTraining,
-    processes: 1,
-    threads: 2,
-    jobs: () => Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isThere(run)).map(jobOf)),
-    work: answer,
-  }),
+  computation: answering,
+};
+
+/** Times belong to a machine: the provenance names it. */
+export const realModelTiming: Experiment = {
+  name: 'real-model-timing',
+  title: 'seconds a real question, both methods in turn',
+  computation: timing,
 };
 
 const METRICS: readonly Metric[] = [
@@ -107,12 +36,12 @@ const METRICS: readonly Metric[] = [
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
 const isMultiHop = ({ benchmark }: QuestionKey): boolean => MULTI_HOP.includes(benchmark);
 /** Of HotpotQA and 2WikiMultiHopQA together. */
-const ofMultiHop = (metric: Metric): Measure => ({
-  ...{ ...mainMeasure(metric), metric: `${metric}_multi_hop`, among: isMultiHop, subsets: SUBSETS },
+const ofMultiHop = (measure: Measure): Measure => ({
+  ...{ ...measure, metric: `${measure.metric}_multi_hop`, among: isMultiHop, subsets: SUBSETS },
 });
 const MEASURES: readonly Measure[] = [
   ...METRICS.map(mainMeasure),
-  ...METRICS.map(ofMultiHop),
+  ...METRICS.map(mainMeasure).map(ofMultiHop),
   { metric: 'well_formed', of: ({ formatOk }) => Number(formatOk) },
 ];
 const PAIRS: readonly MethodPair[] = [
@@ -175,37 +104,42 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** The model is one; its warm-up is the only one. */
-const whoOf = ({ method, seed }: RealRun) => ({ method, model: 'instruct', warmUp: 1, seed }) as const;
-
-/** Metrics of training, and what the adapters got on questions that were kept back. */
+/** The lines of a file of every trained run's adapter. */
 async function readCurves(file: string): Promise<CurvePoint[]> {
   const runs = TRAINED.filter((run) => isThere(run));
   const curves = await Promise.all(
     runs.map(async (run) => {
       const lines = await linesOf(join(adapterOf(run), file));
-      return lines.map((line) => {
-        const {
-          alarms: _,
-          chosen: __,
-          ...point
-        } = JSON.parse(line) as { alarms?: unknown; chosen?: unknown; step: number };
-        return { ...whoOf(run), ...point };
-      });
+      return lines.map((line) => ({ ...whoOf(run), ...(JSON.parse(line) as { step: number }) }));
     }),
   );
   return curves.flat();
 }
 
+/** What adapters got on the questions kept back, under the names that metrics have. */
+async function readDev(): Promise<CurvePoint[]> {
+  const points = (await readCurves('dev.jsonl')) as (CurvePoint & DevPoint)[];
+  return points.map(({ method, model, warmUp, seed, step, reward, outcome, decomposition, modelCalls }) => ({
+    ...{ method, model, warmUp, seed, step, reward, 'rewards/outcome': outcome },
+    ...{ 'decomposition_ratio/parallelizable': decomposition, model_calls: modelCalls },
+  }));
+}
+const DEV_METRICS = ['reward', 'rewards/outcome', 'decomposition_ratio/parallelizable', 'model_calls'];
+
 /** What the report of the real model reads. */
 interface RealRead {
   answers: QuestionResult[];
-  /** Those with other numbers of passages, whose method names it. */
+  /** Those with other numbers of passages. */
   byTopK: (QuestionResult & { topK: number })[];
   curves: CurvePoint[];
   dev: CurvePoint[];
   provenance: Record<string, unknown>;
+  /** Answers to single questions with their seconds; null where nobody measured them. */
+  timed: Timing | null;
 }
+
+/** The model and the questions that numbers are of. */
+const ABOUT = { model: 'SmolLM2-135M-Instruct', questions: 'test' };
 
 /** @param folder of this machine's results; what is not there is taken from the recorded ones */
 async function readRealModel(folder?: string): Promise<RealRead> {
@@ -220,10 +154,21 @@ async function readRealModel(folder?: string): Promise<RealRead> {
       return topK === undefined ? [] : of(one).map((result) => ({ ...result, topK }));
     }),
     curves: await readCurves('metrics.jsonl'),
-    dev: await readCurves('dev.jsonl'),
-    provenance: provenanceOf(done, { model: 'SmolLM2-135M-Instruct', questions: 'test' }),
+    dev: await readDev(),
+    provenance: provenanceOf(done, ABOUT),
+    timed: await readTimes(folder),
   };
 }
+
+async function readTimes(folder?: string): Promise<Timing | null> {
+  const [result] = await resultsOf(realModelTiming, folder);
+  if (!result?.done) return null;
+  const done = result.done as Done<unknown, RealTimes>;
+  return { answers: done.record.value.answers, provenance: provenanceOf([done], ABOUT) };
+}
+
+const isMultiHopWhole: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+  subset === 'all' && MULTI_HOP.includes(benchmark);
 
 /** Right answers with other numbers of passages, beside those with three of the same runs. */
 function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOptions): object[] {
@@ -241,13 +186,58 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
   return sort(parts, ([topK]) => topK).flatMap(of);
 }
 
-const isMultiHopWhole: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-  subset === 'all' && MULTI_HOP.includes(benchmark);
+/** Of each kind of case so many. */
+const MOST_CASES = 3;
+
+/** How one question was answered by both methods. */
+export interface RealCase {
+  /** A metric of {@link FAILURES}, or `calls_saved`. */
+  metric: string;
+  benchmark: string;
+  question: string;
+  right: boolean;
+  calls: number;
+  /** Of Search-R1, on the same question. */
+  callsAgainst: number;
+  rightAgainst: boolean;
+}
+
+/** Questions to read: some that ParallelSearch answers right with fewer calls than Search-R1, and some for each way to fail. */
+export function casesOf(answers: readonly QuestionResult[]): RealCase[] {
+  const first = (method: string) => matching(answers, { method, seed: 1 });
+  const theirs = new Map(first('search-r1').map((answer) => [answer.questionId, answer]));
+  const ours = first('parallelsearch').filter(({ questionId }) => theirs.has(questionId));
+  const saves = ({ em, modelCalls, questionId }: QuestionResult): boolean =>
+    em === 1 && modelCalls < theirs.get(questionId)!.modelCalls;
+  const fails = FAILURES.map(({ metric, of, isSeen }) => ({
+    metric,
+    isSeen: (answer: QuestionResult) => (of === undefined || answer.subset === of) && isSeen(answer),
+  }));
+  return [{ metric: 'calls_saved', isSeen: saves }, ...fails].flatMap(({ metric, isSeen }) =>
+    ours
+      .filter((answer) => isMultiHop(answer) && isSeen(answer))
+      .slice(0, MOST_CASES)
+      .map(({ benchmark, questionId, em, modelCalls }) => {
+        const against = theirs.get(questionId)!;
+        return {
+          ...{ metric, benchmark, question: questionId, right: em === 1, calls: modelCalls },
+          ...{ callsAgainst: against.modelCalls, rightAgainst: against.em === 1 },
+        };
+      }),
+  );
+}
 
 /** Figures with intervals, curves of training and of the questions kept back, and what was to be found. */
 export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
   const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
   const tidy = summarise(read, { measures: MEASURES, selects, pairs: PAIRS }, options);
+  if (read.timed) {
+    const measures = [SECONDS, ofMultiHop(SECONDS)];
+    const { rows, contrasts } = summariseTiming(read.timed, { measures, selects, ...options });
+    tidy.rows.push(...rows);
+    tidy.contrasts.push(...contrasts);
+    tidy.provenance.timing = read.timed.provenance;
+  }
   const em = told(tidy.contrasts, {
     ...OURS,
     against: 'untrained:parallel',
@@ -257,13 +247,15 @@ export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
   const calls = told(tidy.contrasts, { ...OVER_SEARCH_R1, metric: 'model_calls_multi_hop', kind: 'ratio' });
   return reportOf({
     finding: `On HotpotQA and 2WikiMultiHopQA reinforcement changes ParallelSearch’s right answers by ${em.text}; on comparisons it needs ${calls.text} of Search-R1’s model calls.`,
-    summary: `${count(read.answers)} answers of SmolLM2-135M-Instruct.`,
+    summary: `${count(read.answers)} answers of ${ABOUT.model}.`,
     ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
     frames: {
+      training: trainingRows(read.curves, DYNAMICS),
       // What adapters got on training questions that were kept back, by steps; 0 is the model before reinforcement.
-      dev: read.dev,
+      dev: trainingRows(read.dev, DEV_METRICS),
       // Right answers by passages per query.
       topK: topKRows(read, options),
+      cases: casesOf(read.answers),
     },
   });
 }

@@ -1,6 +1,6 @@
 /** A language model on real questions: where model and benchmarks lie, what is trained, who answers, and what is asked. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { range } from 'd3-array';
 import { packagePath } from '../../io/paths.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../methods/config.js';
@@ -8,16 +8,21 @@ import { rolloutConfigOf, trainedBy } from '../../methods/index.js';
 import { demonstrations } from '../../methods/demonstrations.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 
-/** Folders, as they are called from the package's own. */
-const NAMED = { model: 'models/smollm2-135m-instruct', initial: 'runs/real-model/initial' };
 /** The language model: SmolLM2-135M-Instruct as `parallelsearch model` makes it, unless `PARALLELSEARCH_MODEL` names another folder. */
-export const MODEL = process.env.PARALLELSEARCH_MODEL ?? packagePath(NAMED.model);
-/** The same after the warm-up: made of the model and the warm-up's adapter. */
-export const INITIAL = packagePath(NAMED.initial);
+export const MODEL = process.env.PARALLELSEARCH_MODEL ?? packagePath('models', 'smollm2-135m-instruct');
+/** Folders, as they are called from the package's own; what is made of a model lies under its name. */
+const NAMED = { model: `models/${basename(MODEL)}`, work: `runs/real-model/${basename(MODEL)}` };
+const INITIAL_NAME = `${NAMED.work}/initial`;
+/** Where trainings lie while they go on. */
+export const WORK = packagePath(NAMED.work);
+/** The model after the warm-up: made of the model and the warm-up's adapter. */
+export const INITIAL = packagePath(INITIAL_NAME);
+/** Where answers lie in full, to read; they stay on this machine. */
+export const TRANSCRIPTS = join(WORK, 'answers');
 /** Folders of benchmarks in the FlashRAG layout, here or where `PARALLELSEARCH_BENCHMARKS` says; nothing of them is kept. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
-/** Where adapters are kept. */
-export const ADAPTERS = packagePath('data', 'real-model');
+/** Where adapters are kept, unless `PARALLELSEARCH_ADAPTERS` names another folder: those of another model want one. */
+export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? packagePath('data', 'real-model');
 
 /** Folders of {@link BENCHMARKS} and what their benchmarks are called. */
 export const FOLDERS: Readonly<Record<string, string>> = {
@@ -41,7 +46,7 @@ export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'e
 /** Steps between two adapters that are tried on dev questions. */
 const KEEP_EVERY = 10;
 
-export const REINFORCED = ['search-r1', 'parallelsearch'] as const;
+export const REINFORCED = ['parallelsearch', 'search-r1'] as const;
 const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'] as const;
 const SEEDS = [1, 2];
 const TOP_K = [1, 5, 10];
@@ -62,9 +67,13 @@ export const TRAINED: readonly RealRun[] = SEEDS.flatMap((seed) =>
 );
 /** Who answers the test questions. */
 export const ANSWERING: readonly RealRun[] = [
-  ...UNTRAINED.map((method) => ({ method, seed: 1 })),
   ...TRAINED,
+  ...UNTRAINED.map((method) => ({ method, seed: 1 })),
 ];
+/** Who is timed on single questions, in turn. */
+export const TIMED: readonly RealRun[] = REINFORCED.map((method) => ({ method, seed: 1 }));
+/** Questions of each kind that they are timed on. */
+export const NUM_TIMED = 16;
 /** Who answers those of {@link MULTI_HOP} with other numbers of passages. */
 export const BY_TOP_K: readonly RealRun[] = TOP_K.flatMap((topK) =>
   REINFORCED.map((method) => ({ method, seed: 1, topK })),
@@ -92,7 +101,7 @@ const LORA = { rank: 8, alpha: 16, targetModules: ['q_proj', 'k_proj', 'v_proj']
 /** The configuration that a run is trained with. */
 export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const isWarmUp = method === WARM_UP.method;
-  const model = isWarmUp ? NAMED.model : NAMED.initial;
+  const model = isWarmUp ? NAMED.model : INITIAL_NAME;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const rollout = { ...preset.rollout, promptForm: 'chat' };
   return parseTrainConfig({

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../../io/child-process.js';
 import { contentHash } from '../../io/hash.js';
-import { packagePath } from '../../io/paths.js';
 import { exportModel } from '../../policy/export.js';
 import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
@@ -29,6 +28,7 @@ import {
   TRAINED,
   triedSteps,
   WARM_UP,
+  WORK,
   type RealRun,
 } from './settings.js';
 
@@ -40,7 +40,7 @@ const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
 
 /** Where a run's metrics and checkpoints lie while it is trained. */
-const runFolder = (run: RealRun): string => packagePath('runs', 'real-model', realRunName(run));
+const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
 /** The model after the warm-up as a folder, made of the model and the adapter where it is not there yet. */
 export async function makeInitialModel(folder = INITIAL): Promise<void> {

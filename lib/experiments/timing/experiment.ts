@@ -25,6 +25,7 @@ import type { Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import type { Policy } from '../../policy/policy.js';
 import type { Retriever } from '../../retrieval/retriever.js';
+import type { RolloutConfig } from '../../rollout/options.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };
@@ -44,9 +45,11 @@ export function timedQuestions(questions: readonly Question[], oneOf: number): Q
   return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
 }
 
+/** Who answers, how its answers are called, and how it is asked. */
 export interface Contestant {
-  run: PolicyRun;
+  run: Pick<QuestionResult, 'method' | 'model' | 'warmUp' | 'seed'>;
   policy: Policy;
+  rollout: RolloutConfig;
 }
 
 interface TimeAnswersOptions {
@@ -67,11 +70,11 @@ export async function timeAnswers(
   { now = () => performance.now(), onAnswer }: TimeAnswersOptions = {},
 ): Promise<TimedAnswer[]> {
   const answers: TimedAnswer[] = [];
-  const answerWith = async ({ run, policy }: Contestant, question: Question): Promise<TimedAnswer> => {
+  const answerWith = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
+    const { run, policy, rollout } = contestant;
     const { method, model, warmUp, seed } = run;
-    const options = { rollout: rolloutOf(run), batchSize: 1 };
     const begin = now();
-    const [measurement] = await evaluatePolicy(policy, retriever, [question], options);
+    const [measurement] = await evaluatePolicy(policy, retriever, [question], { rollout, batchSize: 1 });
     const seconds = Number(((now() - begin) / 1000).toFixed(6));
     return { method, model, warmUp, seed, ...measurement, seconds };
   };
@@ -135,7 +138,7 @@ const timingJobs = (name: string, contests: readonly Contest[]): Promise<Job<Con
 async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Timed> {
   const questions = timedQuestions(world.questions, ONE_OF);
   const contestants = [];
-  for (const run of runs) contestants.push({ run, policy: await loadPolicy(run) });
+  for (const run of runs) contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutOf(run) });
   const answers = await timeAnswers(contestants, world.retriever, questions, {
     onAnswer: (done) => onFraction(done / (questions.length * runs.length)),
   });

@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { repeatedQueries } from '../../../lib/evaluation/metrics.js';
 import { questionShape } from '../../../lib/data/question.js';
-import { realModelReport, withoutTexts } from '../../../lib/experiments/real-model/experiment.js';
+import { withoutTexts } from '../../../lib/experiments/real-model/answers.js';
+import { casesOf, realModelReport } from '../../../lib/experiments/real-model/experiment.js';
 import { askedOf, loadRealWorld, missingInputs } from '../../../lib/experiments/real-model/data.js';
 import {
   adapterOf,
@@ -20,6 +22,8 @@ import {
   triedSteps,
   WARM_UP,
 } from '../../../lib/experiments/real-model/settings.js';
+import { matching } from '../../../lib/evaluation/table.js';
+import type { QuestionResult } from '../../../lib/evaluation/result.js';
 import { rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { result, syntheticCurves, syntheticResults } from '../synthetic.js';
@@ -50,21 +54,23 @@ beforeAll(() => Object.keys(FOLDERS).forEach(writeBenchmark));
 describe('the runs of the real model', () => {
   it('train either method alike from what the warm-up made, with small adapters', () => {
     expect(TRAINED.map(realRunName)).toEqual([
-      ...['search-r1-seed1', 'parallelsearch-seed1', 'search-r1-seed2', 'parallelsearch-seed2'],
+      ...['parallelsearch-seed1', 'search-r1-seed1', 'parallelsearch-seed2', 'search-r1-seed2'],
     ]);
-    const [searchR1, ours] = TRAINED.map(realConfigOf);
+    const [ours, searchR1] = TRAINED.map(realConfigOf);
     expect(ours.grpo).toEqual(searchR1.grpo);
     expect(ours.lora).toEqual(searchR1.lora);
-    expect(ours).toMatchObject({ model: 'runs/real-model/initial', rewards: { preset: 'paper' } });
+    expect(ours).toMatchObject({
+      model: 'runs/real-model/smollm2-135m-instruct/initial',
+      rewards: { preset: 'paper' },
+    });
     expect(realConfigOf(WARM_UP).model).toBe('models/smollm2-135m-instruct');
     expect(triedSteps(ours)).toEqual([10, 20, 30]);
   });
 
   it('answer as they would be trained, without search or with other numbers of passages', () => {
-    const [closed, ...searching] = ANSWERING.map(realRolloutOf);
-    expect(closed.maxSearchTurns).toBe(0);
-    for (const rollout of searching)
-      expect(rollout).toMatchObject({ promptForm: 'chat', maxSearchTurns: 4, topK: 3 });
+    expect(realRolloutOf({ method: 'r1', seed: 1 }).maxSearchTurns).toBe(0);
+    for (const run of ANSWERING.filter(({ method }) => method !== 'r1'))
+      expect(realRolloutOf(run)).toMatchObject({ promptForm: 'chat', maxSearchTurns: 4, topK: 3 });
     expect(realRolloutOf(TRAINED[0])).toEqual(realConfigOf(TRAINED[0]).rollout);
     expect(BY_TOP_K.map((run) => realRolloutOf(run).topK)).toEqual([1, 1, 5, 5, 10, 10]);
     const names = [...ANSWERING, ...BY_TOP_K].map(realRunName);
@@ -73,12 +79,12 @@ describe('the runs of the real model', () => {
 
   it('are there once the adapters are, that of the warm-up first', () => {
     const kept = join(root, 'kept');
-    const [, ours] = TRAINED;
+    const [ours] = TRAINED;
     mkdirSync(adapterOf(ours, kept), { recursive: true });
     expect(isThere(ours, kept)).toBe(false);
     mkdirSync(adapterOf(WARM_UP, kept));
     expect(ANSWERING.filter((run) => isThere(run, kept)).map(realRunName)).toEqual([
-      ...['r1-seed1', 'untrained-search-r1-seed1', 'untrained-parallel-seed1', 'parallelsearch-seed1'],
+      ...['parallelsearch-seed1', 'r1-seed1', 'untrained-search-r1-seed1', 'untrained-parallel-seed1'],
     ]);
   });
 });
@@ -139,7 +145,14 @@ it('the report sets what was found beside what was to be, with right answers by 
       .map((answer) => ({ ...answer, topK })),
   );
   const curves = syntheticCurves({ steps: 4, seeds: 2 }).filter(({ model }) => model === 'instruct');
-  const read = { answers, byTopK, curves, dev: curves, provenance: { commit: 'made up' } };
+  const timed = {
+    answers: matching(answers, { benchmark: 'hotpotqa', seed: 1 }).map((answer) => ({
+      ...answer,
+      seconds: 2 * answer.modelCalls,
+    })),
+    provenance: {},
+  };
+  const read = { answers, byTopK, curves, dev: curves, timed, provenance: { commit: 'made up' } };
   const report = realModelReport(read, { resamples: 50 });
   expect(rowsOf(report.predictions)).toHaveLength(7);
   const [wellFormed] = rowsOf(report.predictions);
@@ -148,5 +161,35 @@ it('the report sets what was found beside what was to be, with right answers by 
   expect(ofTopK.map(({ topK }) => topK)).toEqual([1, 3, 10]);
   // The same answers three times.
   expect(new Set(ofTopK.map(({ value }) => value)).size).toBe(1);
-  expect(rowsOf(report.dev)).toHaveLength(16);
+  // Two methods, four steps.
+  expect(rowsOf(report.dev)).toHaveLength(8);
+  const seconds = { metric: 'seconds_multi_hop', benchmark: 'all', subset: 'parallelizable' };
+  const [ours] = matching(rowsOf(report.rows), { ...seconds, method: 'parallelsearch' });
+  const timedOurs = matching(timed.answers, { method: 'parallelsearch', subset: 'parallelizable' });
+  expect(ours.value).toBeCloseTo(mean(timedOurs, (answer) => answer.seconds)!);
+  expect(matching(rowsOf(report.contrasts), { ...seconds, kind: 'ratio' })).toHaveLength(1);
+});
+
+it('cases to read are of ParallelSearch’s first seed, beside Search-R1’s answer to the same question', () => {
+  const answer = (method: string, questionId: string, fields: Partial<QuestionResult>): QuestionResult =>
+    result({ method, questionId, benchmark: 'hotpotqa', model: 'instruct', seed: 1, ...fields });
+  const answers = [
+    answer('parallelsearch', 'saved', { em: 1, modelCalls: 2, subset: 'parallelizable', decomposed: true }),
+    answer('search-r1', 'saved', { em: 0, modelCalls: 3 }),
+    answer('parallelsearch', 'too-much', { em: 1, modelCalls: 2, subset: 'sequential', decomposed: true }),
+    answer('search-r1', 'too-much', { em: 1, modelCalls: 2 }),
+    answer('parallelsearch', 'saved', { em: 1, modelCalls: 2, seed: 2 }),
+    answer('parallelsearch', 'elsewhere', { em: 1, modelCalls: 2, benchmark: 'nq' }),
+    answer('search-r1', 'elsewhere', { em: 1, modelCalls: 3, benchmark: 'nq' }),
+  ];
+  expect(casesOf(answers)).toEqual([
+    {
+      ...{ metric: 'calls_saved', benchmark: 'hotpotqa', question: 'saved', right: true, calls: 2 },
+      ...{ callsAgainst: 3, rightAgainst: false },
+    },
+    {
+      ...{ metric: 'failure_over_parallelized', benchmark: 'hotpotqa', question: 'too-much', right: true },
+      ...{ calls: 2, callsAgainst: 2, rightAgainst: true },
+    },
+  ]);
 });

@@ -6,7 +6,7 @@ import {
   timedQuestions,
   type Contestant,
 } from '../../../lib/experiments/timing/experiment.js';
-import { loadPolicy } from '../../../lib/experiments/runs.js';
+import { loadPolicy, rolloutOf } from '../../../lib/experiments/runs.js';
 import { evaluatedSplit, loadWorld } from '../../../lib/experiments/world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { result } from '../synthetic.js';
@@ -33,6 +33,7 @@ describe('timeAnswers', () => {
     const asked: string[] = [];
     const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
       run: { method, model: 'instruct', warmUp: 1, seed: 1 },
+      rollout: rolloutOf({ method, model: 'instruct', warmUp: 1, seed: 1 }),
       policy: {
         ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
         release: () => policy.release(),
