@@ -56,7 +56,7 @@ try {
   );
   const index = { seconds: built.seconds, peerSeconds: indexed.seconds, megabytes };
   const largestDifference = Math.max(...differences);
-  console.log(JSON.stringify({ index, ...speeds(seconds, QUERIES, 'queries'), largestDifference }, null, 2));
+  console.log(JSON.stringify({ index, ...speeds(seconds, QUERIES), largestDifference }, null, 2));
 } finally {
   rmSync(folder, { recursive: true, force: true });
   peer.stop();

@@ -10,11 +10,10 @@ import { loadLocalPolicy } from '../lib/policy/policies.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';
-import { createRandom } from '../lib/random.js';
 import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { supervisedGradients, totalWeight } from '../lib/training/supervised.js';
-import { inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
+import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 7;
 const NEW_TOKENS = 32;
@@ -40,16 +39,6 @@ const text = world.passages.flatMap(({ contents }) => tokenizer.encode(`${conten
 
 const peer = startPeer(python, 'transformers_peer.py', folder);
 
-const generate = (contexts: readonly number[][]) =>
-  timed(async () => {
-    policy.release();
-    const rows = await policy.generate(contexts, {
-      ...{ temperature: 0, topP: 1, maxNewTokens: NEW_TOKENS, stop: [] },
-      randoms: contexts.map(() => createRandom(0)),
-    });
-    return { tokenIds: rows.map(({ tokenIds }) => tokenIds) };
-  });
-
 const gradients = (rows: readonly number[][]) =>
   timed(() => {
     const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));
@@ -64,16 +53,20 @@ for (const batch of BATCHES) {
   const contexts = prompts.slice(0, batch);
   const request = { do: 'generate', contexts, tokens: NEW_TOKENS };
   const theirs = () => peer.ask<{ seconds: number; tokenIds: number[][] }>(request);
-  const { own, other, seconds } = await inTurns(REPEATS, () => generate(contexts), theirs);
+  const { own, other, seconds } = await inTurns(
+    REPEATS,
+    () => generate(policy, contexts, NEW_TOKENS),
+    theirs,
+  );
   const same = sameRows(own.tokenIds, other.tokenIds);
-  rows.push({ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS, 'tokens'), sameRows: same });
+  rows.push({ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS), sameRows: same });
 }
 for (const batch of BATCHES) {
   const some = Array.from({ length: batch }, (_, i) => text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH));
   const theirs = () => peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: some });
   const { own, other, seconds } = await inTurns(REPEATS, () => gradients(some), theirs);
   const lossDifference = Math.abs(own.loss - other.loss);
-  rows.push({ work: 'gradients', batch, ...speeds(seconds, batch * ROW_LENGTH, 'tokens'), lossDifference });
+  rows.push({ work: 'gradients', batch, ...speeds(seconds, batch * ROW_LENGTH), lossDifference });
 }
 peer.stop();
 const print = (row: object): string => `  ${JSON.stringify(row)}`;

@@ -16,7 +16,7 @@ import { createRandom } from '../lib/random.js';
 import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { TrainedAdapter } from '../lib/training/adapter.js';
-import { inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
+import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 3;
 const THREADS = 2;
@@ -73,7 +73,7 @@ for (const dtype of ['float32', 'bfloat16']) {
     const { own, other, seconds } = await inTurns(REPEATS, () => gradients(some), theirs);
     const { bytes } = await peer.ask<{ bytes: number }>({ do: 'memory' });
     rows.push({
-      ...{ work: 'LoRA gradients', peer: dtype, batch, ...speeds(seconds, batch * ROW_LENGTH, 'tokens') },
+      ...{ work: 'LoRA gradients', peer: dtype, batch, ...speeds(seconds, batch * ROW_LENGTH) },
       ...{ peakGigabytes: gigabytes(peakBytes()), peerPeakGigabytes: gigabytes(bytes) },
       lossDifference: Math.abs(own.loss - other.loss),
     });
@@ -87,20 +87,15 @@ const policy = new LocalPolicy('bench', model.weights, model.config, model.token
 const peer = startPeer(python, 'transformers_peer.py', folder, ...threads);
 for (const batch of GENERATED_ROWS) {
   const contexts = prompts.slice(0, batch);
-  const generate = () =>
-    timed(async () => {
-      policy.release();
-      const written = await policy.generate(contexts, {
-        ...{ temperature: 0, topP: 1, maxNewTokens: NEW_TOKENS, stop: [] },
-        randoms: contexts.map(() => createRandom(0)),
-      });
-      return { tokenIds: written.map(({ tokenIds }) => tokenIds) };
-    });
   const request = { do: 'generate', contexts, tokens: NEW_TOKENS };
   const theirs = () => peer.ask<{ seconds: number; tokenIds: number[][] }>(request);
-  const { own, other, seconds } = await inTurns(REPEATS, generate, theirs);
+  const { own, other, seconds } = await inTurns(
+    REPEATS,
+    () => generate(policy, contexts, NEW_TOKENS),
+    theirs,
+  );
   rows.push({
-    ...{ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS, 'tokens') },
+    ...{ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS) },
     sameRows: sameRows(own.tokenIds, other.tokenIds),
   });
   console.error(JSON.stringify(rows.at(-1)));

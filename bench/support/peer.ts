@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { packagePath } from '../../lib/io/paths.js';
+import type { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { createRandom } from '../../lib/random.js';
 
 /** @param script of `bench/`, whose first argument follows */
 export function startPeer(python: string, script: string, ...options: readonly string[]) {
@@ -45,18 +47,29 @@ export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   return { own, other, seconds };
 }
 
-/** How much of something is done a second on both sides, and the ratio of the seconds: ours over theirs. */
-export const speeds = (seconds: readonly (readonly [number, number])[], amount: number, unit: string) => ({
-  [`${unit}PerSecond`]: spread(seconds.map(([own]) => amount / own)),
-  [`peer${unit[0].toUpperCase()}${unit.slice(1)}PerSecond`]: spread(seconds.map(([, peer]) => amount / peer)),
+/** How much is done a second on both sides, and the ratio of the seconds: ours over theirs. */
+export const speeds = (seconds: readonly (readonly [ours: number, theirs: number])[], amount: number) => ({
+  perSecond: spread(seconds.map(([own]) => amount / own)),
+  peerPerSecond: spread(seconds.map(([, peer]) => amount / peer)),
   ratioOfSeconds: spread(seconds.map(([own, peer]) => own / peer)),
 });
 
-/** The share of rows that are the same up to the end of the shorter one: ours stop at the end token. */
-export function sameRows(a: readonly number[][], b: readonly number[][]): number {
-  const same = a.filter((row, i) => row.every((id, t) => b[i].length <= t || id === b[i][t]));
-  return same.length / a.length;
+/** The share of rows that are the same up to the end of ours, which stop at the end token. */
+export function sameRows(ours: readonly number[][], theirs: readonly number[][]): number {
+  const same = ours.filter((row, i) => row.every((id, t) => id === theirs[i][t]));
+  return same.length / ours.length;
 }
+
+/** A policy's greedy continuations, with their seconds; nothing of an earlier call is kept. */
+export const generate = (policy: LocalPolicy, contexts: readonly number[][], maxNewTokens: number) =>
+  timed(async () => {
+    policy.release();
+    const rows = await policy.generate(contexts, {
+      ...{ temperature: 0, topP: 1, maxNewTokens, stop: [] },
+      randoms: contexts.map(() => createRandom(0)),
+    });
+    return { tokenIds: rows.map(({ tokenIds }) => tokenIds) };
+  });
 
 /** What some work gave, with its seconds. */
 export async function timed<T extends object>(work: () => Promise<T>): Promise<T & Timed> {

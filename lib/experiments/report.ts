@@ -12,8 +12,11 @@ import { frameOf, type Frame } from '../report/frame.js';
 import { isShare } from '../report/metrics.js';
 import { sideOf } from '../report/sentences.js';
 import { interval } from '../report/table.js';
+import { titleOf } from '../report/titles.js';
+import { listed } from '../text/listed.js';
 import type { AnsweredRuns } from './answers.js';
 import { paperFigure } from './paper.js';
+import { INITIAL_MODELS } from './runs.js';
 
 /** What was to be found, before anything was computed. */
 export interface Predicted {
@@ -50,17 +53,29 @@ export function told(items: readonly Interval[], fields: Predicted['figure']) {
   return found ? { text: withUnit(found), side: sideOf(found) } : { text: '–', side: 'undecided' as const };
 }
 
-/** Model calls and right answers of ParallelSearch beside Search-R1, in a sentence: each where its words and fields say. */
+/** The figures with the given fields from each initial model, then from both: `0.41 [0.30, 0.52] (base), ... (instruct) and ... (both, pooled)`. */
+const toldOfEach = (items: readonly Interval[], fields: Predicted['figure']): string =>
+  listed(
+    [...INITIAL_MODELS, 'all']
+      .filter((model) => matching(items, { ...fields, model }).length > 0)
+      .map((model) => `${told(items, { ...fields, model }).text} (${titleOf('model', model)})`),
+  );
+
+/**
+ * Model calls and right answers of ParallelSearch beside Search-R1, in a sentence: each where its words and fields say. Who is ahead is told of both
+ * initial models together.
+ */
 export function callsAndAnswers(
   contrasts: readonly Interval[],
   [onCalls, ofCalls]: [words: string, fields: object],
   [onAnswers, ofAnswers]: [words: string, fields: object],
 ): string {
-  const sides = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
-  const calls = told(contrasts, { ...sides, ...ofCalls, metric: 'model_calls', kind: 'ratio' });
-  const em = told(contrasts, { ...sides, ...ofAnswers, metric: 'em', kind: 'difference' });
-  const outcome = { above: 'it is ahead', below: 'it is behind', undecided: 'neither is ahead' }[em.side];
-  return `ParallelSearch needs ${calls.text} of Search-R1’s model calls ${onCalls}; in right answers ${outcome} ${onAnswers}: ${em.text} (both models pooled).`;
+  const sides = { method: 'parallelsearch', against: 'search-r1' };
+  const calls = toldOfEach(contrasts, { ...sides, ...ofCalls, metric: 'model_calls', kind: 'ratio' });
+  const answers = { ...sides, ...ofAnswers, metric: 'em', kind: 'difference' };
+  const { side } = told(contrasts, { ...answers, model: 'all' });
+  const outcome = { above: 'it is ahead', below: 'it is behind', undecided: 'neither is ahead' }[side];
+  return `ParallelSearch needs ${calls} of Search-R1’s model calls ${onCalls}; in right answers ${outcome} ${onAnswers}: ${toldOfEach(contrasts, answers)}.`;
 }
 
 /** Predictions beside the figures that decide them; those whose figure was not computed are left out. */

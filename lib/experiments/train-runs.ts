@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { mean, range, sum } from 'd3-array';
+import { mean, median, range, sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../io/child-process.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
@@ -120,10 +120,14 @@ async function trainRun(
   log?.(`${runName(run)}: finished; right on dev questions, by steps: ${outcomes}`);
 }
 
-/** Sum of recorded metrics over the lines of a file; 0 without one. */
+/**
+ * Seconds of all lines of a file as if each were the median one: a training that was stopped for a while, or disturbed, does not count
+ * as one that takes so long. 0 without a file. @param names of the metrics that are summed within a line
+ */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
   const steps = (await linesOf(path)).map((line) => JSON.parse(line) as Record<string, number>);
-  return sum(steps, (metrics) => sum(names, (name) => metrics[name] ?? 0));
+  const seconds = steps.map((metrics) => sum(names, (name) => metrics[name] ?? 0));
+  return (median(seconds) ?? 0) * seconds.length;
 }
 
 /**

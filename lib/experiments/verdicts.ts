@@ -8,6 +8,7 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/markdown.js';
+import { titleOf } from '../report/titles.js';
 import { INITIAL_MODELS } from './runs.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
@@ -42,11 +43,17 @@ export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): 
     { of, unit: 'points', side: 'above', threshold: 0 },
   );
 
-/** The same from each initial model; none unless every model is there. */
-export function aheadFromEachModel(numbers: Numbers, fields: Fields): Part[] {
-  const parts = INITIAL_MODELS.map((model) => partsAhead(numbers, model, { ...fields, model }));
-  return parts.every((part) => part.length === 1) ? parts.flat() : [];
+/** A figure from each initial model by itself, then from both, where it is there; none unless every model has it. */
+export function fromEachModel(partsOf: (model: string, of: string) => Part[]): Part[] {
+  const parts = INITIAL_MODELS.map((model) => partsOf(model, model));
+  return parts.every((part) => part.length === 1)
+    ? [...parts.flat(), ...partsOf('all', titleOf('model', 'all'))]
+    : [];
 }
+
+/** {@link partsAhead} from each initial model, then from both. */
+export const aheadFromEachModel = (numbers: Numbers, fields: Fields): Part[] =>
+  fromEachModel((model, of) => partsAhead(numbers, of, { ...fields, model }));
 
 /** Where the evidence for a claim is, and what it says. */
 export interface Evidence {
@@ -76,7 +83,7 @@ export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 
 export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
-  /** The same in short: one figure, where there are more than two. */
+  /** The same in short: one figure, where there are more than {@link MOST_TOLD}. */
   figure: string;
   parts: Part[];
   /** Two-sided p of the least certain of its figures, after Holm's correction over all claims with figures; null without any. */
@@ -85,6 +92,9 @@ export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>,
   /** The cell that computes it, from the folder of the reports; null where there is none. */
   link: string | null;
 }
+
+/** Figures that are told one by one: those of both initial models, and of the two together. */
+const MOST_TOLD = 3;
 
 /** The rule, for readers. */
 export const VERDICT_RULE =
@@ -174,7 +184,7 @@ function judge(
   const verdict = verdictOn(parts);
   const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
   const figure =
-    parts.length > 2
+    parts.length > MOST_TOLD
       ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
       : found;
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;

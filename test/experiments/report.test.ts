@@ -18,11 +18,11 @@ const answers = (low: number, high: number) => ({
 
 describe('the finding on calls and answers', () => {
   it.each([
-    [0.01, 0.03, 'it is ahead on average: +2.0 [+1.0, +3.0] points'],
-    [-0.03, -0.01, 'it is behind on average: −2.0 [−3.0, −1.0] points'],
-    [-0.01, 0.03, 'neither is ahead on average: +1.0 [−1.0, +3.0] points'],
+    [0.01, 0.03, 'it is ahead on average: +2.0 [+1.0, +3.0] points (both, pooled)'],
+    [-0.03, -0.01, 'it is behind on average: −2.0 [−3.0, −1.0] points (both, pooled)'],
+    [-0.01, 0.03, 'neither is ahead on average: +1.0 [−1.0, +3.0] points (both, pooled)'],
   ])('goes by the interval: %d to %d', (low, high, outcome) => {
-    const contrasts = [calls, answers(low, high)];
+    const contrasts = [calls, answers(low, high), { ...calls, model: 'base', value: 0.41 }];
     expect(
       callsAndAnswers(
         contrasts,
@@ -30,7 +30,7 @@ describe('the finding on calls and answers', () => {
         ['on average', { benchmark: 'average' }],
       ),
     ).toBe(
-      `ParallelSearch needs 0.400 [0.300, 0.500] of Search-R1’s model calls on many; in right answers ${outcome} (both models pooled).`,
+      `ParallelSearch needs 0.410 [0.300, 0.500] (base) and 0.400 [0.300, 0.500] (both, pooled) of Search-R1’s model calls on many; in right answers ${outcome}.`,
     );
   });
 

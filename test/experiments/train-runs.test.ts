@@ -95,9 +95,11 @@ describe('trainingOf', () => {
     });
   });
 
-  it('adds up what the lines of metrics say, and nothing where there are none', async () => {
+  it('adds up what the lines of metrics say as if none had been stopped for a while, and nothing where there are none', async () => {
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
     expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
+    writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2}\n{"a":0.5}\n{"a":3600}\n');
+    expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(9);
     expect(await recordedSeconds(inFolder('none'), ['a'])).toBe(0);
   });
 });

@@ -117,6 +117,13 @@ describe('the claims', () => {
       found: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
       figure: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
     });
+    // Both together come last, and must hold as well.
+    writeNumbers(gain('base', 0.05), gain('instruct', 0.02), { ...gain('all', 0.03), low: -0.01 });
+    expect(averageEm()).toMatchObject({
+      verdict: 'not shown',
+      figure:
+        'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points; both, pooled: +3.0 [−1.0, +4.0] points',
+    });
     writeNumbers(gain('base', 0.05), gain('instruct', -0.02));
     expect(averageEm().verdict).toBe('contradicted');
   });
@@ -125,7 +132,7 @@ describe('the claims', () => {
     const onNq = gain('base', -0.05);
     writeNumbers(
       { ...onNq, benchmark: 'nq' },
-      ...['hotpotqa', 'bamboogle'].map((benchmark) => ({
+      ...['hotpotqa', 'bamboogle', 'musique'].map((benchmark) => ({
         ...onNq,
         benchmark,
         value: 0.01,
@@ -134,7 +141,7 @@ describe('the claims', () => {
       })),
     );
     const every = judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'every-benchmark')!;
-    expect(every.figure).toBe('NQ (base): −5.0 [−6.0, −4.0] points, the most against it of 3');
+    expect(every.figure).toBe('NQ (base): −5.0 [−6.0, −4.0] points, the most against it of 4');
   });
 
   it('refuse a file without rows', () => {

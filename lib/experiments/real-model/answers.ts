@@ -89,7 +89,7 @@ async function policyOf(run: RealRun): Promise<LocalPolicy> {
 }
 
 /** A run's policy answers its questions, greedily; what it wrote and read is left on this machine, to read. */
-async function answer(run: RealRun, context: WorkContext): Promise<RealAnswers | undefined> {
+async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswers | undefined> {
   const { retriever, ...splits } = await openWorld();
   const file = join(TRANSCRIPTS, `${realRunName(run)}.jsonl`);
   await mkdir(TRANSCRIPTS, { recursive: true });
@@ -112,7 +112,7 @@ const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
 const ALONE = { processes: 1, threads: 2 };
 
 export const answering: Computation = computation<RealRun, RealAnswers>({
-  ...{ ...ALONE, prepare: realTraining, work: answer },
+  ...{ ...ALONE, prepare: realTraining, work: answerAll },
   jobs: () => Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isThere(run)).map(jobOf)),
   merged: (recorded, kept) =>
     mergeAnswers(
@@ -122,7 +122,7 @@ export const answering: Computation = computation<RealRun, RealAnswers>({
 });
 
 /** Both methods answer the same single questions in turn. */
-async function time(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
+async function answerAlone(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
   const { retriever, ...splits } = await openWorld();
   const questions = timedOf(splits);
   const contestants = [];
@@ -135,7 +135,7 @@ async function time(runs: readonly RealRun[], { onFraction }: WorkContext): Prom
 }
 
 export const timing: Computation = computation<readonly RealRun[], RealTimes>({
-  ...{ ...ALONE, work: time },
+  ...{ ...ALONE, work: answerAlone },
   jobs: async () => {
     if (!TIMED.every((run) => isThere(run))) return [];
     const hash = configHash({ numTimed: NUM_TIMED, runs: await Promise.all(TIMED.map(hashOf)) });
