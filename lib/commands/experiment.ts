@@ -45,8 +45,9 @@ async function planOf(experiment: Experiment, { out, force, train = true }: RunO
     return { experiment, isPrepared, seconds, line };
   };
   const { prepare, processes = 2 } = experiment.computation!;
+  const lacks = experiment.computation!.missing?.();
   const preparation = train ? await prepare?.plan() : null;
-  if (preparation?.missing) return planned(true, 0, preparation.work, `left out: ${preparation.missing}`);
+  if (preparation && lacks) return planned(true, 0, preparation.work, `left out: ${lacks}`);
   // Jobs are not known before what they need is there.
   if (preparation) return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
   const results = await resultsOf(experiment, out);
@@ -55,6 +56,7 @@ async function planOf(experiment: Experiment, { out, force, train = true }: RunO
   if (open.length === 0) return planned(true, 0, 'is there');
   const instead = open.every(({ done }) => done !== null) ? ' in place of recorded results' : '';
   const work = `${open.length} of ${results.length} jobs${instead}`;
+  if (lacks) return planned(true, 0, work, `left out: ${lacks}`);
   return planned(true, sum(open, ({ job }) => job.seconds) / processes, work);
 }
 

@@ -36,6 +36,8 @@ export interface Computation {
   processes?: number;
   /** Threads of each; default 1, since a small policy uses no more. */
   threads?: number;
+  /** What this machine lacks for it, with the remedy; undefined where nothing is missing. */
+  missing?(): string | undefined;
   /** What must be there before the jobs are known, such as training. */
   prepare?: Preparation;
   /** A recorded result with the items that were kept of a new one in place of the old. */
@@ -43,8 +45,8 @@ export interface Computation {
 }
 
 export interface Preparation {
-  /** What there is to be done, in a few words, and what it cannot be done without, if that is missing; null where nothing is. */
-  plan(): Promise<{ work: string; seconds: number; missing?: string } | null>;
+  /** What there is to be done, in a few words; null where nothing is. */
+  plan(): Promise<{ work: string; seconds: number } | null>;
   run(options: {
     backend: BackendName;
     signal: AbortSignal;

@@ -73,7 +73,10 @@ export async function publishBest(
 async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const model = join(CHECKPOINTS, modelNameOf(run), 'model.safetensors');
   const { zerosearch } = configOf(run);
-  const simulator = zerosearch ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')] : [];
+  // One that has not been trained yet stands for no checkpoints: there is no such folder.
+  const simulator = zerosearch
+    ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')].filter((file) => existsSync(file))
+    : [];
   const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl'), ...simulator]);
   const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
   return packagePath('runs', 'training', hash + short, runName(run));

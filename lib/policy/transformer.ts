@@ -2,22 +2,14 @@
  * A Llama-type decoder: embedding, pre-normalised blocks of rotary grouped-query attention and SwiGLU, a final norm.
  * `forward` sees whole sequences and is differentiable; `forwardCached` goes on from a key-value cache.
  *
- * Shape letters: B rows, T new tokens, L cached tokens, C width, H query heads, K key-value heads, G = H/K, D head width.
+ * Shape letters: B rows, T new tokens, N tokens that are computed, L cached tokens, C width, H query heads, K key-value heads, G = H/K,
+ * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import {
-  frozenLinear,
-  gatherRows,
-  linear,
-  matMulTransposeB,
-  rmsNorm,
-  rotary,
-  swiglu,
-  tiedLogits,
-  transposesAreSlow,
-} from '../tensor/ops.js';
+import { gatherRows, rmsNorm, rotary, swiglu } from '../tensor/ops.js';
 import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
+import type { PrefixTree } from './prefix-tree.js';
 import type { Weights } from './weights.js';
 
 /** Cosines and sines of every position (positions, D), and the constant "rotate half" matrix (D, D). */
@@ -68,7 +60,7 @@ interface Batch {
   tokens: number;
 }
 
-/** (N, heads*D) -> (B*heads, T, D) */
+/** (B*T, heads*D) -> (B*heads, T, D) */
 function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, headDim: number): tf.Tensor3D {
   // A single token needs no transpose: the heads lie in order already.
   if (tokens === 1) return tf.reshape(x, [rows * heads, 1, headDim]);
@@ -76,15 +68,13 @@ function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, head
   return tf.reshape(byHead, [rows * heads, tokens, headDim]);
 }
 
-/**
- * x (N, I) times the weight of this name, plus its bias where there is one. With an adapter A (I, R) and B (R, O) beside it, the weight
- * is frozen and x A B is added.
- */
+/** x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R) and B (R, O) beside it, plus its bias where there is one. */
 function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
     (name) => w[name] as tf.Tensor2D | undefined,
   );
-  const y = a ? tf.add<tf.Tensor2D>(frozenLinear(x, weight!), linear(linear(x, a), b!)) : linear(x, weight!);
+  let y = tf.matMul<tf.Tensor2D>(x, weight!);
+  if (a) y = tf.add(y, tf.matMul(tf.matMul(x, a), b!));
   return bias ? tf.add(y, bias) : y;
 }
 
@@ -98,32 +88,33 @@ function normedHeads(rows: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): 
   return tf.reshape(tf.mul(tf.reshape(normed, [-1, gains.size]), gains), rows.shape);
 }
 
-/** Queries (B*K, G*T, D), keys and values (B*K, T, D) of a normalised input (N, C). */
+/** Queries and keys (N, (H+K)*D), turned by their positions, and values (N, K*D) of a normalised input (N, C). */
 function queryKeyValue(
   x: tf.Tensor2D,
   w: Weights,
   i: number,
-  batch: Batch,
   c: ModelConfig,
   rope: RotaryRows,
-) {
+): [tf.Tensor2D, tf.Tensor2D] {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const qkv = product(x, w, `${i}.qkv`);
-  const n = batch.rows * batch.tokens;
   const [toRotate, v] = tf.split<tf.Tensor2D>(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1);
-  const perHead = tf.reshape<tf.Rank.R2>(toRotate, [n * (heads + kvHeads), headDim]);
+  const perHead = tf.reshape<tf.Rank.R2>(toRotate, [-1, headDim]);
   const flat = c.qkNorm ? normedHeads(perHead, w, i, c) : perHead;
-  const rotated = tf.reshape(rotary(flat, rope.cos, rope.sin, rope.rotation), [
-    n,
-    (heads + kvHeads) * headDim,
-  ]);
+  const rotated = rotary(flat, rope.cos, rope.sin, rope.rotation);
+  return [tf.reshape(rotated, toRotate.shape), v];
+}
+
+/** Queries (B*K, G*T, D), keys and values (B*K, T, D) of those of the tokens of a batch, row by row. */
+function byHead([rotated, values]: [tf.Tensor2D, tf.Tensor2D], batch: Batch, c: ModelConfig) {
+  const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const [q, k] = tf.split<tf.Tensor2D>(rotated, [heads * headDim, kvHeads * headDim], 1);
   const queries = splitHeads(q, batch, heads, headDim);
   const groups = heads / kvHeads;
   return {
     q: tf.reshape<tf.Rank.R3>(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]),
     k: splitHeads(k, batch, kvHeads, headDim),
-    v: splitHeads(v, batch, kvHeads, headDim),
+    v: splitHeads(values, batch, kvHeads, headDim),
   };
 }
 
@@ -142,7 +133,7 @@ function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig):
   return { cos: rowsOf(table.cos), sin: rowsOf(table.sin), rotation: table.rotation };
 }
 
-/** (B*K, G*T, D) -> (N, H*D) */
+/** (B*K, G*T, D) -> (B*T, H*D) */
 function joinHeads(x: tf.Tensor3D, { rows, tokens }: Batch, c: ModelConfig): tf.Tensor2D {
   if (tokens === 1) return tf.reshape(x, [rows, c.numHeads * c.headDim]);
   const byHead = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]);
@@ -170,30 +161,34 @@ function causalBias(tokens: number, groups: number): tf.Tensor2D {
   return tf.tile(tf.tensor2d(bias, [tokens, tokens]), [groups, 1]);
 }
 
-/** What every layer needs of right-padded rows. */
+/** What every layer needs of the tokens that it computes. */
 export interface LayerContext {
+  /** The padded rows in which attention sees them. */
   batch: Batch;
   rope: RotaryRows;
   bias: tf.Tensor2D;
+  /** (B*T) the token in each cell of the rows, and (N) a cell of each token. */
+  cells: tf.Tensor1D;
+  firsts: tf.Tensor1D;
 }
 
-/** @param shape (B, T): a causal mask alone keeps padding out of every real token's sight */
-export function layerContext(
-  [rows, tokens]: [number, number],
-  c: ModelConfig,
-  table: RotaryTable,
-): LayerContext {
-  const positions = tf.tile(tf.range(0, tokens, 1, 'int32'), [rows]);
+/** A causal mask alone keeps padding, which is at the end of a row, out of every real token's sight. */
+export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTable): LayerContext {
+  const [rows, tokens] = tree.shape;
+  const [places, cells, firsts] = [tree.places, tree.cells, tree.firsts].map((indices) =>
+    tf.tensor1d(indices, 'int32'),
+  );
   return {
     batch: { rows, tokens },
-    rope: rotaryRows(table, positions, c),
+    rope: rotaryRows(table, places, c),
     bias: causalBias(tokens, c.numHeads / c.numKeyValueHeads),
+    ...{ cells, firsts },
   };
 }
 
-/** Embeddings (N, C) of token ids (B, T). */
-export const embedTokens = (w: Weights, ids: tf.Tensor2D): tf.Tensor2D =>
-  gatherRows(w.embed as tf.Tensor2D, tf.reshape(ids, [-1]));
+/** Embeddings (N, C) of token ids (N). */
+export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
+  gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
 /** One layer, (N, C) -> (N, C). Differentiable in x and the weights. */
 export function runLayer(
@@ -201,47 +196,42 @@ export function runLayer(
   w: Weights,
   i: number,
   c: ModelConfig,
-  { batch, rope, bias }: LayerContext,
+  { batch, rope, bias, cells, firsts }: LayerContext,
 ): tf.Tensor2D {
   const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-  const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
+  const [rotated, values] = queryKeyValue(normed, w, i, c, rope);
+  const { q, k, v } = byHead([gatherRows(rotated, cells), gatherRows(values, cells)], batch, c);
   const scores = tf.add(tf.matMul(tf.mul(q, 1 / Math.sqrt(c.headDim)), k, false, true), bias);
   const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
-  return afterAttention(x, joinHeads(attended, batch, c), w, i, c);
+  return afterAttention(x, gatherRows(joinHeads(attended, batch, c), firsts), w, i, c);
 }
 
 export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
   rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
 
-/**
- * Final hidden states (N, C) of right-padded rows. Differentiable in the weights. The caller disposes of the result.
- * @param ids (B, T) token ids, int32
- */
-export function forward(w: Weights, ids: tf.Tensor2D, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
-  const context = layerContext(ids.shape, c, table);
-  let x = embedTokens(w, ids);
-  for (let i = 0; i < c.numLayers; i++) x = runLayer(x, w, i, c, context);
+/** Final hidden states (N, C) of the tokens of rows. Differentiable in the weights. The caller disposes of the result. */
+export function forward(w: Weights, tree: PrefixTree, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
+  const context = layerContext(tree, c, table);
+  let x = embedTokens(w, tree.ids);
+  // What a layer computes on its way is given back before the next one begins, unless a gradient needs it.
+  for (let i = 0; i < c.numLayers; i++) x = tf.tidy(() => runLayer(x, w, i, c, context));
   return finalNorm(x, w, c);
 }
 
 /** Logits (M, V) of hidden states (M, C). */
-export function logitsOf(w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Tensor2D {
-  return c.tieWordEmbeddings
-    ? tiedLogits(hidden, w.embed as tf.Tensor2D)
-    : linear(hidden, w.head as tf.Tensor2D);
-}
+export const logitsOf = (w: Weights, hidden: tf.Tensor2D, c: ModelConfig): tf.Tensor2D =>
+  tf.matMul(hidden, c.tieWordEmbeddings ? w.embed : w.head, false, c.tieWordEmbeddings);
 
 /** Gradient of logits (M, V) to that of hidden states (M, C). */
 export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig): tf.Tensor2D =>
-  c.tieWordEmbeddings ? tf.matMul(dLogits, w.embed) : matMulTransposeB(dLogits, w.head as tf.Tensor2D);
+  tf.matMul(dLogits, c.tieWordEmbeddings ? w.embed : w.head, false, !c.tieWordEmbeddings);
 
 /**
- * The tied embedding as (C, V), transposed once for many tokens, where a transposed operand is slow; null where the embedding
- * serves as it is. The caller disposes of it.
+ * The tied embedding as (C, V), transposed once for many tokens on wasm, which multiplies few rows 10 times slower with a transposed operand;
+ * null where the embedding serves as it is. The caller disposes of it.
  */
-export function transposedHead(w: Weights, c: ModelConfig): tf.Tensor2D | null {
-  return c.tieWordEmbeddings && transposesAreSlow() ? tf.transpose(w.embed as tf.Tensor2D) : null;
-}
+export const transposedHead = (w: Weights, c: ModelConfig): tf.Tensor2D | null =>
+  c.tieWordEmbeddings && tf.getBackend() === 'wasm' ? tf.transpose(w.embed as tf.Tensor2D) : null;
 
 /** Bias of (B, L) key columns as (B*K, 1, L), to be added to scores. */
 function biasPerHead(bias: tf.Tensor2D, kvHeads: number): tf.Tensor3D {
@@ -313,7 +303,7 @@ export function forwardCached(
       // What a layer computes on its way is given back before the next one begins.
       const layer = tf.tidy(() => {
         const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-        const { q, k, v } = queryKeyValue(normed, w, i, batch, c, rope);
+        const { q, k, v } = byHead(queryKeyValue(normed, w, i, c, rope), batch, c);
         const kv = tail
           ? { k: tf.concat([tail.layers[i].k, k], 1), v: tf.concat([tail.layers[i].v, v], 1) }
           : { k, v };

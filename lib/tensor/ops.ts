@@ -1,24 +1,11 @@
 /**
- * What tfjs lacks or does slowly: products whose gradients avoid transposed forms on wasm, a gather whose gradient runs
- * everywhere, and the layers of a Llama-type transformer with closed-form gradients.
+ * What tfjs lacks or does slowly: a gather whose gradient runs everywhere, and the layers of a Llama-type transformer with closed-form
+ * gradients.
  *
  * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D head width, V vocabulary.
  * Every function returns a tensor that the caller disposes of (or `tf.tidy` does).
  */
 import * as tf from '@tensorflow/tfjs-core';
-
-/** wasm multiplies 10 to 40 times slower with a transposed operand than with an explicit transpose first. */
-export const transposesAreSlow = (): boolean => tf.getBackend() === 'wasm';
-
-/** a (N, I)^T x b (N, O) -> (I, O) */
-function matMulTransposeA(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {
-  return transposesAreSlow() ? tf.matMul(tf.transpose(a), b) : tf.matMul(a, b, true, false);
-}
-
-/** a (N, O) x b (I, O)^T -> (N, I) */
-export function matMulTransposeB(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {
-  return transposesAreSlow() ? tf.matMul(a, tf.transpose(b)) : tf.matMul(a, b, false, true);
-}
 
 type Save = (tensors: tf.Tensor[]) => void;
 
@@ -42,61 +29,16 @@ function withGradient<O extends tf.Tensor>(
   return op(...inputs);
 }
 
-/** x (N, I) times weight (I, O). The stored layout is input by output, the transpose of PyTorch's. */
-export function linear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
-  return withGradient(
-    [x, weight],
-    (save) => {
-      save([x, weight]);
-      return tf.matMul(x, weight);
-    },
-    (dy, [input, w]) => [matMulTransposeB(dy, w as tf.Tensor2D), matMulTransposeA(input as tf.Tensor2D, dy)],
-  );
-}
-
-/** The same for a weight that is not trained: its gradient, a third of the arithmetic, is not computed. */
-export function frozenLinear(x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D {
-  return withGradient(
-    [x],
-    (save) => {
-      save([weight]);
-      return tf.matMul(x, weight);
-    },
-    (dy, [w]) => [matMulTransposeB(dy, w as tf.Tensor2D)],
-  );
-}
-
-/** Sums rows of `values` (N, C) into `numRows` rows by index: the gradient of a gather. */
-function sumRowsByIndex(values: tf.Tensor2D, indices: tf.Tensor1D, numRows: number): tf.Tensor2D {
-  if (tf.getBackend() === 'wasm') {
-    // Cast afterwards: wasm writes integer bits when asked for a float32 one-hot.
-    return matMulTransposeA(tf.cast(tf.oneHot(indices, numRows), 'float32') as tf.Tensor2D, values);
-  }
-  return tf.unsortedSegmentSum<tf.Tensor2D>(values, indices, numRows);
-}
-
-/** Rows of `table` (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
-export function gatherRows(table: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
-  const numRows = table.shape[0];
-  return withGradient(
-    [table],
-    (save) => {
-      save([indices]);
-      return tf.gather(table, indices);
-    },
-    (dy, [saved]) => [sumRowsByIndex(dy, saved as tf.Tensor1D, numRows)],
-  );
-}
-
-/** Rows of x (N, C) at distinct positions -> (M, C). Cheaper gradient than {@link gatherRows}: a scatter. */
-export function selectRows(x: tf.Tensor2D, positions: tf.Tensor1D): tf.Tensor2D {
+/** Rows of x (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
+export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;
   return withGradient(
     [x],
     (save) => {
-      save([positions]);
-      return tf.gather(x, positions);
+      save([indices]);
+      return tf.gather(x, indices);
     },
+    // Sums where an index comes again, on every backend; wasm has no kernel for tfjs's own gradient.
     (dy, [saved]) => [tf.scatterND(tf.expandDims(saved, 1), dy, shape)],
   );
 }
@@ -158,18 +100,6 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
     (dy, [probabilities, ids]) => [
       tf.mul(tf.sub(tf.oneHot(ids, vocabularySize), probabilities), tf.expandDims(dy, 1)),
     ],
-  );
-}
-
-/** Logits of a tied head: hidden (M, C) times embedding (V, C) transposed -> (M, V). */
-export function tiedLogits(hidden: tf.Tensor2D, embedding: tf.Tensor2D): tf.Tensor2D {
-  return withGradient(
-    [hidden, embedding],
-    (save) => {
-      save([hidden, embedding]);
-      return matMulTransposeB(hidden, embedding);
-    },
-    (dy, [h, e]) => [tf.matMul(dy, e as tf.Tensor2D), matMulTransposeA(dy, h as tf.Tensor2D)],
   );
 }
 

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { embedTokens, finalNorm, layerContext, runLayer } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
-import { selectRows } from '../tensor/ops.js';
+import { gatherRows } from '../tensor/ops.js';
 import {
   batchHidden,
   batchLogProbs,
@@ -90,10 +90,10 @@ function checkpointedGradients(
 ): { value: number; gradients: Weights } {
   let value = 0;
   const gradients = tf.tidy(() => {
-    const ids = tf.tensor2d(batch.ids, undefined, 'int32');
-    const context = layerContext(ids.shape, config, table);
+    const { tree } = batch;
+    const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
-    const inputs = [embedTokens(weights, ids)];
+    const inputs = [embedTokens(weights, tree.ids)];
     for (let i = 0; i < config.numLayers; i++)
       inputs.push(tf.tidy(() => runLayer(inputs[i], weights, i, config, context)));
 
@@ -104,7 +104,7 @@ function checkpointedGradients(
     const whole = lossAndGradients(top, ({ x, ...others }) => {
       const newest = { ...trained, ...others };
       const normed = finalNorm(x as tf.Tensor2D, weightsOf(newest), config);
-      return loss(selectRows(normed, tf.tensor1d(batch.positions, 'int32')), newest);
+      return loss(gatherRows(normed, tf.tensor1d(batch.positions, 'int32')), newest);
     });
     value = whole.value;
     const { x: last, ...gradients } = whole.gradients;
@@ -123,7 +123,10 @@ function checkpointedGradients(
       keys.forEach((key, k) => (gradients[key] = dOwn[k]));
     }
     if (trained.embed) {
-      const [embedded] = tf.grads((embed: tf.Tensor) => embedTokens({ embed }, ids))([trained.embed], dx);
+      const [embedded] = tf.grads((embed: tf.Tensor) => embedTokens({ embed }, tree.ids))(
+        [trained.embed],
+        dx,
+      );
       gradients.embed = gradients.embed ? tf.add(gradients.embed, embedded) : embedded;
     }
     return gradients;

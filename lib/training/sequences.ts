@@ -1,10 +1,10 @@
-/** Token sequences with loss masks, as padded batches, and the log-probabilities a policy gives their tokens. */
+/** Token sequences with loss masks, as batches in which common prefixes are computed once, and the log-probabilities a policy gives their tokens. */
 import * as tf from '@tensorflow/tfjs-core';
-import { groupByLength } from '../policy/group-by-length.js';
 import type { ModelConfig } from '../policy/model-config.js';
+import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
 import { forward, logitsBackward, logitsOf, type RotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
-import { chosenLogProbs, chosenLogProbsInParts, selectRows } from '../tensor/ops.js';
+import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
@@ -18,7 +18,7 @@ export interface Sequence {
 export interface PassOptions {
   config: ModelConfig;
   table: RotaryTable;
-  /** Most padded tokens in one pass; rows are split into passes of similar length. */
+  /** Most padded tokens in one pass. */
   maxTokensPerPass: number;
   /** Only an adapter is trained, the head is not. */
   isAdapter?: boolean;
@@ -31,11 +31,10 @@ export interface PassOptions {
   temperature?: number;
 }
 
-/** Sequences right-padded to one length, and where their masked-in tokens are. */
+/** Sequences that run together, and where their masked-in tokens are. */
 export interface SequenceBatch {
-  /** (B, T) int32 */
-  ids: number[][];
-  /** Flat index into (B*T) of the token BEFORE each masked-in token: its hidden state predicts it. (M) */
+  tree: PrefixTree;
+  /** The token of the tree BEFORE each masked-in token: its hidden state predicts it. (M) */
   positions: number[];
   /** The masked-in tokens. (M) */
   targets: number[];
@@ -45,15 +44,14 @@ export interface SequenceBatch {
   rows: number[];
 }
 
-/** Lays sequences out side by side; padding is id 0 and never has a loss. */
 export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
-  const length = Math.max(...sequences.map((s) => s.tokenIds.length));
-  const batch: SequenceBatch = { ids: [], positions: [], targets: [], lossWeights: [], rows: [] };
+  const tree = prefixTree(sequences.map(({ tokenIds }) => tokenIds));
+  const [, length] = tree.shape;
+  const batch: SequenceBatch = { tree, positions: [], targets: [], lossWeights: [], rows: [] };
   sequences.forEach(({ tokenIds, lossMask, lossWeights }, row) => {
-    batch.ids.push([...tokenIds, ...new Array<number>(length - tokenIds.length).fill(0)]);
     for (let t = 1; t < tokenIds.length; t++) {
       if (lossMask[t] === 0) continue;
-      batch.positions.push(row * length + t - 1);
+      batch.positions.push(tree.cells[row * length + t - 1]);
       batch.targets.push(tokenIds[t]);
       batch.lossWeights.push(lossWeights?.[t] ?? 1);
       batch.rows.push(row);
@@ -68,13 +66,24 @@ function withoutTail(row: Sequence): Sequence {
   return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };
 }
 
-/** The passes over some rows: batches that have a loss, with the indices of their rows. */
+/** The passes over some rows: batches that have a loss, with the indices of their rows. Rows that begin alike are in one where they fit. */
 export function passesOf(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);
-  const lengths = read.map(({ tokenIds }) => tokenIds.length);
-  return groupByLength(lengths, maxTokens)
-    .map((indices) => ({ indices, batch: packSequences(indices.map((i) => read[i])) }))
-    .filter(({ batch }) => batch.positions.length > 0);
+  const order = read.map((_, i) => i).filter((i) => read[i].tokenIds.length > 1);
+  order.sort((a, b) => comparePrefixes(read[a].tokenIds, read[b].tokenIds) || a - b);
+  const passes: number[][] = [];
+  let longest = 0;
+  for (const i of order) {
+    const pass = passes.at(-1);
+    const { length } = read[i].tokenIds;
+    longest = Math.max(longest, length);
+    if (pass && (pass.length + 1) * longest <= maxTokens) pass.push(i);
+    else {
+      passes.push([i]);
+      longest = length;
+    }
+  }
+  return passes.map((indices) => ({ indices, batch: packSequences(indices.map((i) => read[i])) }));
 }
 
 /**
@@ -86,8 +95,8 @@ export function batchHidden(
   batch: SequenceBatch,
   { config, table }: Pick<PassOptions, 'config' | 'table'>,
 ): tf.Tensor2D {
-  const ids = tf.tensor2d(batch.ids, [batch.ids.length, batch.ids[0].length], 'int32');
-  return selectRows(forward(weights, ids, config, table), tf.tensor1d(batch.positions, 'int32'));
+  const hidden = forward(weights, batch.tree, config, table);
+  return gatherRows(hidden, tf.tensor1d(batch.positions, 'int32'));
 }
 
 /**

@@ -74,7 +74,7 @@ export interface SupervisedOptions {
   firstStep?: number;
   learningRateAt: (step: number) => number;
   maxGradNorm: number;
-  /** Most padded tokens in one pass; a step's rows are split into passes of similar length. */
+  /** Most padded tokens in one pass. */
   maxTokensPerPass: number;
   optimizer: AdamW;
   /** Draws the rows of a step. */

@@ -12,13 +12,19 @@ const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 /** Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned once its training of 50 s is done. */
 async function run(
   names: string,
-  { force = false, train = true, signal = new AbortController().signal, onJob = () => {} } = {},
+  {
+    force = false,
+    train = true,
+    missing = undefined as string | undefined,
+    signal = new AbortController().signal,
+    onJob = () => {},
+  } = {},
 ) {
   const did: string[] = [];
   const experiment = (name: string, title: string, seconds: number, training = 0): Experiment => ({
     ...{ name, title },
     computation: computation<string, string>({
-      ...{ processes: 1, work: async () => name },
+      ...{ processes: 1, work: async () => name, missing: () => missing },
       jobs: async () => [{ key: `${name}/1`, hash: 'h', input: name, seconds }],
       prepare: {
         plan: async () =>
@@ -79,6 +85,19 @@ describe('experiment', () => {
 
   it('trains nothing where it is told so', async () => {
     expect((await run('ab', { train: false })).did).toEqual(['a', 'b']);
+  });
+
+  it('leaves out what this machine lacks something for, unless it is there', async () => {
+    const missing = 'there is no model';
+    expect(await run('ab', { missing })).toMatchObject({
+      did: [],
+      lines: [
+        'a: first: 1 of 1 jobs, left out: there is no model',
+        'b: second: 2 runs to train, left out: there is no model',
+      ],
+    });
+    await run('a');
+    expect(await run('a', { missing })).toMatchObject({ did: [], lines: ['a: first: is there'] });
   });
 
   it('begins nothing more when stopped', async () => {

@@ -9,6 +9,7 @@ import {
   parsePeftConfig,
   peftConfig,
 } from '../../lib/policy/lora.js';
+import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
@@ -29,7 +30,7 @@ afterEach(() => disposeWeights(base));
 
 function logits(weights: Weights): Float32Array {
   return tf.tidy(() => {
-    const hidden = forward(weights, tf.tensor2d([[5, 9, 77, 140]], [1, 4], 'int32'), CONFIG, table);
+    const hidden = forward(weights, prefixTree([[5, 9, 77, 140]]), CONFIG, table);
     return logitsOf(weights, hidden, CONFIG).dataSync<'float32'>();
   });
 }

@@ -3,10 +3,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { numParameters, parseModelConfig } from '../../lib/policy/families/index.js';
 import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
+import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, weightsFromArrays, type Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { chosenLogProbs, selectRows } from '../../lib/tensor/ops.js';
+import { chosenLogProbs, gatherRows } from '../../lib/tensor/ops.js';
 
 const folder = new URL('../fixtures/llama-tiny/', import.meta.url);
 const read = (name: string): Buffer => readFileSync(new URL(name, folder));
@@ -31,12 +32,11 @@ beforeAll(async () => {
 
 /** Mean cross-entropy of every next token of the fixture's rows. */
 function crossEntropy(): tf.Scalar {
-  const [rows, tokens] = [expected.input_ids.length, expected.input_ids[0].length];
-  const hidden = forward(weights, tf.tensor2d(expected.input_ids, [rows, tokens], 'int32'), config, table);
-  const positions = expected.input_ids.flatMap((_, r) =>
-    Array.from({ length: tokens - 1 }, (_, t) => r * tokens + t),
-  );
-  const picked = selectRows(hidden, tf.tensor1d(positions, 'int32'));
+  const tree = prefixTree(expected.input_ids);
+  const [, tokens] = tree.shape;
+  const hidden = forward(weights, tree, config, table);
+  const positions = tree.cells.filter((_, cell) => cell % tokens < tokens - 1);
+  const picked = gatherRows(hidden, tf.tensor1d(positions, 'int32'));
   const next = tf.tensor1d(
     expected.input_ids.flatMap((row) => row.slice(1)),
     'int32',
@@ -47,8 +47,9 @@ function crossEntropy(): tf.Scalar {
 describe('the transformer beside transformers (Python)', () => {
   it('gives the same logits within 5e-5', () => {
     const logits = tf.tidy(() => {
-      const ids = tf.tensor2d(expected.input_ids, [2, 12], 'int32');
-      return logitsOf(weights, forward(weights, ids, config, table), config).arraySync();
+      const tree = prefixTree(expected.input_ids);
+      const logits = logitsOf(weights, forward(weights, tree, config, table), config);
+      return tf.gather(logits, tf.tensor1d(tree.cells, 'int32')).arraySync();
     });
     const flat = expected.logits.flat();
     const worst = Math.max(

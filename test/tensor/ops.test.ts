@@ -2,17 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import {
-  chosenLogProbs,
-  gatherRows,
-  linear,
-  matMulTransposeB,
-  rmsNorm,
-  rotary,
-  selectRows,
-  swiglu,
-  tiedLogits,
-} from '../../lib/tensor/ops.js';
+import { chosenLogProbs, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
 import { readFixture } from '../fixtures/read.js';
 
 /** Nested lists of numbers. */
@@ -85,10 +75,11 @@ const indices = (...values: number[]): tf.Tensor1D => tf.tensor1d(values, 'int32
 
 /** Operations on matrices, with the shapes of their inputs. */
 const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, number][]][] = [
-  ['linear', linear, [5, 7], [7, 4]],
-  ['tiedLogits', tiedLogits, [5, 6], [9, 6]],
+  ['matMul', (a, b) => tf.matMul(a, b), [5, 7], [7, 4]],
+  ['matMul with a transpose', (a, b) => tf.matMul(a, b, false, true), [5, 6], [9, 6]],
+  ['matMul of many rows', (a, b) => tf.matMul(a, b), [12, 9], [9, 8]],
+  ['matMul of many rows with a transpose', (a, b) => tf.matMul(a, b, false, true), [12, 9], [10, 9]],
   ['gatherRows, with an index that comes three times', (t) => gatherRows(t, indices(4, 1, 4, 0, 4)), [6, 3]],
-  ['selectRows', (x) => selectRows(x, indices(4, 0, 3)), [6, 3]],
   ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
 ];
 
@@ -134,7 +125,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
       expectClose(dx, flat(gradients[name]), 1e-5);
     });
 
-    it('swiglu between linear products, with the gradients of all four', () => {
+    it('swiglu between products, with the gradients of all four', () => {
       const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
       const { width, inner } = settings;
       // PyTorch stores output by input.
@@ -143,10 +134,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
       const up = tf.transpose(matrix(inputs.up_proj, width));
       const down = tf.transpose(matrix(inputs.down_proj, inner));
       const mlp = (...[a, g, u, d]: tf.Tensor[]): tf.Tensor =>
-        linear(
-          swiglu(linear(a as tf.Tensor2D, tf.concat([g as tf.Tensor2D, u as tf.Tensor2D], 1))),
-          d as tf.Tensor2D,
-        );
+        tf.matMul(swiglu(tf.matMul(a, tf.concat([g as tf.Tensor2D, u as tf.Tensor2D], 1))), d);
       expectClose(mlp(x, gate, up, down), flat(outputs.y), 1e-5);
       const [dx, dGate, dUp, dDown] = tf.grads((...at) =>
         tf.sum(tf.mul(mlp(...at), matrix(upstream.y, width))),
@@ -168,13 +156,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
   describe('values', () => {
     it('picks the rows that were asked for', () => {
       const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
-      for (const rows of [gatherRows, selectRows])
-        expectClose(rows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
-    });
-
-    it('multiplies by a transpose', () => {
-      const [a, b] = [tf.tensor2d([1, 2, 3, 4], [2, 2]), tf.tensor2d([1, 0, 1, 1], [2, 2])];
-      for (const product of [matMulTransposeB, tiedLogits]) expectClose(product(a, b), [1, 3, 3, 7], 1e-6);
+      expectClose(gatherRows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
     });
 
     it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
@@ -185,7 +167,7 @@ describe.each(['wasm', 'cpu'] as const)('on the %s backend', (backend) => {
     it('leaves no tensor behind but the result', () => {
       const x = randomTensor<tf.Rank.R2>('leak', [20, 6]);
       const before = tf.memory().numTensors;
-      const gradient = tf.grad((a) => tf.sum(swiglu(linear(a as tf.Tensor2D, tf.ones([6, 8])))))(x);
+      const gradient = tf.grad((a) => tf.sum(swiglu(tf.matMul(a, tf.ones([6, 8])))))(x);
       gradient.dispose();
       expect(tf.memory().numTensors).toBe(before);
     });

@@ -16,7 +16,7 @@ const transposed = (m: Matrix): Matrix => m[0].map((_, j) => m.map((row) => row[
 const product = (a: Matrix, b: Matrix): Matrix =>
   a.map((row) => transposed(b).map((column) => row.reduce((sum, x, k) => sum + x * column[k], 0)));
 
-describe('the batched product on wasm', () => {
+describe('the product on wasm', () => {
   const forms = [1, 7, 8, 20].flatMap((rows) =>
     [false, true].flatMap((tA) => [false, true].map((tB) => [rows, tA, tB] as const)),
   );
@@ -29,6 +29,9 @@ describe('the batched product on wasm', () => {
       .flat(2);
     const found = tf.matMul(a, b, tA, tB).dataSync();
     expected.forEach((value, i) => expect(Math.abs(found[i] - value)).toBeLessThan(1e-5));
+    const [first, second] = [a, b].map((x) => tf.squeeze(tf.slice(x, 0, 1), [0]));
+    const one = tf.matMul(first, second, tA, tB).dataSync();
+    expected.slice(0, one.length).forEach((value, i) => expect(Math.abs(one[i] - value)).toBeLessThan(1e-5));
   });
 
   it('leaves its inputs as they were, and no memory behind over many calls', () => {

@@ -24,6 +24,8 @@ const ROWS: Sequence[] = [
     lossWeights: [0, 0.2, 1, 1, 0, 3, 1],
   },
   { tokenIds: [8, 8, 250, 3], lossMask: [0, 0, 1, 1] },
+  // Begins like the first, with tokens that are learned.
+  { tokenIds: [5, 9, 31, 44], lossMask: [0, 1, 1, 1] },
 ];
 const BATCH = packSequences(ROWS);
 const LORA = { rank: 2, alpha: 4 };

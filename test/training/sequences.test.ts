@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable } from '../../lib/policy/transformer.js';
 import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -15,6 +16,8 @@ import { CONFIG, tinyModel } from './tiny.js';
 const ROWS: Sequence[] = [
   { tokenIds: [5, 9, 31], lossMask: [1, 0, 1] },
   { tokenIds: [8, 250, 3, 77, 40], lossMask: [0, 1, 0, 1, 0], lossWeights: [0.5, 1, 3, 2, 1] },
+  // Begins like the one before.
+  { tokenIds: [8, 250, 3, 12], lossMask: [0, 1, 0, 1] },
 ];
 
 let weights: Weights;
@@ -27,18 +30,16 @@ beforeAll(async () => {
 });
 
 describe('packSequences', () => {
-  it('pads to the longest and points at the token before each one with a loss', () => {
-    expect(packSequences(ROWS)).toEqual({
-      ids: [
-        [5, 9, 31, 0, 0],
-        [8, 250, 3, 77, 40],
-      ],
+  it('points at the token before each one with a loss', () => {
+    const { tree, ...others } = packSequences(ROWS);
+    expect(tree.ids).toEqual([5, 9, 31, 8, 250, 3, 77, 40, 12]);
+    expect(others).toEqual({
       // The first token of a row has no prediction, whatever its mask says.
-      positions: [1, 5, 7],
-      targets: [31, 250, 77],
+      positions: [1, 3, 5, 3, 5],
+      targets: [31, 250, 77, 250, 12],
       // Weights count only where the mask is 1.
-      lossWeights: [1, 1, 2],
-      rows: [0, 1, 1],
+      lossWeights: [1, 1, 2, 1, 1],
+      rows: [0, 1, 1, 2, 2],
     });
   });
 
@@ -57,8 +58,27 @@ describe('packSequences', () => {
 describe('passesOf', () => {
   it('leaves out what follows the last token with a loss: a context may end beyond the positions of the model', () => {
     const [{ batch }] = passesOf([{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }], 100);
-    expect(batch.ids).toEqual([[5, 9, 31]]);
+    expect(batch.tree.ids).toEqual([5, 9, 31]);
     expect(passesOf([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
+  });
+
+  it('puts rows that begin alike into one pass, of at most so many padded tokens', () => {
+    const rows = [
+      [1, 2, 3],
+      [7, 7],
+      [1, 2, 4, 4],
+      [7, 8, 9, 9, 9],
+      [1, 2, 3, 5],
+    ];
+    const passes = passesOf(
+      rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) })),
+      12,
+    );
+    expect(passes.map(({ indices }) => indices)).toEqual([
+      [0, 4, 2],
+      [1, 3],
+    ]);
+    expect(passes[0].batch.tree.ids).toEqual([1, 2, 3, 5, 4, 4]);
   });
 });
 
@@ -75,8 +95,8 @@ describe('sequenceLogProbs', () => {
       expect(tf.memory().numTensors).toBe(before);
       for (const [row, { tokenIds, lossMask }] of ROWS.entries()) {
         const logProbs = tf.tidy(() => {
-          const ids = tf.tensor2d([...tokenIds], [1, tokenIds.length], 'int32');
-          const logits = logitsOf(weights, forward(weights, ids, CONFIG, passes.table), CONFIG);
+          const tree = prefixTree([tokenIds]);
+          const logits = logitsOf(weights, forward(weights, tree, CONFIG, passes.table), CONFIG);
           return tf.logSoftmax(tf.div<tf.Tensor2D>(logits, temperature)).arraySync();
         });
         const places = tokenIds.map((_, t) => t).filter((t) => t > 0 && lossMask[t] > 0);

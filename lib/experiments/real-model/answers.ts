@@ -108,8 +108,8 @@ const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
   seconds: SECONDS_A_QUESTION.among * sum(asksOf(run), numTest),
 });
 
-/** All cores work on one model. */
-const ALONE = { processes: 1, threads: 2 };
+/** All cores work on one model, where there is one. */
+const ALONE = { processes: 1, threads: 2, missing: () => missingInputs() };
 
 export const answering: Computation = computation<RealRun, RealAnswers>({
   ...{ ...ALONE, prepare: realTraining, work: answerAll },

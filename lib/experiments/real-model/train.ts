@@ -16,7 +16,7 @@ import { keptAdapter, runTraining } from '../../training/run.js';
 import { tryAdapter, type DevPoint } from '../dev-curve.js';
 import type { Preparation } from '../experiment.js';
 import { linesOf, publishAdapter } from '../publish.js';
-import { loadRealWorld, missingInputs } from './data.js';
+import { loadRealWorld } from './data.js';
 import {
   adapterOf,
   ADAPTERS,
@@ -87,7 +87,7 @@ export const realTraining: Preparation = {
       return stepsOf(run) * (isWarmUp(run) ? warmUp : reinforcement);
     });
     const work = `${runs.length} adapters to train (${sum(runs, stepsOf)} steps)`;
-    return Promise.resolve({ work, seconds, missing: missingInputs() });
+    return Promise.resolve({ work, seconds });
   },
   run: async ({ backend, signal, onProgress }) => {
     const runs = open();

@@ -4,7 +4,6 @@ import { createRandom } from '../../random.js';
 import { createHashedEncoder, type HashedEncoder, type HashedWeights } from '../../retrieval/encoder.js';
 import { hashFeatures, type Features, type TextKind } from '../../retrieval/features.js';
 import { requireInteger } from '../../retrieval/top-k.js';
-import { linear } from '../../tensor/ops.js';
 
 /** A query and a passage that answers it. */
 export interface TrainingPair {
@@ -99,11 +98,11 @@ function batchGradients(
     );
     const loss = (projection: tf.Tensor, queryGain: tf.Tensor, passageGain: tf.Tensor): tf.Scalar => {
       const encode = (features: tf.Tensor2D, gain: tf.Tensor): tf.Tensor2D => {
-        const sum = linear(tf.mul(features, gain), projection as tf.Tensor2D); // (texts, dimensions)
+        const sum = tf.matMul<tf.Tensor2D>(tf.mul(features, gain), projection); // (texts, dimensions)
         return tf.div(sum, tf.sqrt(tf.add(tf.sum(tf.square(sum), 1, true), TINY)));
       };
       const [q, p] = [encode(queryFeatures, queryGain), encode(passageFeatures, passageGain)];
-      const logProbs = tf.logSoftmax(tf.add(tf.div(linear(q, tf.transpose(p)), temperature), ignored));
+      const logProbs = tf.logSoftmax(tf.add(tf.div(tf.matMul(q, p, false, true), temperature), ignored));
       return tf.sub(0, tf.div(tf.sum(tf.mul(logProbs, isTarget)), pairs.length));
     };
     const touched = TRAINED.map((name) => takeRows(weights[name], rows, weights));

@@ -8,7 +8,6 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { mean, sum } from 'd3-array';
-import { linear } from '../../tensor/ops.js';
 import type { Weights } from '../../policy/weights.js';
 import { scheduledRate } from '../adamw.js';
 import { grpoStatistics } from '../grpo/loss.js';
@@ -31,7 +30,7 @@ const [HEAD, BIAS] = ['value.weight', 'value.bias'];
 
 /** Values (M) by hidden states (M, C). */
 const valuesOf = (hidden: tf.Tensor2D, trained: Weights): tf.Tensor1D =>
-  tf.add(tf.squeeze<tf.Tensor1D>(linear(hidden, trained[HEAD] as tf.Tensor2D), [1]), trained[BIAS]);
+  tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, trained[HEAD]), [1]), trained[BIAS]);
 
 /** The reward of each token that the policy wrote, without the KL. */
 export function tokenRewards({ segments, rewards, turnRewards = [] }: RewardedTrajectory): number[] {

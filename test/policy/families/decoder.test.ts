@@ -6,6 +6,7 @@ import { readJson } from '../../../lib/io/files.js';
 import { numParameters, parseModelConfig, printModelConfig } from '../../../lib/policy/families/index.js';
 import { loadModel, saveModel } from '../../../lib/policy/model-folder.js';
 import { LocalPolicy } from '../../../lib/policy/local-policy.js';
+import { prefixTree } from '../../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable } from '../../../lib/policy/transformer.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
@@ -55,11 +56,7 @@ describe('tiny models of transformers', () => {
     const policy = new LocalPolicy(name, weights, config, TOKENIZER);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     const logits = tf.tidy(() =>
-      logitsOf(
-        weights,
-        forward(weights, tf.tensor2d([expected.ids], undefined, 'int32'), config, table),
-        config,
-      ),
+      logitsOf(weights, forward(weights, prefixTree([expected.ids]), config, table), config),
     );
     const rows = (await logits.array()).filter((_, position) => position % 3 === 0);
     expect(rows).toHaveLength(expected.logits.length);

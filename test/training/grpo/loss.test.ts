@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { chosenLogProbs, selectRows } from '../../../lib/tensor/ops.js';
+import { chosenLogProbs, gatherRows } from '../../../lib/tensor/ops.js';
 import { groupAdvantages } from '../../../lib/training/advantages.js';
 import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo/loss.js';
 import { readFixture } from '../../fixtures/read.js';
@@ -50,7 +50,7 @@ function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
     kept.map(({ b, t }) => b * T + t),
     'int32',
   );
-  return chosenLogProbs(selectRows(logits, positions), tf.tensor1d(pick(inputs.action_ids), 'int32'));
+  return chosenLogProbs(gatherRows(logits, positions), tf.tensor1d(pick(inputs.action_ids), 'int32'));
 }
 
 const allLogits = (): tf.Tensor2D => tf.tensor2d(inputs.logits.flat(2), [B * T, V]);

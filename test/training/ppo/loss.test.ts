@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { chosenLogProbs, linear } from '../../../lib/tensor/ops.js';
+import { chosenLogProbs } from '../../../lib/tensor/ops.js';
 import { explainedVariance, generalisedAdvantages, whitened } from '../../../lib/training/ppo/advantages.js';
 import { ppoLoss, valueLoss } from '../../../lib/training/ppo/loss.js';
 import { readFixture } from '../../fixtures/read.js';
@@ -73,7 +73,7 @@ describe.each(cases)('$name, beside the reference within 1e-5', ({ gamma, lambda
     };
     const actions = tf.tensor1d(pick(inputs.action_ids), 'int32');
     const valuesOf = (hidden: tf.Tensor, head: tf.Tensor, bias: tf.Tensor): tf.Tensor1D =>
-      tf.add(tf.squeeze<tf.Tensor1D>(linear(hidden as tf.Tensor2D, head as tf.Tensor2D), [1]), bias);
+      tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, head), [1]), bias);
     const kept = (table: number[][][], width: number): tf.Tensor2D => {
       const flat = table.flat();
       return tf.tensor2d(
