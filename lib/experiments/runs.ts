@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
-import { rolloutConfigOf, trainedBy } from '../methods/index.js';
+import { BASELINES, rolloutConfigOf, trainedBy } from '../methods/index.js';
 import { zeroSearchSimulator } from '../methods/zerosearch.js';
 import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
@@ -100,10 +100,18 @@ export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPol
   return loadLocalPolicy(model, { adapter, name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})` });
 }
 
-/** Steps of GRPO after which adapters are kept beside the chosen one, of one run of each method: so that the playground shows the course of training. */
+/**
+ * Steps of GRPO after which adapters are kept beside the chosen one, of one run of each method of the main comparison: so that the playground
+ * shows the course of training.
+ */
 const KEPT_STEPS = [25, 75];
-const isKept = ({ model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
-  model === 'instruct' && warmUp === 1 && seed === 1 && !lambdas && !topK;
+const isKept = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
+  model === 'instruct' &&
+  warmUp === 1 &&
+  seed === 1 &&
+  !lambdas &&
+  !topK &&
+  !BASELINES.some(({ name }) => name === method);
 export const keptSteps = (run: PolicyRun): readonly number[] => (isKept(run) ? KEPT_STEPS : []);
 
 /** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */

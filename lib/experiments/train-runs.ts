@@ -187,9 +187,15 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
     onProgress?.(((await doneSteps()) - before) / Math.max(1, total - before));
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
-    await sideBySide(runs, NUM_PROCESSES, (run) =>
-      trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log }),
-    );
+    const begun = new Map<string, Promise<void>>();
+    await sideBySide(runs, NUM_PROCESSES, async (run) => {
+      // Stands before this run, and may still go on.
+      const simulator = configOf(run).zerosearch?.simulator;
+      if (simulator !== undefined) await begun.get(simulator);
+      const training = trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log });
+      begun.set(runName(run), training);
+      await training;
+    });
   } finally {
     clearInterval(timer);
   }
