@@ -165,6 +165,7 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
     else for (const one of ANEW) await answerForAWhile(one, backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);
+    say('Notebooks are executed now, which takes two to three minutes.');
     await exportReports(signal);
     if (retrain) await finishRetraining(retrainingFolder(maxSteps));
   });

@@ -109,7 +109,7 @@ const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
 });
 
 /** All cores work on one model, where there is one. */
-const ALONE = { processes: 1, threads: 2, missing: () => missingInputs() };
+const ALONE = { processes: 1, threads: 2, missing: missingInputs };
 
 export const answering: Computation = computation<RealRun, RealAnswers>({
   ...{ ...ALONE, prepare: realTraining, work: answerAll },
