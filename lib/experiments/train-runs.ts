@@ -182,9 +182,14 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
         ),
       ),
     );
-  const [before, total] = [await doneSteps(), sum(runs, (run) => stepsOf(run, maxSteps))];
-  const report = async (): Promise<void> =>
-    onProgress?.(((await doneSteps()) - before) / Math.max(1, total - before));
+  const total = sum(runs, (run) => stepsOf(run, maxSteps));
+  let before = await doneSteps();
+  const report = async (): Promise<void> => {
+    const done = await doneSteps();
+    // A run that goes on takes the steps after its last checkpoint again.
+    before = Math.min(before, done);
+    onProgress?.((done - before) / Math.max(1, total - before));
+  };
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
     const begun = new Map<string, Promise<void>>();

@@ -11,7 +11,9 @@ import { intervalText } from '../../report/text.js';
 import { listed } from '../../text/listed.js';
 import { trainingRows } from '../../report/curves.js';
 import { count, loadAnswers, type AnsweredRuns } from '../answers.js';
+import { baselines } from '../baselines/experiment.js';
 import type { Experiment } from '../experiment.js';
+import type { PolicyRun } from '../runs.js';
 import { lambdaAblation } from '../lambda-ablation/experiment.js';
 import { lambdaMethod, lambdasOf, lambdasOfMethod, onLines } from '../lambda-ablation/settings.js';
 import { mainResults } from '../main-results/experiment.js';
@@ -137,20 +139,33 @@ export const failureRates = (
     options,
   );
 
-/** Rates over the weights of the two rewards, on the lines of Table 4; none where these settings have not been answered. */
-async function ratesByLambda(folder?: string, options: SummaryOptions = {}) {
-  const known = await resultsOf(lambdaAblation, folder);
+/** The rates of an experiment's runs; none where it has not been answered. */
+async function ratesOf(
+  experiment: Experiment,
+  folder?: string,
+  options?: SummaryOptions,
+  methodOf?: (run: PolicyRun) => string,
+) {
+  const known = await resultsOf(experiment, folder);
   if (known.length === 0 || known.some(({ done }) => done === null)) return [];
-  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(lambdasOf(run)));
-  const rows = failureRates(read, { ...options, pairs: [] }).rows.map((row) => {
-    const { lambdaD, lambdaS } = lambdasOfMethod(row.method);
-    return { ...row, lambda_d: lambdaD, lambda_s: lambdaS };
-  });
-  return onLines(rows);
+  const read = await loadAnswers(experiment, folder, methodOf);
+  return failureRates(read, { ...options, pairs: [] }).rows;
+}
+
+/** Rates over the weights of the two rewards, on the lines of Table 4. */
+async function ratesByLambda(folder?: string, options?: SummaryOptions) {
+  const rows = await ratesOf(lambdaAblation, folder, options, (run) => lambdaMethod(lambdasOf(run)));
+  return onLines(
+    rows.map((row) => {
+      const { lambdaD, lambdaS } = lambdasOfMethod(row.method);
+      return { ...row, lambda_d: lambdaD, lambda_s: lambdaS };
+    }),
+  );
 }
 
 /**
- * Reads the main comparison's answers and the trajectories to read, and the answers of other weights of the rewards where they are there.
+ * Reads the main comparison's answers and the trajectories to read, and the answers of the baselines and of other weights of the rewards where
+ * they are there.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
 export async function loadFailures(folder?: string, options: SummaryOptions = {}) {
@@ -168,8 +183,13 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
     finding: `What goes wrong most often with ParallelSearch is “${title.toLowerCase()}”: ${listed(rates)} (${unit}).`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
     ...{ tidy, training },
-    // `lambdas`: rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
-    frames: { training, lambdas: await ratesByLambda(folder, options) },
+    frames: {
+      training,
+      // Rates of every method of Table 2, over the initial models that all of them were trained from.
+      others: await ratesOf(baselines, folder, options),
+      // Rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
+      lambdas: await ratesByLambda(folder, options),
+    },
   });
   return { ...report, casesOf: (failure: string) => matching(cases, { failure }) };
 }
