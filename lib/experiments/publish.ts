@@ -1,9 +1,9 @@
 /** Puts a trained adapter where it is kept. */
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest } from 'd3-array';
-import { copySafely, writeFileSafely } from '../io/files.js';
+import { asideOf, copySafely, replaceFolder, writeFileSafely } from '../io/files.js';
 import { copyAdapter } from '../policy/export.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard, type CardOptions } from './adapter-card.js';
@@ -39,19 +39,26 @@ export async function publishAdapter(
     curve.filter(({ step }) => step > 0),
     (a, b) => a.reward - b.reward,
   )!;
-  const aside = `${to}.partial`;
-  const from = join(folder, keptAdapter(best.step));
-  await copyAdapter(from, aside, card.base);
-  await copySafely(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
-  for (const step of earlier)
-    await copyAdapter(join(folder, keptAdapter(step)), join(aside, stepFolder(step)), join('..', card.base));
-  const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
-  await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));
-  await writeFileSafely(
-    join(aside, 'dev.jsonl'),
-    printLines(curve.map((point) => ({ ...point, chosen: point === best }))),
-  );
-  await writeAdapterCard(aside, { ...card, earlier: earlier.map(stepFolder) });
-  await rm(to, { recursive: true, force: true });
-  await rename(aside, to);
+  const aside = asideOf(to);
+  try {
+    const from = join(folder, keptAdapter(best.step));
+    await copyAdapter(from, aside, card.base);
+    await copySafely(join(from, TRAIN_CONFIG_FILE), join(aside, TRAIN_CONFIG_FILE));
+    for (const step of earlier)
+      await copyAdapter(
+        join(folder, keptAdapter(step)),
+        join(aside, stepFolder(step)),
+        join('..', card.base),
+      );
+    const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
+    await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));
+    await writeFileSafely(
+      join(aside, 'dev.jsonl'),
+      printLines(curve.map((point) => ({ ...point, chosen: point === best }))),
+    );
+    await writeAdapterCard(aside, { ...card, earlier: earlier.map(stepFolder) });
+    await replaceFolder(aside, to);
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
 }
