@@ -214,7 +214,12 @@ export function trainingOf(
   runs: () => readonly PolicyRun[],
   alike: () => readonly PolicyRun[] = runs,
 ): Preparation {
-  const open = (): PolicyRun[] => runs().filter((run) => !isTrained(run));
+  const open = (): PolicyRun[] => {
+    const untrained = runs().filter((run) => !isTrained(run));
+    const simulators = new Set(untrained.map((run) => configOf(run).zerosearch?.simulator));
+    // Trained for the sake of others: of no use once those are there.
+    return untrained.filter((run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)));
+  };
   return {
     plan: async () => {
       const untrained = open();

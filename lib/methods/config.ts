@@ -80,6 +80,13 @@ const WARM_UP = {
   },
 };
 
+/** The policy that plays ZeroSearch's search engine learns to write, which takes more weights and more updates than learning to search. */
+const SIMULATOR = {
+  ...EMBEDDED,
+  grpo: { ...EMBEDDED.grpo, learningRate: 2e-3, miniBatches: 4 },
+  lora: { rank: 32, alpha: 64 },
+};
+
 /** How training is scaled: for the small world's models, or for language models. */
 export type Scale = 'embedded' | 'language-model';
 
@@ -103,7 +110,8 @@ export function trainingPreset(
       `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
     );
   const { trainer, rewards } = training;
-  const ofScale = scale === 'embedded' ? EMBEDDED : LANGUAGE_MODEL;
+  const embedded = trainer === 'zerosearch-simulator' ? SIMULATOR : EMBEDDED;
+  const ofScale = scale === 'embedded' ? embedded : LANGUAGE_MODEL;
   const preset = trainer === 'demonstrations' ? WARM_UP : ofScale;
   const { grpo, rollout } = preset;
   const warmUp = trainer === 'ppo' ? { warmupSteps: Math.round(PPO_WARM_UP * grpo.steps) } : {};

@@ -10,17 +10,24 @@ export type DocumentKind = (typeof KINDS)[number];
 
 export const END_OF_DOCUMENTS = '</information>';
 
-/** Asks for the documents of a query. The question and its answer are told, as in the paper: who plays the search engine may know them. */
+/**
+ * Asks for the documents of a query. The question and its answer are told, as in the paper: who plays the search engine may know them. What a
+ * large model knows besides is told as well, as far as the graph says it: the answers to sub-questions.
+ */
 export function documentsPrompt(
   kind: DocumentKind,
   query: string,
-  { question, goldenAnswers: [answer] }: Pick<Question, 'question' | 'goldenAnswers'>,
+  { question, goldenAnswers: [answer], metadata: { graph = [] } }: Question,
   form: PromptForm,
 ): string {
-  if (form === 'short') return `Practice. ${kind} ${question} ${answer}\n${query}\n`;
+  const known = graph
+    .map(({ attribute, entity, answers }) => `${attribute}: ${entity} = ${answers[0]}`)
+    .join('; ');
+  if (form === 'short') return `Practice. ${kind} ${question} ${answer}\n${known}\n${query}\n`;
   return (
     `You are a search engine. Write ${kind} documents for a query.\n` +
     `The user wants to answer the question "${question}", whose answer is ${answer}.\n` +
+    (known && `What is known: ${known}.\n`) +
     `The documents should hold ${kind} information, each in about 30 words.\nQuery: ${query}\n`
   );
 }

@@ -3,7 +3,7 @@
  * noisy documents as it is told; in the course of training more of them are noisy. The update is GRPO's; what is tested is real search.
  *
  * Departures: as many documents a query as our retrievers give, where the paper has five; the simulator is an adapter on the policy's own
- * initial model, where the paper takes a larger model.
+ * initial model, where the paper takes a larger model, and is told what that one knows (`documents.ts`).
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

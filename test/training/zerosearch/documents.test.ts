@@ -9,12 +9,18 @@ import {
 } from '../../../lib/training/zerosearch/documents.js';
 import { COMPARISON, SEQUENTIAL } from '../tiny.js';
 
-it.each(['short', 'full'] as const)('the prompt tells kind, query, question and answer (%s)', (form) => {
-  const prompt = documentsPrompt('noisy', 'Red River director', SEQUENTIAL, form);
-  for (const part of ['noisy', 'Red River director', SEQUENTIAL.question, '1904'])
-    expect(prompt).toContain(part);
-  expect(prompt).not.toContain('useful');
-});
+it.each(['short', 'full'] as const)(
+  'the prompt tells kind, query, question, answer and what is known besides (%s)',
+  (form) => {
+    const prompt = documentsPrompt('noisy', 'Red River director', SEQUENTIAL, form);
+    for (const part of ['noisy', 'Red River director', SEQUENTIAL.question, '1904'])
+      expect(prompt).toContain(part);
+    expect(prompt).not.toContain('useful');
+    expect(prompt).toMatch(/Red River = Bo Reed; .*: Bo Reed = 1904/);
+    const unknown = documentsPrompt('noisy', 'Red River director', { ...SEQUENTIAL, metadata: {} }, form);
+    expect(unknown).not.toContain('Bo Reed');
+  },
+);
 
 describe('documents', () => {
   const words = fc.stringMatching(/^[A-Z][a-z]{0,8}( [a-z]{1,8}){0,3}$/);

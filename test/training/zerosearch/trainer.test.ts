@@ -1,12 +1,17 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalPolicy } from '../../../lib/policy/local-policy.js';
+import type { Question } from '../../../lib/data/question.js';
 import type { Model } from '../../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { runTraining } from '../../../lib/training/run.js';
 import { createTrainer } from '../../../lib/training/trainers.js';
-import { documentsPrompt, printDocuments } from '../../../lib/training/zerosearch/documents.js';
+import {
+  documentsPrompt,
+  printDocuments,
+  type DocumentKind,
+} from '../../../lib/training/zerosearch/documents.js';
 import { noiseProbability } from '../../../lib/training/zerosearch/trainer.js';
 import { temporaryFolder } from '../../folder.js';
 import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from '../tiny.js';
@@ -39,29 +44,51 @@ function letWrite(name: string, write: (context: string, row: number) => string)
   });
 }
 
-it('the policy that plays the search engine imitates what came back for a query, as useful where the answer was right and else as noisy', async () => {
-  const found = (await retriever.retrieve(['Cy Hill'], { topK: 3 }))[0].map(({ passage }) => passage);
-  letWrite(simulating.method, (context, row) =>
-    context.includes('<information>')
-      ? `<answer> ${row % 2 ? 1960 : 1904} </answer>`
-      : '<search> Cy Hill </search>',
-  );
-  const trainer = createTrainer({ config: simulating, model, questions: [SINGLE], retriever });
-  const update = vi.spyOn(trainer.trained, 'update');
-  const { trajectories, metrics } = await trainer.next();
-  const rows = update.mock.calls.flatMap(([some]) => some);
-  const texts = rows.map(({ tokenIds }) => TOKENIZER.decode(tokenIds)).sort();
-  const expected = trajectories.map(({ rewards }) => {
-    const kind = rewards.outcome === 1 ? 'useful' : 'noisy';
-    return documentsPrompt(kind, 'Cy Hill', SINGLE, 'short') + printDocuments(found);
+describe('the policy that plays the search engine', () => {
+  const withoutGraph = { ...SINGLE, metadata: {} };
+
+  /** What it learns from when the policy asks `query`, and answers rightly in every second row. */
+  async function learned(query: string, question: Question) {
+    letWrite(simulating.method, (context, row) =>
+      context.includes('<information>')
+        ? `<answer> ${row % 2 ? 1960 : 1904} </answer>`
+        : `<search> ${query} </search>`,
+    );
+    const trainer = createTrainer({ config: simulating, model, questions: [question], retriever });
+    const update = vi.spyOn(trainer.trained, 'update');
+    const { trajectories, metrics } = await trainer.next();
+    const rows = update.mock.calls.flatMap(([some]) => some);
+    trainer.dispose();
+    const found = (await retriever.retrieve([query], { topK: 3 }))[0].map(({ passage }) => passage);
+    const printed = (kind: string, documents = found): string =>
+      documentsPrompt(kind as DocumentKind, query, question, 'short') + printDocuments(documents);
+    const texts = rows.map(({ tokenIds }) => TOKENIZER.decode(tokenIds));
+    return { rows, texts, found, printed, trajectories, metrics };
+  }
+
+  it('imitates what came back for a query, as useful where the answer was right and else as noisy', async () => {
+    const { rows, texts, found, printed, trajectories, metrics } = await learned('Cy Hill', withoutGraph);
+    const expected = trajectories.map(({ rewards }) => printed(rewards.outcome === 1 ? 'useful' : 'noisy'));
+    expect(texts.sort()).toEqual(expected.sort());
+    expect(new Set(texts).size).toBe(2);
+    // Only the documents are learned.
+    for (const { tokenIds, lossMask } of rows)
+      expect(TOKENIZER.decode(tokenIds.filter((_, t) => lossMask[t] === 1))).toBe(printDocuments(found));
+    expect(metrics.loss).toBeGreaterThan(0);
   });
-  expect(texts).toEqual(expected.sort());
-  expect(new Set(texts).size).toBe(2);
-  // Only the documents are learned.
-  for (const { tokenIds, lossMask } of rows)
-    expect(TOKENIZER.decode(tokenIds.filter((_, t) => lossMask[t] === 1))).toBe(printDocuments(found));
-  expect(metrics.loss).toBeGreaterThan(0);
-  trainer.dispose();
+
+  it.each([
+    ['useful', '1960'],
+    ['noisy', '1777'],
+  ])('goes by the graph where there is one, what is true first (%s)', async (kind, birth) => {
+    const graph = SINGLE.metadata.graph!.map((node) => ({ ...node, answers: [birth] }));
+    const { texts, found, printed } = await learned('Red River film Cy Hill', { ...SINGLE, metadata: { graph } });
+    const isTrue = ({ text }: { text: string }): boolean => text.includes(birth);
+    const ordered = [...found.filter(isTrue), ...found.filter((one) => !isTrue(one))];
+    // Real search has something else first.
+    expect(isTrue(found[0])).toBe(false);
+    expect(new Set(texts)).toEqual(new Set([printed(kind, ordered)]));
+  });
 });
 
 it('noise rises from the first share to the last, late rather than soon', () => {
