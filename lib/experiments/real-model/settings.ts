@@ -95,8 +95,9 @@ export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | 
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** A rank of 8 on what attention reads: adapters of 0.7 MB. */
-const LORA = { rank: 8, alpha: 16, targetModules: ['q_proj', 'k_proj', 'v_proj'] };
+/** Adapters of 2.4 MB for the grammar of actions and of 0.6 MB for each run after it: they are kept in the repository. */
+const LORA = { rank: 4, alpha: 8 };
+const ATTENTION = ['q_proj', 'k_proj', 'v_proj'];
 
 /** The configuration that a run is trained with. */
 export function realConfigOf({ method, seed }: RealRun): TrainConfig {
@@ -106,7 +107,7 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const rollout = { ...preset.rollout, promptForm: 'chat' };
   return parseTrainConfig({
     ...{ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options },
-    lora: isWarmUp ? preset.lora : LORA,
+    lora: isWarmUp ? LORA : { ...LORA, targetModules: ATTENTION },
   });
 }
 
