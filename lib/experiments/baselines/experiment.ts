@@ -1,5 +1,5 @@
 /** Table 2 whole: every method of the paper's comparison and other ways to train them, from the same initial models with one seed. */
-import { group, mean, rank } from 'd3-array';
+import { group, mean, rank, sort } from 'd3-array';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import {
@@ -36,10 +36,12 @@ const runsOf = (method: string, warmUp: number): PolicyRun[] =>
 
 /**
  * What is trained for this experiment alone: all methods from the first initial models, then from the second. Policies that play a search engine are
- * methods too, which stand before those that need them.
+ * methods too; they come first, so that nobody waits for them.
  */
-export const baselineRuns = (): PolicyRun[] =>
-  WARM_UPS_HERE.flatMap((warmUp) => BASELINES.flatMap(({ name }) => runsOf(name, warmUp)));
+export const baselineRuns = (): PolicyRun[] => {
+  const methods = sort(BASELINES, ({ isPreparation }) => Number(!isPreparation));
+  return WARM_UPS_HERE.flatMap((warmUp) => methods.flatMap(({ name }) => runsOf(name, warmUp)));
+};
 
 /** The runs that can be compared: of methods trained from the first initial models, and of warm-ups that all of these methods have. */
 export function comparedRuns(root?: string): PolicyRun[] {
