@@ -82,7 +82,10 @@ describe('the policy that plays the search engine', () => {
     ['noisy', '1777'],
   ])('goes by the graph where there is one, what is true first (%s)', async (kind, birth) => {
     const graph = SINGLE.metadata.graph!.map((node) => ({ ...node, answers: [birth] }));
-    const { texts, found, printed } = await learned('Red River film Cy Hill', { ...SINGLE, metadata: { graph } });
+    const { texts, found, printed } = await learned('Red River film Cy Hill', {
+      ...SINGLE,
+      metadata: { graph },
+    });
     const isTrue = ({ text }: { text: string }): boolean => text.includes(birth);
     const ordered = [...found.filter(isTrue), ...found.filter((one) => !isTrue(one))];
     // Real search has something else first.
