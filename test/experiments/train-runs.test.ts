@@ -95,6 +95,15 @@ describe('trainingOf', () => {
     });
   });
 
+  it('plans a policy that plays a search engine only where one is trained that needs it', async () => {
+    const untrained = { ...KEPT, seed: 99 };
+    const simulator = { ...untrained, method: 'zerosearch:simulator' };
+    const needsIt = { ...untrained, method: 'zerosearch' };
+    expect((await trainingOf(() => [simulator, needsIt]).plan())?.work).toContain('2 of 2 runs');
+    expect((await trainingOf(() => [simulator, untrained]).plan())?.work).toContain('1 of 2 runs');
+    expect(await trainingOf(() => [simulator, KEPT]).plan()).toBeNull();
+  });
+
   it('adds up what the lines of metrics say as if none had been stopped for a while, and nothing where there are none', async () => {
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
     expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
