@@ -1,5 +1,6 @@
 /** Table 2 whole: every method of the paper's comparison and other ways to train them, from the same initial models with one seed. */
-import { group, mean, rank, sort } from 'd3-array';
+import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
+import { quantileNormal } from 'vega-statistics';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import {
@@ -10,12 +11,14 @@ import {
   type TidyRow,
 } from '../../evaluation/table.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
+import type { QuestionResult } from '../../evaluation/result.js';
 import { BASELINES, methodTitle, METHODS } from '../../methods/index.js';
 import { trainingRows } from '../../report/curves.js';
-import { pointsIntervalText } from '../../report/text.js';
+import { figureText, pointsIntervalText } from '../../report/text.js';
 import { listed } from '../../text/listed.js';
 import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js';
 import type { Experiment } from '../experiment.js';
+import { mainResults } from '../main-results/experiment.js';
 import { reportOf, summarise, type Predicted } from '../report.js';
 import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
 import { KINDS } from '../../training/zerosearch/documents.js';
@@ -27,48 +30,40 @@ import { baselineClaims } from './claims.js';
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that stand beside them. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
+/** Those of them that the main comparison trains with several seeds, from several initial models. */
+const REPEATED = ['search-r1', OURS];
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
-/** Two, and one seed of reinforcement each, are what two cores train in a working day. */
-const WARM_UPS_HERE = WARM_UPS.slice(0, 2);
 
-const runsOf = (method: string, warmUp: number): PolicyRun[] =>
-  INITIAL_MODELS.map((model) => ({ method, model, warmUp, seed: SEEDS[0] }));
+/** One training from either initial model: all methods together are what two cores train in a working day. */
+const runsOf = (method: string): PolicyRun[] =>
+  INITIAL_MODELS.map((model) => ({ method, model, warmUp: WARM_UPS[0], seed: SEEDS[0] }));
 
-/**
- * What is trained for this experiment alone: all methods from the first initial models, then from the second. Policies that play a search engine are
- * methods too; they come first, so that nobody waits for them.
- */
-export const baselineRuns = (): PolicyRun[] => {
-  const methods = sort(BASELINES, ({ isPreparation }) => Number(!isPreparation));
-  return WARM_UPS_HERE.flatMap((warmUp) => methods.flatMap(({ name }) => runsOf(name, warmUp)));
-};
+/** What is trained for this experiment alone. Policies that play a search engine are methods too; they come first, so that nobody waits for them. */
+export const baselineRuns = (): PolicyRun[] =>
+  sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) => runsOf(name));
 
-/** The runs that can be compared: of methods trained from the first initial models, and of warm-ups that all of these methods have. */
+/** The runs that can be compared: of methods trained from both initial models; none where no baseline is. */
 export function comparedRuns(root?: string): PolicyRun[] {
-  const isWhole = (method: string, warmUp: number): boolean =>
-    runsOf(method, warmUp).every((run) => isTrained(run, root));
-  const trained = NAMES.filter((method) => isWhole(method, WARM_UPS_HERE[0]));
-  if (trained.length === 0) return [];
-  const methods = [...COMPARED, ...trained];
-  return WARM_UPS_HERE.filter((warmUp) => methods.every((method) => isWhole(method, warmUp))).flatMap(
-    (warmUp) => methods.flatMap((method) => runsOf(method, warmUp)),
-  );
+  const wholeRuns = (methods: readonly string[]): PolicyRun[] =>
+    methods.map(runsOf).flatMap((runs) => (runs.every((run) => isTrained(run, root)) ? runs : []));
+  const trained = wholeRuns(NAMES);
+  return trained.length === 0 ? [] : [...wholeRuns(COMPARED), ...trained];
 }
 
 export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO, beside the two methods',
   computation: answersOf(() => comparedRuns(), {
-    prepare: trainingOf(baselineRuns, () => COMPARED.flatMap((method) => runsOf(method, WARM_UPS_HERE[0]))),
+    prepare: trainingOf(baselineRuns, () => COMPARED.flatMap(runsOf)),
   }),
   claims: baselineClaims,
 };
 
-/** The compared runs of the first initial models, against each other. */
+/** The compared runs of an initial model, against each other. */
 export const baselinesTiming = timingOf('baselines-timing', 'seconds a question, all methods in turn', () =>
-  INITIAL_MODELS.map((model) =>
-    comparedRuns().filter((run) => run.model === model && run.warmUp === WARM_UPS_HERE[0]),
-  ).filter((runs) => runs.length > 0),
+  INITIAL_MODELS.map((model) => comparedRuns().filter((run) => run.model === model)).filter(
+    (runs) => runs.length > 0,
+  ),
 );
 
 const METRICS: readonly Metric[] = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'];
@@ -155,6 +150,52 @@ export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'ben
     .sort((a, b) => a.mean_rank - b.mean_rank);
 }
 
+/** Exact match on the average of seven benchmarks, of trainings that differ in initial model and seed of reinforcement alone. */
+export interface Spread {
+  method: string;
+  model: string;
+  trainings: number;
+  lowest: number;
+  highest: number;
+  deviation: number;
+}
+
+const averageEm = (answers: readonly QuestionResult[]): number =>
+  mean(
+    rollup(
+      answers,
+      (own) => mean(own, ({ em }) => em)!,
+      ({ benchmark }) => benchmark,
+    ).values(),
+  )!;
+
+/** How far trainings of each method end apart; nothing of methods that were trained once. */
+export function spreadOf(answers: readonly QuestionResult[]): Spread[] {
+  const inAverage = answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES);
+  const trainings = flatRollup(
+    inAverage,
+    (own) => [...rollup(own, averageEm, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()],
+    ({ method }) => method,
+    ({ model }) => model,
+  );
+  return trainings.flatMap(([method, model, ems]) =>
+    ems.length < 2
+      ? []
+      : {
+          ...{ method, model, trainings: ems.length },
+          ...{ lowest: min(ems)!, highest: max(ems)!, deviation: deviation(ems)! },
+        },
+  );
+}
+
+/** Of two trainings of one method 95 % differ by less, as the pooled variance of a normal distribution has it. */
+export function apartOf(spread: readonly Spread[]): number {
+  const variance =
+    sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /
+    sum(spread, ({ trainings }) => trainings - 1);
+  return quantileNormal(0.975) * Math.sqrt(2 * variance);
+}
+
 /** ParallelSearch beside the method with the next best ranks, on average, and in how many cells of Table 2 it is ahead and behind. */
 function findingOf(
   contrasts: readonly TidyContrast[],
@@ -169,6 +210,23 @@ function findingOf(
   return `ParallelSearch minus ${methodTitle(against)}, the best of the others by mean rank: ${pointsIntervalText(average)} points on the average of seven benchmarks, both models pooled. Of ${cells.length} differences to another method, for a benchmark and a model each, ${ahead} put it ahead and ${behind} behind (after Holm’s correction).`;
 }
 
+/** From whom ParallelSearch differs, from both models, by more than two trainings of one method do; empty where nothing was trained twice. */
+function beyondText(contrasts: readonly TidyContrast[], spread: readonly Spread[]): string {
+  if (spread.length === 0) return '';
+  const apart = apartOf(spread);
+  const others = METHODS.names().filter(
+    (against) => matching(contrasts, { method: OURS, against }).length > 0,
+  );
+  const beyond = (sign: number): string => {
+    const isFar = (against: string, model: string): boolean =>
+      matching(contrasts, { ...EM, method: OURS, against, model }).some(({ value }) => sign * value > apart);
+    const far = others.filter((against) => INITIAL_MODELS.every((model) => isFar(against, model)));
+    return listed(far.map(methodTitle)) || 'nobody';
+  };
+  const trainings = sum(spread, (one) => one.trainings);
+  return ` Every method was trained once from either model, and 95 % of pairs of trainings of one method are less than ${figureText(100 * apart, 1)} points apart on this average (as ${trainings} trainings of Search-R1 and ParallelSearch spread): by more, from both models, ParallelSearch is ahead of ${beyond(1)} and behind ${beyond(-1)}.`;
+}
+
 /** What is not there yet, and how to get it; empty where nothing is missing. */
 function missingText(methods: ReadonlySet<string>): string {
   const missing = NAMES.filter((name) => !methods.has(name)).map(methodTitle);
@@ -176,8 +234,15 @@ function missingText(methods: ReadonlySet<string>): string {
   return ` Left out, since not trained yet: ${listed(missing)} (npx parallelsearch experiment baselines).`;
 }
 
-/** The figures of Table 2 from answers, with the seconds a question where they were measured. */
-export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {}, timed?: Timing | null) {
+interface BaselinesRead extends AnsweredRuns {
+  /** Seconds a question, where they were measured. */
+  timed?: Timing | null;
+  /** Of the main comparison's trainings. */
+  spread?: readonly Spread[];
+}
+
+/** The figures of Table 2 from answers, with the seconds a question and what another training changes. */
+export function baselineReport({ timed, spread = [], ...read }: BaselinesRead, options: SummaryOptions = {}) {
   const tidy = summarise(read, { measures: METRICS.map(mainMeasure), selects, pairs: PAIRS }, options);
   if (timed) {
     const { rows, contrasts } = summariseTiming(timed, { selects, pairs: PAIRS, ...options });
@@ -192,7 +257,7 @@ export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {},
   const cells = decided(matching(tidy.contrasts, sides).filter(inTable));
   const ranks = meanRanks(em);
   return reportOf({
-    finding: findingOf(tidy.contrasts, cells, ranks),
+    finding: findingOf(tidy.contrasts, cells, ranks) + beyondText(tidy.contrasts, spread),
     summary: `${count(read.answers)} answers.${missingText(new Set(read.answers.map(({ method }) => method)))}`,
     ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
     frames: {
@@ -200,6 +265,8 @@ export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {},
       cells,
       // The mean place of each method over the cells of Table 2.
       ranks,
+      // Trainings of the main comparison's methods beside each other.
+      spread: [...spread],
       training: trainingRows(read.curves, DYNAMICS),
     },
   });
@@ -209,6 +276,10 @@ export function baselineReport(read: AnsweredRuns, options: SummaryOptions = {},
  * Reads the answers of the baselines and of the methods beside them.
  * @param folder of this machine's results; what is not there is taken from the recorded ones
  */
-export const loadBaselines = async (folder?: string, options: SummaryOptions = {}) =>
-  baselineReport(await loadAnswers(baselines, folder), options, await loadTiming(folder, baselinesTiming));
+export async function loadBaselines(folder?: string, options: SummaryOptions = {}) {
+  const { answers } = await loadAnswers(mainResults, folder);
+  const spread = spreadOf(answers.filter(({ method }) => REPEATED.includes(method)));
+  const timed = await loadTiming(folder, baselinesTiming);
+  return baselineReport({ ...(await loadAnswers(baselines, folder)), timed, spread }, options);
+}
 export type Baselines = Awaited<ReturnType<typeof loadBaselines>>;
