@@ -49,7 +49,7 @@ export const mainClaims: readonly PaperClaim[] = [
     },
     evidence: {
       cell: 'gap-table',
-      rule: 'Difference to Search-R1, the strongest baseline that is trained here, above 0 from both models',
+      rule: 'Difference to Search-R1, the paper’s strongest baseline with the same training set, above 0 from both models',
       parts: (numbers) =>
         aheadFromEachModel(numbers, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
     },
