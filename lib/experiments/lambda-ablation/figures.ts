@@ -19,15 +19,20 @@ interface TradeOff {
   questions: string;
   /** Whether a line joins those that none beats in both. */
   hasFront?: boolean;
+  /** Only points with this share of right answers or more, to see those apart that lie close. */
+  atLeast?: number;
 }
 
 const SETTINGS: TradeOff = { of: 'setting', color: 'rewards', questions: 'parallelizable questions' };
 
 /** Exact match against model calls. @param rows of both metrics, one each for a point */
-export function tradeOffChart(rows: Rows, { of, color: by, questions, hasFront } = SETTINGS): Chart {
+export function tradeOffChart(
+  rows: Rows,
+  { of, color: by, questions, hasFront, atLeast = 0 } = SETTINGS,
+): Chart {
   const all = rowsOf(rows);
   const values = all
-    .filter(({ metric }) => metric === 'em')
+    .filter(({ metric, value }) => metric === 'em' && Number(value) >= atLeast)
     .map(({ value: em, low: emLow, high: emHigh, ...row }) => {
       const calls = all.find((other) => other.metric === 'model_calls' && other[of] === row[of])!;
       return {
@@ -53,7 +58,7 @@ export function tradeOffChart(rows: Rows, { of, color: by, questions, hasFront }
   );
   const what = of === 'setting' ? 'setting (lambda_d, lambda_s)' : of;
   return chartOf({
-    title: `Exact match against model calls, ${questions}, with 95 % intervals`,
+    title: `Exact match${atLeast > 0 ? ` of at least ${atLeast}` : ''} against model calls, ${questions}, with 95 % intervals`,
     subtitle: SMALL_WORLD,
     alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
     spec: {

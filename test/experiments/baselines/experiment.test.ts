@@ -188,10 +188,13 @@ it('the chart of answers and calls joins the methods that none beats in both', (
       ...{ method, metric, value, low: value, high: value },
     })),
   );
-  const { spec, alt } = tradeOffChart(frameOf(rows), {
-    ...{ of: 'method', color: 'method', questions: 'all questions', hasFront: true },
-  });
+  const options = { of: 'method', color: 'method', questions: 'all questions', hasFront: true } as const;
+  const { spec, alt } = tradeOffChart(frameOf(rows), options);
   const [line] = spec.layer as { data: { values: { method: string }[] } }[];
   expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);
   expect(alt).toContain('SFT (no search) 0.400 with 3.00 calls');
+
+  const closer = tradeOffChart(frameOf(rows), { ...options, atLeast: 0.5 });
+  expect(closer.alt).toContain('OTC 0.500');
+  expect(closer.alt).not.toContain('SFT');
 });
