@@ -19,8 +19,8 @@ interface TradeOff {
   questions: string;
   /** Whether a line joins those that none beats in both. */
   hasFront?: boolean;
-  /** Only points with this share of right answers or more, to see those apart that lie close. */
-  atLeast?: number;
+  /** Only points that are at most so far below the most right answers, to see those apart that lie close. */
+  within?: number;
 }
 
 const SETTINGS: TradeOff = { of: 'setting', color: 'rewards', questions: 'parallelizable questions' };
@@ -28,11 +28,13 @@ const SETTINGS: TradeOff = { of: 'setting', color: 'rewards', questions: 'parall
 /** Exact match against model calls. @param rows of both metrics, one each for a point */
 export function tradeOffChart(
   rows: Rows,
-  { of, color: by, questions, hasFront, atLeast = 0 } = SETTINGS,
+  { of, color: by, questions, hasFront, within = 1 } = SETTINGS,
 ): Chart {
   const all = rowsOf(rows);
-  const values = all
-    .filter(({ metric, value }) => metric === 'em' && Number(value) >= atLeast)
+  const answers = all.filter(({ metric }) => metric === 'em');
+  const least = Math.max(...answers.map(({ value }) => Number(value))) - within;
+  const values = answers
+    .filter(({ value }) => Number(value) >= least)
     .map(({ value: em, low: emLow, high: emHigh, ...row }) => {
       const calls = all.find((other) => other.metric === 'model_calls' && other[of] === row[of])!;
       return {
@@ -58,7 +60,7 @@ export function tradeOffChart(
   );
   const what = of === 'setting' ? 'setting (lambda_d, lambda_s)' : of;
   return chartOf({
-    title: `Exact match${atLeast > 0 ? ` of at least ${atLeast}` : ''} against model calls, ${questions}, with 95 % intervals`,
+    title: `Exact match${within < 1 ? ` within ${within} of the best` : ''} against model calls, ${questions}, with 95 % intervals`,
     subtitle: SMALL_WORLD,
     alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
     spec: {

@@ -194,7 +194,8 @@ it('the chart of answers and calls joins the methods that none beats in both', (
   expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);
   expect(alt).toContain('SFT (no search) 0.400 with 3.00 calls');
 
-  const closer = tradeOffChart(frameOf(rows), { ...options, atLeast: 0.5 });
+  const closer = tradeOffChart(frameOf(rows), { ...options, within: 0.1 });
   expect(closer.alt).toContain('OTC 0.500');
+  expect(closer.alt).toContain('StepSearch 0.600');
   expect(closer.alt).not.toContain('SFT');
 });
