@@ -123,7 +123,10 @@ const REPORTS: Record<string, Report> = {
     shows: ['<dt>Costs of a request (ms)</dt>', '1.00 before, 2.00 after'],
   },
   '08-baselines': {
-    ...{ numCharts: 10, predictions: [/OTC needs fewer/, /OTC loses at most/, ...Array<RegExp>(5).fill(/./)] },
+    ...{
+      numCharts: 10,
+      predictions: [/OTC needs fewer/, /OTC loses at most/, ...Array<RegExp>(5).fill(/./)],
+    },
     findings: [/The best mean place is that of/, /Of \d+ cells, ParallelSearch is ahead in/],
     shows: ['Seconds'],
   },
