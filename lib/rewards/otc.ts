@@ -15,11 +15,11 @@ const SMOOTHING = 6;
 const isRight = ({ answer, goldenAnswers }: Rollout): boolean => outcomeReward(answer, goldenAnswers) === 1;
 const numCalls = ({ searchTurns }: Rollout): number => searchTurns.length;
 
-/** OTC-PPO: 1 without any call, and less with every call. */
+/** OTC-PPO, cos(m pi / (2m + c)): 1 without any call, and less with every call. */
 export const absoluteToolReward = (calls: number, smoothing = SMOOTHING): number =>
   Math.cos((calls * Math.PI) / (2 * calls + smoothing));
 
-/** OTC-GRPO: 1 with as few calls as any right answer needed, less with more or fewer. */
+/** OTC-GRPO, sin(f pi / (2n)) with f = 2mn / (m + n): 1 with as few calls as any right answer needed, less with more or fewer. */
 export function relativeToolReward(calls: number, fewest: number, smoothing = SMOOTHING): number {
   if (fewest === 0) return absoluteToolReward(calls, smoothing);
   const mapped = (2 * calls * fewest) / (calls + fewest);

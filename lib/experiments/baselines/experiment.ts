@@ -111,12 +111,12 @@ const PREDICTED: readonly Predicted[] = [
     holds: ({ value }) => value >= 0,
   })),
   {
-    prediction: 'Search-R1 by PPO and by GRPO are within their interval of each other',
+    prediction: 'Search-R1 ends alike by PPO and by GRPO (PPO minus GRPO)',
     figure: { ...EM, method: 'search-r1:ppo', against: 'search-r1' },
     holds: ({ low, high }) => low <= 0 && high >= 0,
   },
   {
-    prediction: 'ParallelSearch by GRPO and by PPO are within their interval of each other',
+    prediction: 'ParallelSearch ends alike by GRPO and by PPO (GRPO minus PPO)',
     figure: { ...EM, method: OURS, against: 'parallelsearch:ppo' },
     holds: ({ low, high }) => low <= 0 && high >= 0,
   },
