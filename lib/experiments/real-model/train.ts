@@ -34,7 +34,7 @@ import {
 
 const PROGRESS_INTERVAL_MS = 5000;
 /** Seconds that a step takes on two cores, roughly: for an estimate and nothing else. */
-const ROUGH_SECONDS = { warmUp: 30, reinforcement: 215 };
+const ROUGH_SECONDS = { warmUp: 60, reinforcement: 900 };
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
