@@ -40,12 +40,12 @@ const text = world.passages.flatMap(({ contents }) => tokenizer.encode(`${conten
 const peer = startPeer(python, 'transformers_peer.py', folder);
 
 const gradients = (rows: readonly number[][]) =>
-  timed(() => {
+  timed(async () => {
     const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));
     const options = { config, maxTokensPerPass: 4096, table, totalWeight: totalWeight(sequences) };
-    const { loss, gradients } = supervisedGradients(weights, sequences, options);
+    const { loss, gradients } = await supervisedGradients(weights, sequences, options);
     disposeWeights(gradients);
-    return Promise.resolve({ loss });
+    return { loss };
   });
 
 const rows: object[] = [];

@@ -51,13 +51,13 @@ const adapter = new TrainedAdapter(model, {
 
 /** One optimizer step at rate 0, so that every repeat has the same loss. */
 const gradients = (rows: readonly number[][]) =>
-  timed(() => {
+  timed(async () => {
     const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));
     const numTokens = rows.length * (ROW_LENGTH - 1);
-    const { loss } = adapter.update(sequences, { learningRate: 0, maxGradNorm: 1 }, (logProbs) =>
+    const { loss } = await adapter.update(sequences, { learningRate: 0, maxGradNorm: 1 }, (logProbs) =>
       tf.mul(tf.sum<tf.Scalar>(logProbs), -1 / numTokens),
     );
-    return Promise.resolve({ loss });
+    return { loss };
   });
 const peakBytes = (): number => process.resourceUsage().maxRSS * 1024;
 const gigabytes = (bytes: number): number => Number((bytes / 1e9).toFixed(2));

@@ -24,6 +24,7 @@ export const BACKEND_REMEDIES: Record<BackendName, string> = {
   gpu: `It needs Linux, an NVIDIA GPU with CUDA and cuDNN, and ${INSTALL_NATIVE}. Not needed: the others compute the same.`,
   native: `Run ${INSTALL_NATIVE} where the install script of @tensorflow/tfjs-node-gpu can download libtensorflow (Linux or Windows, x64). Not needed, but training is several times faster with it.`,
   wasm: REINSTALL,
+  webgpu: `It needs a GPU with a driver for Vulkan, Metal or Direct3D 12, \`${installCommand('webgpu')}\` and \`${installCommand('@tensorflow/tfjs-backend-webgpu')}\`. Not needed: the others compute the same.`,
   cpu: REINSTALL,
 };
 

@@ -7,7 +7,13 @@ import { isClone, packagePath } from './paths.js';
 const require = createRequire(import.meta.url);
 
 export type OptionalPackage =
-  'tslab' | 'danfojs-node' | 'hnswlib-node' | '@tensorflow/tfjs-node-gpu' | '@zilliz/milvus2-sdk-node';
+  | 'tslab'
+  | 'danfojs-node'
+  | 'hnswlib-node'
+  | '@tensorflow/tfjs-node-gpu'
+  | '@tensorflow/tfjs-backend-webgpu'
+  | 'webgpu'
+  | '@zilliz/milvus2-sdk-node';
 
 /** What each is needed for, and what its installation takes besides. */
 const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string; options?: string }> = {
@@ -21,6 +27,8 @@ const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string;
   },
   'hnswlib-node': { use: 'an HNSW index, and a C++ compiler to build it; exact search needs neither' },
   '@tensorflow/tfjs-node-gpu': { use: 'the native backends' },
+  '@tensorflow/tfjs-backend-webgpu': { use: 'the webgpu backend' },
+  webgpu: { use: 'the webgpu backend' },
   '@zilliz/milvus2-sdk-node': { use: 'collections of Milvus' },
 };
 

@@ -6,7 +6,7 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, rmsNorm, rotary, swiglu } from '../tensor/ops.js';
+import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../tensor/ops.js';
 import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { PrefixTree } from './prefix-tree.js';
@@ -307,8 +307,19 @@ export function forwardCached(
         const kv = tail
           ? { k: tf.concat([tail.layers[i].k, k], 1), v: tf.concat([tail.layers[i].v, v], 1) }
           : { k, v };
+        const whole =
+          past && tokens === 1
+            ? attendCached(
+                q,
+                [
+                  { ...past.layers[i], bias: past.bias },
+                  { ...kv, bias: newBias },
+                ],
+                { kvHeads: c.numKeyValueHeads, scale },
+              )
+            : null;
         const blocks = [...(past && pastBias ? [{ kv: past.layers[i], bias: pastBias }] : []), { kv, bias }];
-        const attended = tf.tidy(() => joinHeads(attendBlocks(q, blocks, scale), batch, c));
+        const attended = tf.tidy(() => joinHeads(whole ?? attendBlocks(q, blocks, scale), batch, c));
         return { ...kv, x: afterAttention(x, attended, w, i, c) };
       });
       layers.push({ k: layer.k, v: layer.v });

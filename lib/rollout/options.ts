@@ -26,6 +26,8 @@ export const rolloutSchema = z.strictObject({
    * Passages of the lowest ranks that would take more are left out, one of each query stays.
    */
   maxInformationTokens: count.default(320),
+  /** Words of a passage that are shown: its beginning, where passages are long and contexts short. All without it. */
+  maxPassageWords: count.optional(),
   /**
    * Tokens kept free for every later search turn: passages of the lowest ranks that would take them are left out. Without it
    * all are shown, and a full context ends the rollout.

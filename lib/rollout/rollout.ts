@@ -8,7 +8,7 @@
 import type { Question } from '../data/question.js';
 import type { Policy, SamplingOptions } from '../policy/policy.js';
 import type { Random } from '../random.js';
-import type { Retriever } from '../retrieval/retriever.js';
+import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
 import { buildPrompt } from '../text/prompts.js';
 import { finalAnswer } from '../text/response.js';
@@ -156,15 +156,24 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
   };
 }
 
-/** The block of each sub-query's `depth` best passages. */
-const informationOf = (outcomes: readonly SearchOutcome[], depth: number): string =>
-  printInformation(
+/** The block of each sub-query's `depth` best passages, or their beginnings. */
+function informationOf(
+  outcomes: readonly SearchOutcome[],
+  depth: number,
+  { maxPassageWords }: Pick<RolloutOptions, 'maxPassageWords'>,
+): string {
+  const shown = ({ title, text }: RetrievedPassage['passage']) => ({
+    title,
+    text: maxPassageWords === undefined ? text : text.trim().split(/\s+/).slice(0, maxPassageWords).join(' '),
+  });
+  return printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
         ? NO_ANSWER
-        : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => passage) },
+        : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => shown(passage)) },
     ),
   );
+}
 
 /** Tokens that information may take: a turn's own limit, and so that every turn to come finds its reserve and the next one can be generated. */
 function roomForInformation({ tokenIds, trajectory }: Row, policy: Policy, options: RolloutOptions): number {
@@ -185,7 +194,7 @@ function appendInformation(
 ): void {
   const room = roomForInformation(row, policy, options);
   const print = (depth: number): Segment => {
-    const text = informationOf(outcomes, depth);
+    const text = informationOf(outcomes, depth, options);
     return { kind: 'information', tokenIds: policy.tokenizer.encode(text), text };
   };
   let depth = options.topK;

@@ -1,16 +1,22 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-import { installCommand } from '../io/optional.js';
+import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { installWasmKernels } from './wasm-kernels.js';
+import { installWebGpuKernels } from './webgpu-kernels.js';
 
 // Registers every operation's gradient: tfjs-core has them only in files that Node cannot load, of which the build makes one.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
-/** `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript. */
-export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu';
-export const BACKEND_NAMES: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
+/**
+ * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript; `webgpu`: a GPU of any maker
+ * through Dawn, where it is asked for: a model of the embedded size is slower on it.
+ */
+export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
+/** In the order in which they are tried. */
+const TRIED: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
+export const BACKEND_NAMES: readonly BackendName[] = [...TRIED, 'webgpu'];
 
 export interface BackendReport {
   name: BackendName;
@@ -73,11 +79,40 @@ async function loadCpu(): Promise<string> {
   return '@tensorflow/tfjs-backend-cpu';
 }
 
+let isWebGpuInstalled = false;
+/** Operations that are handed over to the GPU together. */
+const DISPATCHES = 100;
+
+/** What Dawn's binding to Node gives: the globals of a browser's WebGPU, and how to make `navigator.gpu`. */
+interface Dawn {
+  create: (flags: string[]) => {
+    requestAdapter: () => Promise<{ info: { description: string; device: string } } | null>;
+  };
+  globals: object;
+}
+
+async function loadWebGpu(): Promise<string> {
+  const dawn = loadOptional<Dawn>('webgpu');
+  Object.assign(globalThis, dawn.globals);
+  const gpu = dawn.create([]);
+  Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'node' }, configurable: true });
+  const adapter = await gpu.requestAdapter();
+  if (!adapter) throw new Error('finds no GPU with a driver for Vulkan, Metal or Direct3D 12');
+  loadOptional('@tensorflow/tfjs-backend-webgpu');
+  tf.env().set('WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE', DISPATCHES);
+  if (!(await tf.setBackend('webgpu'))) throw new Error('failed to initialise');
+  if (!isWebGpuInstalled) installWebGpuKernels();
+  isWebGpuInstalled = true;
+  const { description, device } = adapter.info;
+  return `@tensorflow/tfjs-backend-webgpu on ${description || device}, Dawn ${optionalVersion('webgpu')}`;
+}
+
 const LOADERS: Record<BackendName, () => Promise<string>> = {
   gpu: () => loadNative(true),
   native: () => loadNative(false),
   wasm: loadWasm,
   cpu: loadCpu,
+  webgpu: loadWebGpu,
 };
 
 function firstLine(error: unknown): string {
@@ -109,7 +144,7 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
     );
   }
   const skipped: BackendReport['skipped'] = [];
-  for (const name of requested === 'auto' ? BACKEND_NAMES : [requested]) {
+  for (const name of requested === 'auto' ? TRIED : [requested]) {
     const tried = await tryBackend(name);
     if ('detail' in tried) return { name, detail: tried.detail, skipped };
     skipped.push({ name, reason: tried.reason });

@@ -29,6 +29,15 @@ function withGradient<O extends tf.Tensor>(
   return op(...inputs);
 }
 
+/** Whether the current backend has a kernel of this project's own for a whole operation. */
+const hasKernel = (name: string): boolean => tf.getKernel(name, tf.getBackend()) !== undefined;
+
+const runKernel = <T extends tf.Tensor>(
+  name: string,
+  inputs: Record<string, tf.Tensor>,
+  attributes: Record<string, number>,
+): T => tf.engine().runKernel<T>(name, inputs, attributes);
+
 /** Rows of x (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
 export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;
@@ -45,15 +54,24 @@ export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
 
 /** RMSNorm of x (N, C) with a gain (C): x / sqrt(mean(x^2) + epsilon) * gain. */
 export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.Tensor2D {
+  const normalise = (x: tf.Tensor): [tf.Tensor2D, tf.Tensor2D] => {
+    const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(x), 1, true), epsilon));
+    return [tf.mul(x, inverse), inverse as tf.Tensor2D];
+  };
+  const isWhole = hasKernel('RmsNorm');
   return withGradient(
     [x, gain],
     (save) => {
-      const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(x), 1, true), epsilon));
-      const normed = tf.mul(x, inverse);
-      save([normed, inverse, gain]);
+      if (isWhole) {
+        save([gain, x]);
+        return runKernel<tf.Tensor2D>('RmsNorm', { x, gain }, { epsilon });
+      }
+      const [normed, inverse] = normalise(x);
+      save([gain, normed, inverse]);
       return tf.mul(normed, gain);
     },
-    (dy, [normed, inverse, g]) => {
+    (dy, [g, ...saved]) => {
+      const [normed, inverse] = isWhole ? normalise(saved[0]) : saved;
       const dNormed = tf.mul(dy, g);
       const projection = tf.mean(tf.mul(dNormed, normed), 1, true);
       const dx = tf.mul(inverse, tf.sub(dNormed, tf.mul(normed, projection)));
@@ -68,6 +86,7 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
     [gateUp],
     (save) => {
       save([gateUp]);
+      if (hasKernel('SwiGlu')) return runKernel<tf.Tensor2D>('SwiGlu', { gateUp }, { unused: 0 });
       const [gate, up] = tf.split(gateUp, 2, 1);
       return tf.mul<tf.Tensor2D>(tf.mul(gate, tf.sigmoid(gate)), up);
     },
@@ -153,7 +172,7 @@ export function chosenLogProbsInParts(
 /**
  * Rotary embedding in Hugging Face's "rotate half" convention.
  * @param x (N, D), one row a token and head
- * @param cos (N, D) or broadcastable
+ * @param cos (N, D), the same in both halves
  * @param sin likewise
  * @param rotation (D, D) constant with x . rotation = concat(-x[D/2:], x[:D/2])
  */
@@ -167,9 +186,32 @@ export function rotary(
     [x],
     (save) => {
       save([cos, sin, rotation]);
+      if (hasKernel('Rotary'))
+        return runKernel<tf.Tensor2D>('Rotary', { x, cosine: cos, sine: sin }, { direction: 1 });
       return tf.add<tf.Tensor2D>(tf.mul(x, cos), tf.mul(tf.matMul(x, rotation), sin));
     },
     // The rotation is skew: its transpose is its negative.
-    (dy, [c, s, r]) => [tf.sub(tf.mul(dy, c), tf.matMul(tf.mul<tf.Tensor2D>(dy, s), r as tf.Tensor2D))],
+    (dy, [c, s, r]) => [
+      hasKernel('Rotary')
+        ? runKernel<tf.Tensor2D>('Rotary', { x: dy, cosine: c, sine: s }, { direction: -1 })
+        : tf.sub(tf.mul(dy, c), tf.matMul(tf.mul<tf.Tensor2D>(dy, s), r as tf.Tensor2D)),
+    ],
   );
+}
+
+/**
+ * Attention of queries of one token each over two blocks of cached keys and values, with one softmax over both; null where the backend has
+ * no kernel for it. Not differentiated.
+ * @param q (B*K, G, D), not scaled
+ * @param blocks keys and values (B*K, L, D), bias (B, L)
+ */
+export function attendCached(
+  q: tf.Tensor3D,
+  [first, second]: readonly { k: tf.Tensor3D; v: tf.Tensor3D; bias: tf.Tensor2D }[],
+  options: { kvHeads: number; scale: number },
+): tf.Tensor3D | null {
+  if (!hasKernel('AttendCached')) return null;
+  const { k: k1, v: v1, bias: bias1 } = first;
+  const { k: k2, v: v2, bias: bias2 } = second;
+  return runKernel<tf.Tensor3D>('AttendCached', { q, k1, v1, bias1, k2, v2, bias2 }, options);
 }

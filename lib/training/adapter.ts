@@ -91,15 +91,16 @@ export class TrainedAdapter {
    * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
    * @throws Error when no token is masked in
    */
-  update<Row extends Sequence>(
+  async update<Row extends Sequence>(
     rows: readonly Row[],
     options: { learningRate: Parameters<AdamW['apply']>[2]; maxGradNorm: number },
     tokenLoss: TokenLoss<Row>,
-  ): { loss: number; gradNorm: number } {
+  ): Promise<{ loss: number; gradNorm: number }> {
     this.release();
     const weightsOf = (trained: Weights): Weights => withAdapter(this.model.weights, trained, this.lora);
-    const { loss, gradients } = rowGradients(this.trained, rows, { ...this.passes, weightsOf }, tokenLoss);
-    const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
+    const passes = { ...this.passes, weightsOf };
+    const { loss, gradients } = await rowGradients(this.trained, rows, passes, tokenLoss);
+    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
     if (Number.isFinite(clipped.norm))
       this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
     else disposeWeights(clipped.gradients);

@@ -16,6 +16,8 @@ import {
 interface PassStates {
   hidden: tf.Tensor2D;
   trained: Weights;
+  /** Has the values of a tensor read once the pass is done: while it runs, a GPU has none to give. */
+  look: (tensor: tf.Tensor, read: (values: Float32Array) => void) => void;
 }
 
 /** The share of the loss that some rows have, from the log-probabilities (M) of their masked-in tokens, row by row. */
@@ -31,44 +33,50 @@ export type TokenLoss<Row> = (
  * @param options.weightsOf the weights that run, out of those that are trained; by default they are the same
  * @throws Error when no token is masked in
  */
-export function rowGradients<Row extends Sequence>(
+export async function rowGradients<Row extends Sequence>(
   trained: Weights,
   rows: readonly Row[],
   options: PassOptions & { weightsOf?: (trained: Weights) => Weights },
   tokenLoss: TokenLoss<Row>,
-): { loss: number; gradients: Weights } {
+): Promise<{ loss: number; gradients: Weights }> {
   const { weightsOf = (same) => same } = options;
   let gradients: Weights | null = null;
   let loss = 0;
   for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
     const some = indices.map((i) => rows[i]);
+    const looks: { tensor: tf.Tensor; read: (values: Float32Array) => void }[] = [];
+    const look: PassStates['look'] = (tensor, read) =>
+      void looks.push({ tensor: tf.keep(tf.clone(tensor)), read });
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
       const logProbs = batchLogProbs(weightsOf(newest), batch, options, hidden);
-      return tokenLoss(logProbs, some, batch, { hidden, trained: newest });
+      return tokenLoss(logProbs, some, batch, { hidden, trained: newest, look });
     };
     const part = options.isCheckpointed
       ? checkpointedGradients(trained, batch, { ...options, weightsOf }, lossOf)
       : lossAndGradients(trained, (newest) => lossOf(batchHidden(weightsOf(newest), batch, options), newest));
-    loss += part.value;
+    loss += (await part.value.data())[0];
+    part.value.dispose();
+    for (const { tensor, read } of looks) {
+      read((await tensor.data()) as Float32Array);
+      tensor.dispose();
+    }
     gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
   }
   if (!gradients) throw new Error('Expected at least one token with a loss, but the batch has none.');
   return { loss, gradients };
 }
 
-/** Value of a loss and its gradient with respect to every tensor in `weights`. The caller disposes of the gradients. */
+/** A loss and its gradient with respect to every tensor in `weights`. The caller disposes of all. */
 export function lossAndGradients(
   weights: Weights,
   loss: (weights: Weights) => tf.Scalar,
-): { value: number; gradients: Weights } {
+): { value: tf.Scalar; gradients: Weights } {
   const keys = Object.keys(weights);
   const differentiate = tf.valueAndGrads((...tensors: tf.Tensor[]) =>
     loss(Object.fromEntries(keys.map((key, i) => [key, tensors[i]]))),
   );
   const { value, grads } = differentiate(keys.map((key) => weights[key]));
-  const number = value.dataSync()[0];
-  value.dispose();
-  return { value: number, gradients: Object.fromEntries(keys.map((key, i) => [key, grads[i]])) };
+  return { value, gradients: Object.fromEntries(keys.map((key, i) => [key, grads[i]])) };
 }
 
 /** Number of the layer that a weight is of, or null. */
@@ -79,7 +87,7 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 
 /**
  * Gradients with one layer's activations in memory at a time (gradient checkpointing, Chen et al. 2016, arXiv 1604.06174): the forward pass
- * keeps what goes into each layer, and the backward pass computes a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of the gradients.
+ * keeps what goes into each layer, and the backward pass computes a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of all.
  * @param weightsOf the weights that run, out of those that are trained
  */
 function checkpointedGradients(
@@ -87,9 +95,8 @@ function checkpointedGradients(
   batch: SequenceBatch,
   { config, table, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
-): { value: number; gradients: Weights } {
-  let value = 0;
-  const gradients = tf.tidy(() => {
+): { value: tf.Scalar; gradients: Weights } {
+  return tf.tidy(() => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
@@ -106,7 +113,6 @@ function checkpointedGradients(
       const normed = finalNorm(x as tf.Tensor2D, weightsOf(newest), config);
       return loss(gatherRows(normed, tf.tensor1d(batch.positions, 'int32')), newest);
     });
-    value = whole.value;
     const { x: last, ...gradients } = whole.gradients;
     top.x.dispose();
     let dx = last;
@@ -129,9 +135,8 @@ function checkpointedGradients(
       );
       gradients.embed = gradients.embed ? tf.add(gradients.embed, embedded) : embedded;
     }
-    return gradients;
+    return { value: whole.value, gradients };
   });
-  return { value, gradients };
 }
 
 /** Sum of two sets of gradients; disposes of both. */
@@ -143,9 +148,17 @@ function addGradients(a: Weights, b: Weights): Weights {
 }
 
 /** Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of the old ones. */
-export function clipByGlobalNorm(gradients: Weights, maxNorm: number): { gradients: Weights; norm: number } {
-  const squares = tf.tidy(() => tf.addN(Object.values(gradients).map((g) => tf.sum(tf.square(g)))));
-  const norm = Math.sqrt(squares.dataSync()[0]);
+export async function clipByGlobalNorm(
+  gradients: Weights,
+  maxNorm: number,
+): Promise<{ gradients: Weights; norm: number }> {
+  // One by one: of many at once, the sum of the webgpu backend is wrong.
+  const squares = tf.tidy(() =>
+    Object.values(gradients)
+      .map((gradient) => tf.sum<tf.Scalar>(tf.square(gradient)))
+      .reduce((a, b) => tf.add(a, b)),
+  );
+  const norm = Math.sqrt((await squares.data())[0]);
   squares.dispose();
   const scale = maxNorm / (norm + 1e-6);
   if (!(scale < 1)) return { gradients, norm };

@@ -21,10 +21,10 @@ import type { TrainingTask } from './trainer.js';
 /** Cross-entropy, mean over the tokens of a mini-batch. */
 export const imitation: Pick<Algorithm<Sequence>, 'metrics' | 'update'> = {
   metrics: ['loss', 'grad_norm'],
-  update: (rows, { config, trained, learningRate }) => {
+  update: async (rows, { config, trained, learningRate }) => {
     const numTokens = totalWeight(rows);
     const step = { learningRate, maxGradNorm: config.grpo.maxGradNorm };
-    const { loss, gradNorm } = trained.update(rows, step, (logProbs) =>
+    const { loss, gradNorm } = await trained.update(rows, step, (logProbs) =>
       tf.mul<tf.Scalar>(tf.sum(logProbs), -1 / numTokens),
     );
     return { loss, grad_norm: gradNorm };

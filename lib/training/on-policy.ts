@@ -51,6 +51,8 @@ export interface Algorithm<Row extends Sequence> {
   groupSize?: number;
   /** Rolls out the initial model and not the policy as it is. */
   samplesInitial?: boolean;
+  /** The learning rate falls to nothing over the steps. */
+  decays?: boolean;
   /** Rolls out another policy in a step, where the configuration's rollouts differ so. */
   sampler?(step: number): { policy: Policy; rollout: Partial<RolloutConfig> };
   /** In place of the retriever. */
@@ -68,7 +70,7 @@ export interface Algorithm<Row extends Sequence> {
   /** Metrics that an update gives; 0 in a step without any. */
   metrics: readonly string[];
   /** One optimizer step on the mean over the tokens of some rows. */
-  update(rows: readonly Row[], context: StepContext): Metrics;
+  update(rows: readonly Row[], context: StepContext): Promise<Metrics>;
   dispose?(): void;
 }
 
@@ -147,7 +149,8 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     const { learningRate: peak, warmupSteps, questionsPerStep } = config.grpo;
     const { groupSize = config.grpo.groupSize } = algorithm;
     const random = this.random.fork(rollbacks === 0 ? step : `${step} after rollback ${rollbacks}`);
-    const schedule = { peak, final: peak, warmupSteps, totalSteps: this.numSteps };
+    const final = algorithm.decays ? 0 : peak;
+    const schedule = { peak, final, warmupSteps, totalSteps: this.numSteps };
     const learningRate = scheduledRate(step, schedule) / 2 ** rollbacks;
     const numQuestions = Math.floor((questionsPerStep * config.grpo.groupSize) / groupSize);
     const questions = this.drawQuestions(random.fork('questions'), numQuestions);
@@ -177,7 +180,8 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     };
     const used = isUsable(told) ? rows : [];
     const batches = miniBatches(used, config.grpo.miniBatches, random.fork('mini-batches'));
-    const updates = batches.map((batch) => algorithm.update(batch, context));
+    const updates: Metrics[] = [];
+    for (const batch of batches) updates.push(await algorithm.update(batch, context));
     this.step++;
 
     const means = algorithm.metrics.map((name) => [name, mean(updates.map((update) => update[name]))]);

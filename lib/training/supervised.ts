@@ -96,8 +96,8 @@ export async function trainSupervised(
     const start = performance.now();
     const rows = options.sample(step);
     const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
-    const { loss, gradients } = supervisedGradients(current, rows, passes);
-    const clipped = clipByGlobalNorm(gradients, options.maxGradNorm);
+    const { loss, gradients } = await supervisedGradients(current, rows, passes);
+    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
     if (!Number.isFinite(clipped.norm))
       throw new Error(
         `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,

@@ -54,6 +54,23 @@ describe('passages for which the context has no room', () => {
     expect(await show(1)).toEqual([1, 1]);
   });
 
+  it('are cut to their first words, titles and what is recorded excepted', async () => {
+    const script = ['<search> Red River </search>', ANSWER];
+    const show = (more: object) => playOne(script, { retriever: generous, topK: 2, ...more });
+    const printed = (text: (title: string) => string): string => {
+      const passages = ['Red River1', 'Red River2'].map((title) => ({ title, text: text(title) }));
+      return printInformation([{ status: 'ok', passages }]);
+    };
+    const [whole, wide] = [await show({}), await show({ maxPassageWords: 4 })];
+    expect(whole.segments[2].text).toBe(printed((title) => `All about ${title}.`));
+    expect(wide.segments).toEqual(whole.segments);
+    const short = printed(() => 'All');
+    // What is cut off takes no room either.
+    const cut = await show({ maxPassageWords: 1, maxInformationTokens: short.length });
+    expect(cut.segments[2].text).toBe(short);
+    expect(cut.searchTurns).toEqual(whole.searchTurns);
+  });
+
   it('are shown all the same where nothing is kept free, and end the rollout', async () => {
     const { segments, finish } = await search(enoughForTwo, 10);
     expect([segments[2].text, finish]).toEqual([two, 'answer']);

@@ -28,6 +28,7 @@ it('takes what is at its limits, and refuses what is beyond', () => {
       'maxNewTokens',
       'retrievalTimeoutMs',
       'maxInformationTokens',
+      'maxPassageWords',
       'reservePerTurn',
     ].map((name): [string, number] => [name, 1]),
   ];

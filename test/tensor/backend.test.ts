@@ -39,7 +39,7 @@ describe('useBackend', () => {
 
   it('names the backends there are when asked for another', async () => {
     await expect(useBackend('webgl' as BackendName)).rejects.toThrow(
-      'Expected a backend of auto, gpu, native, wasm, cpu, but got webgl.',
+      'Expected a backend of auto, gpu, native, wasm, cpu, webgpu, but got webgl.',
     );
   });
 });

@@ -3,7 +3,7 @@ import { sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/lora.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
-import { randomWeights, type Weights } from '../../lib/policy/weights.js';
+import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
@@ -11,6 +11,7 @@ import { grpoLoss } from '../../lib/training/grpo/loss.js';
 import {
   batchLogProbs,
   packSequences,
+  sequenceLogProbs,
   type PassOptions,
   type Sequence,
 } from '../../lib/training/sequences.js';
@@ -76,9 +77,9 @@ function expectDirectionalDerivatives(at: Weights, gradients: Weights, loss: (w:
 }
 
 describe('the whole loss beside central differences', () => {
-  it('supervised, with respect to every weight', () => {
+  it('supervised, with respect to every weight', async () => {
     const total = totalWeight(ROWS);
-    const { loss, gradients } = supervisedGradients(weights, ROWS, { ...passes, totalWeight: total });
+    const { loss, gradients } = await supervisedGradients(weights, ROWS, { ...passes, totalWeight: total });
     const lossAt = (w: Weights): number => {
       const logProbs = tf.tidy(() => batchLogProbs(w, BATCH, passes).dataSync());
       return -sum(BATCH.lossWeights, (weight, m) => weight * logProbs[m]) / total;
@@ -109,18 +110,18 @@ describe('the whole loss beside central differences', () => {
     const lossAt = (w: Weights): number => tf.tidy(() => loss(w).dataSync()[0]);
     const { value, gradients } = lossAndGradients(adapter, loss);
     expect(Object.keys(gradients)).toEqual(Object.keys(adapter));
-    expect(value).toBeCloseTo(lossAt(adapter), 6);
+    expect(value.dataSync()[0]).toBeCloseTo(lossAt(adapter), 6);
     expectDirectionalDerivatives(adapter, gradients, lossAt);
   });
 });
 
-it('lossAndGradients leaves nothing behind but the gradients', () => {
+it('lossAndGradients leaves nothing behind but the loss and the gradients', () => {
   const at = { a: tf.tensor1d([1, 2]), b: tf.tensor1d([3, 4]) };
   const before = tf.memory().numTensors;
   const { value, gradients } = lossAndGradients(at, ({ a, b }) => tf.sum(tf.mul(a, b)));
-  expect(value).toBe(11);
+  expect(value.dataSync()).toEqual(Float32Array.of(11));
   expect([...gradients.a.dataSync(), ...gradients.b.dataSync()]).toEqual([3, 4, 1, 2]);
-  expect(tf.memory().numTensors).toBe(before + 2);
+  expect(tf.memory().numTensors).toBe(before + 3);
 });
 
 it.each([
@@ -128,10 +129,10 @@ it.each([
   [5.1, [3, 4]],
 ])(
   'clipByGlobalNorm scales all gradients alike to a norm of at most %d, within 1e-5',
-  (maxNorm, expected) => {
+  async (maxNorm, expected) => {
     const before = tf.memory().numTensors;
     const given = { a: tf.tensor1d([3, 0]), b: tf.tensor2d([[4]]) };
-    const { gradients, norm } = clipByGlobalNorm(given, maxNorm);
+    const { gradients, norm } = await clipByGlobalNorm(given, maxNorm);
     expect(norm).toBeCloseTo(5, 5);
     expect(gradients.a.dataSync()[0]).toBeCloseTo(expected[0], 5);
     expect(gradients.b.dataSync()[0]).toBeCloseTo(expected[1], 5);
@@ -139,10 +140,43 @@ it.each([
   },
 );
 
-it.each([NaN, Infinity])('clipByGlobalNorm gives no finite norm for gradients with %d in them', (value) => {
-  const given = { a: tf.tensor1d([3, value]) };
-  expect(clipByGlobalNorm(given, 1).norm).toBe(value);
-});
+it.each([NaN, Infinity])(
+  'clipByGlobalNorm gives no finite norm for gradients with %d in them',
+  async (value) => {
+    const given = { a: tf.tensor1d([3, value]) };
+    expect((await clipByGlobalNorm(given, 1)).norm).toBe(value);
+  },
+);
+
+it.each([false, true])(
+  'a look reads the values of each pass after it, checkpointed: %s',
+  async (isCheckpointed) => {
+    const logProbs = await sequenceLogProbs(weights, ROWS, passes);
+    const before = tf.memory().numTensors;
+    const events: string[] = [];
+    const read: number[] = [];
+    const expected: number[] = [];
+    const { loss, gradients } = await rowGradients(
+      weights,
+      ROWS,
+      { ...passes, maxTokensPerPass: 8, isCheckpointed },
+      (newest, some, _, { look }) => {
+        events.push('pass');
+        expected.push(...some.flatMap((row) => logProbs[ROWS.indexOf(row)]));
+        look(newest, (values) => {
+          events.push('read');
+          read.push(...values);
+        });
+        return tf.sum(newest);
+      },
+    );
+    expect(events).toEqual(['pass', 'read', 'pass', 'read']);
+    expect(read).toEqual(expected.map((value) => expect.closeTo(value, 4) as number));
+    expect(loss).toBeCloseTo(sum(read), 4);
+    disposeWeights(gradients);
+    expect(tf.memory().numTensors).toBe(before);
+  },
+);
 
 describe('gradients one layer at a time', () => {
   const { tieWordEmbeddings: _, ...rest } = CONFIG;
@@ -160,7 +194,8 @@ describe('gradients one layer at a time', () => {
       },
     );
   const value = () => tf.fill([CONFIG.hiddenSize, 1], 0.3);
-  function expectClose(a: ReturnType<typeof gradientsOf>, b: ReturnType<typeof gradientsOf>): void {
+  type Found = Awaited<ReturnType<typeof gradientsOf>>;
+  function expectClose(a: Found, b: Found): void {
     expect(a.loss / b.loss).toBeCloseTo(1, 5);
     expect(Object.keys(a.gradients).sort()).toEqual(Object.keys(b.gradients).sort());
     for (const [key, gradient] of Object.entries(b.gradients)) {
@@ -169,32 +204,35 @@ describe('gradients one layer at a time', () => {
     }
   }
 
-  it.each([true, false])('are those of the whole pass, every weight, with a tied head: %s', (isTied) => {
-    const config = { ...rest, tieWordEmbeddings: isTied };
-    const all = { ...weights, value: value(), ...(isTied ? {} : { head: tf.transpose(weights.embed) }) };
-    const before = tf.memory().numTensors;
-    const whole = gradientsOf(all, { config });
-    const kept = tf.memory().numTensors - before;
-    const parts = gradientsOf(all, { config, isCheckpointed: true });
-    expect(tf.memory().numTensors - before).toBe(2 * kept);
-    expectClose(parts, whole);
-  });
+  it.each([true, false])(
+    'are those of the whole pass, every weight, with a tied head: %s',
+    async (isTied) => {
+      const config = { ...rest, tieWordEmbeddings: isTied };
+      const all = { ...weights, value: value(), ...(isTied ? {} : { head: tf.transpose(weights.embed) }) };
+      const before = tf.memory().numTensors;
+      const whole = await gradientsOf(all, { config });
+      const kept = tf.memory().numTensors - before;
+      const parts = await gradientsOf(all, { config, isCheckpointed: true });
+      expect(tf.memory().numTensors - before).toBe(2 * kept);
+      expectClose(parts, whole);
+    },
+  );
 
-  it('are those of the merged weights for an adapter, which stands beside the weights', () => {
+  it('are those of the merged weights for an adapter, which stands beside the weights', async () => {
     const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
     const trained = { ...adapter, value: value() };
-    const merged = gradientsOf(trained, {
+    const merged = await gradientsOf(trained, {
       weightsOf: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
     });
     const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA), isAdapter: true };
-    expectClose(gradientsOf(trained, beside), merged);
-    expectClose(gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }), merged);
+    expectClose(await gradientsOf(trained, beside), merged);
+    expectClose(await gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }), merged);
     const tempered = { ...beside, temperature: 0.7 };
     expectClose(
-      gradientsOf(trained, { ...tempered, isCheckpointed: true }),
-      gradientsOf(trained, { ...tempered, isAdapter: false }),
+      await gradientsOf(trained, { ...tempered, isCheckpointed: true }),
+      await gradientsOf(trained, { ...tempered, isAdapter: false }),
     );
   });
 });

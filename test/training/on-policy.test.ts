@@ -37,7 +37,7 @@ function observer(more: Partial<Algorithm<PolicyRow>> = {}) {
     update: (rows, context) => {
       seen.batches.push([...rows]);
       seen.contexts.push(context);
-      return { loss: seen.batches.length, unsaid: 0 };
+      return Promise.resolve({ loss: seen.batches.length, unsaid: 0 });
     },
     ...more,
   };
@@ -152,7 +152,7 @@ describe('OnPolicyTrainer', () => {
       const { seen, algorithm } = observer({ samplesInitial });
       const trainer = trainerOf(algorithm, { miniBatches: 1 });
       // Far from where it began.
-      trainer.trained.update(
+      await trainer.trained.update(
         [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
         { learningRate: 1, maxGradNorm: 1 },
         (logProbs) => tf.sum(logProbs),
@@ -178,7 +178,7 @@ describe('OnPolicyTrainer', () => {
       update: () => {
         const end = performance.now() + 30;
         while (performance.now() < end);
-        return {};
+        return Promise.resolve({});
       },
     });
     const trainer = trainerOf(slow.algorithm, { miniBatches: 1 });

@@ -68,20 +68,21 @@ it('totalWeight sums the weights of all tokens that have a prediction', () => {
 });
 
 describe('supervisedGradients', () => {
-  it('are the same in one pass and in several, within 1e-5', () => {
+  it('are the same in one pass and in several, within 1e-5', async () => {
     const { weights } = tinyModel();
     const options = { ...passes, totalWeight: totalWeight(ROWS) };
-    const whole = supervisedGradients(weights, ROWS, options);
-    const onePass = supervisedGradients(weights, ROWS, { ...options, maxTokensPerPass: 1000 });
+    const whole = await supervisedGradients(weights, ROWS, options);
+    const onePass = await supervisedGradients(weights, ROWS, { ...options, maxTokensPerPass: 1000 });
     expect(onePass.loss).toBeCloseTo(whole.loss, 5);
     expect(Math.max(...differences(whole.gradients, onePass.gradients))).toBeLessThan(1e-5);
     const zeros = Object.fromEntries(Object.keys(weights).map((key) => [key, tf.scalar(0)]));
     expect(Math.min(...differences(whole.gradients, zeros))).toBeGreaterThan(1e-4);
   });
 
-  it('refuses a batch in which no token has a loss', () => {
+  it('refuses a batch in which no token has a loss', async () => {
     const quiet = [{ tokenIds: [1, 2], lossMask: [1, 0] }];
-    expect(() => supervisedGradients(tinyModel().weights, quiet, { ...passes, totalWeight: 1 })).toThrow(
+    const gradients = supervisedGradients(tinyModel().weights, quiet, { ...passes, totalWeight: 1 });
+    await expect(gradients).rejects.toThrow(
       'Expected at least one token with a loss, but the batch has none.',
     );
   });

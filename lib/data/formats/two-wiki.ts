@@ -3,6 +3,7 @@
  * each; one whose subject is the object of an earlier one needs it. Where names differ ("John" for "King John of England"), the
  * type of the question says which one is meant.
  */
+import { groups } from 'd3-array';
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
@@ -20,15 +21,19 @@ export function graphOfTriples(
   { type = '', evidenceOfTitle }: { type?: string; evidenceOfTitle: (title: string) => string[] },
 ): QuestionGraph {
   const back = HOPS_BACK[type] ?? Infinity;
-  return triples.map(([entity, attribute, answer], i): SubQuestion => {
-    const earlier = triples.slice(0, i);
+  // A film with two directors is one question with two answers.
+  const asked = groups(triples, ([entity, attribute]) => `${entity}\n${attribute}`).map(([, some]) => ({
+    ...{ entity: some[0][0], attribute: some[0][1] },
+    answers: [...new Set(some.map(([, , object]) => object))],
+  }));
+  return asked.map(({ entity, attribute, answers }, i): SubQuestion => {
     const isSubject = (object: string): boolean => normalizeAnswer(object) === normalizeAnswer(entity);
-    const found = earlier.flatMap(([, , object], at) => (isSubject(object) ? [at] : []));
+    const found = asked.slice(0, i).flatMap((one, at) => (one.answers.some(isSubject) ? [at] : []));
     const needed = found.length === 0 && i >= back ? [i - back] : found;
     return {
       id: `q${i + 1}`,
       question: `What is the ${attribute} of ${entity}?`,
-      ...{ entity, attribute, query: `${entity} ${attribute}`, answers: [answer] },
+      ...{ entity, attribute, query: `${entity} ${attribute}`, answers },
       dependsOn: needed.map((at) => `q${at + 1}`),
       evidence: evidenceOfTitle(entity),
     };
@@ -63,11 +68,9 @@ export const twoWiki: DataFormat = {
       ...{ _id, type: metadata.type ?? 'unknown', question: question.question },
       context: support.map(({ title, text }) => [title, [text]]),
       supporting_facts: support.map(({ title }) => [title, 0]),
-      evidences: (metadata.graph ?? []).map(({ entity, attribute, answers }) => [
-        entity,
-        attribute,
-        answers[0],
-      ]),
+      evidences: (metadata.graph ?? []).flatMap(({ entity, attribute, answers }) =>
+        answers.map((answer) => [entity, attribute, answer]),
+      ),
       answer: goldenAnswers[0],
     };
   },

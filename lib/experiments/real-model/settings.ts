@@ -40,11 +40,11 @@ export const NUM_DEV = 48;
 const [FEW, MANY] = [60, 120];
 export const numTest = (benchmark: string): number => (MULTI_HOP.includes(benchmark) ? MANY : FEW);
 /** Questions answered side by side. */
-export const BATCH_SIZE = 16;
+export const BATCH_SIZE = 48;
 /** BM25 with stop words left out and stems: of what needs no second model, the best on these passages. */
 export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
 /** Steps between two adapters that are tried on dev questions. */
-const KEEP_EVERY = 10;
+const KEEP_EVERY = 15;
 
 export const REINFORCED = ['parallelsearch', 'search-r1'] as const;
 const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'] as const;
@@ -95,9 +95,12 @@ export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | 
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** Adapters of 2.4 MB for the grammar of actions and of 0.6 MB for each run after it: they are kept in the repository. */
-const LORA = { rank: 4, alpha: 8 };
+/** Adapters of 2.4 MB for the grammar of actions and of 0.3 MB for each run after it, at twice the rate: they are kept in the repository. */
+const WARM_UP_LORA = { rank: 4, alpha: 8 };
 const ATTENTION = ['q_proj', 'k_proj', 'v_proj'];
+
+const REINFORCED_LORA = { rank: 2, alpha: 8, targetModules: ATTENTION };
+const LEARNING_RATE = 1e-3;
 
 /** The configuration that a run is trained with. */
 export function realConfigOf({ method, seed }: RealRun): TrainConfig {
@@ -105,19 +108,22 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const model = isWarmUp ? NAMED.model : INITIAL_NAME;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const rollout = { ...preset.rollout, promptForm: 'chat' };
-  return parseTrainConfig({
-    ...{ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options },
-    lora: isWarmUp ? LORA : { ...LORA, targetModules: ATTENTION },
-  });
+  const own = isWarmUp
+    ? { lora: WARM_UP_LORA }
+    : { lora: REINFORCED_LORA, grpo: { ...preset.grpo, learningRate: LEARNING_RATE } };
+  return parseTrainConfig({ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options, ...own });
 }
 
 /** How a run's policy answers: as it would be trained. */
 export function realRolloutOf({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
-  const { maxSearchTurns, maxNewTokens, maxInformationTokens } = realConfigOf(TRAINED[0]).rollout;
+  const { maxSearchTurns, maxNewTokens, maxInformationTokens, maxPassageWords } = realConfigOf(
+    TRAINED[0],
+  ).rollout;
   const own = rolloutConfigOf(method);
   const limits = {
     maxNewTokens,
     maxInformationTokens,
+    maxPassageWords,
     maxSearchTurns: Math.min(own.maxSearchTurns, maxSearchTurns),
   };
   return { ...own, ...limits, promptForm: 'chat', topK };

@@ -24,7 +24,9 @@ function wanted({ entity, attribute, question }: SubQuestion): string {
 /** What a sub-question has found; where annotations have no attribute, in the words of the passage that says it. */
 function found(node: SubQuestion, passages: readonly string[], { question }: Question): string {
   const { entity, attribute, answers } = node;
-  const [answer] = answers;
+  const isRead = (one: string): boolean =>
+    passages.some((text) => normalizeAnswer(text).includes(normalizeAnswer(one)));
+  const answer = answers.find(isRead) ?? answers[0];
   if (attribute !== NO_ATTRIBUTE)
     return attribute === node.question ? `${attribute} ${answer}.` : `${entity}: ${attribute} ${answer}.`;
   const about = passages.filter((text) => normalizeAnswer(text).includes(normalizeAnswer(answer)));

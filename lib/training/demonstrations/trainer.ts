@@ -9,20 +9,23 @@ import { OnPolicyTrainer, type Algorithm } from '../on-policy.js';
 import type { RewardedTrajectory } from '../rollouts.js';
 import type { Sequence } from '../sequences.js';
 import { lossMask, tokenIds } from '../../rollout/trajectory.js';
+import { normalizeAnswer } from '../../text/normalize.js';
 import type { TrainingTask } from '../trainer.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 
 /** Share of parallelizable questions that the parallel prompt's demonstrations ask at once. */
 const PARALLEL_SHARE = 0.3;
 
-/** Whether a passage that states the answer came for every sub-question that was searched for; what never came must not be recited. */
-function isFounded({ searchTurns }: RewardedTrajectory, { metadata: { graph = [] } }: Question): boolean {
-  if (searchTurns.length === 0) return true;
-  const results = searchTurns.flatMap((turn) => turn.results);
-  const seen = new Set(
-    results.flatMap((result) => (result.status === 'ok' ? result.passages : [])).map(({ id }) => id),
+const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
+
+/** Whether every word of an answer to every sub-question was shown; what never came must not be recited. */
+function isFounded({ segments }: RewardedTrajectory, { metadata: { graph = [] } }: Question): boolean {
+  const information = segments.filter(({ kind }) => kind === 'information');
+  if (information.length === 0) return true;
+  const shown = new Set(information.flatMap(({ text }) => wordsOf(text.replace('</information>', ''))));
+  return graph.every(({ answers }) =>
+    answers.some((answer) => wordsOf(answer).every((word) => shown.has(word))),
   );
-  return graph.every(({ evidence }) => evidence.some((id) => seen.has(id)));
 }
 
 function algorithmOf({ model, questions }: TrainingTask): Algorithm<Sequence> {
@@ -46,6 +49,7 @@ function algorithmOf({ model, questions }: TrainingTask): Algorithm<Sequence> {
     ...imitation,
     name: 'demonstrations',
     groupSize: 1,
+    decays: true,
     sampler: (step) => inTurn[step % inTurn.length],
     assess: (rewarded, { questions: asked }) => {
       const isUsed = rewarded.map((one, i) => one.finish === 'answer' && isFounded(one, asked[i]));

@@ -26,18 +26,20 @@ export const grpo: Algorithm<GrpoRow> = {
     return { trajectories, rows: rows.map((row, i) => ({ ...row, advantages: advantages[i] })) };
   },
 
-  update: (rows, { config, trained, learningRate }) => {
+  update: async (rows, { config, trained, learningRate }) => {
     const { clip, maxGradNorm } = config.grpo;
     const numTokens = rows.reduce((sum, row) => sum + row.oldLogProbs.length, 0);
     const means = { kl: 0, clip_ratio: 0 };
-    const { loss, gradNorm } = trained.update(rows, { learningRate, maxGradNorm }, (logProbs, some) => {
+    const rates = { learningRate, maxGradNorm };
+    const { loss, gradNorm } = await trained.update(rows, rates, (logProbs, some, _, { look }) => {
       const old = some.flatMap((row) => row.oldLogProbs);
       const reference = some.flatMap((row) => row.referenceLogProbs);
       const advantages = some.flatMap((row) => row.advantages);
-      const newest = logProbs.dataSync<'float32'>();
-      const { kl, clipFraction } = grpoStatistics(newest, old, reference, advantages, clip);
-      means.kl += kl * (old.length / numTokens);
-      means.clip_ratio += clipFraction * (old.length / numTokens);
+      look(logProbs, (newest) => {
+        const { kl, clipFraction } = grpoStatistics(newest, old, reference, advantages, clip);
+        means.kl += kl * (old.length / numTokens);
+        means.clip_ratio += clipFraction * (old.length / numTokens);
+      });
       const tokens = {
         oldLogProbs: tf.tensor1d(old),
         referenceLogProbs: tf.tensor1d(reference),

@@ -74,7 +74,7 @@ const ppo: Algorithm<PpoRow> = {
     };
   },
 
-  update: (rows, { config, trained, step, learningRate }) => {
+  update: async (rows, { config, trained, step, learningRate }) => {
     const { clip, maxGradNorm, steps } = config.grpo;
     const options = optionsOf(config);
     const { valueLearningRate: peak, valueWarmupSteps: warmupSteps } = options;
@@ -82,15 +82,18 @@ const ppo: Algorithm<PpoRow> = {
     const rateOf = (key: string): number => (key === HEAD || key === BIAS ? valueRate : learningRate);
     const numTokens = sum(rows, (row) => row.oldLogProbs.length);
     const means = { kl: 0, clip_ratio: 0, value_loss: 0 };
-    const { loss, gradNorm } = trained.update(
+    const { loss, gradNorm } = await trained.update(
       rows,
       { learningRate: rateOf, maxGradNorm },
       (logProbs, some, _, states) => {
         const [old, reference, advantages, oldValues, returns] = (
           ['oldLogProbs', 'referenceLogProbs', 'advantages', 'oldValues', 'returns'] as const
         ).map((name) => some.flatMap((row) => row[name]));
-        const newest = logProbs.dataSync<'float32'>();
-        const { kl, clipFraction } = grpoStatistics(newest, old, reference, advantages, clip);
+        states.look(logProbs, (newest) => {
+          const { kl, clipFraction } = grpoStatistics(newest, old, reference, advantages, clip);
+          means.kl += kl * (old.length / numTokens);
+          means.clip_ratio += clipFraction * (old.length / numTokens);
+        });
         const tokens = {
           oldLogProbs: tf.tensor1d(old),
           advantages: tf.tensor1d(advantages),
@@ -99,9 +102,7 @@ const ppo: Algorithm<PpoRow> = {
           weights: tf.fill<tf.Rank.R1>([old.length], 1 / numTokens),
         };
         const values = valuesOf(states.hidden, states.trained);
-        means.kl += kl * (old.length / numTokens);
-        means.clip_ratio += clipFraction * (old.length / numTokens);
-        means.value_loss += valueLoss(values, tokens, options.valueClip).dataSync()[0];
+        states.look(valueLoss(values, tokens, options.valueClip), ([part]) => (means.value_loss += part));
         return ppoLoss(logProbs, values, tokens, { ...options, clip });
       },
     );

@@ -97,6 +97,25 @@ describe('2WikiMultiHopQA', () => {
     expect(questionShape(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe('parallelizable');
   });
 
+  it('asks once for what has several answers, and writes a triple for each', () => {
+    const [red, blue, bo, ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
+    const evidences = [red, ['Red River', 'director', 'Cy Hill'], blue, bo, ['Cy Hill', ...bo.slice(1)], ada];
+    const passages = new PassageCollector();
+    const question = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences }, passages);
+    expect(graphOf(question).map(({ id, answers, dependsOn }) => [id, answers, dependsOn])).toEqual([
+      ['q1', ['Bo Reed', 'Cy Hill'], []],
+      ['q2', ['Ada Stone'], []],
+      ['q3', ['1956'], ['q1']],
+      ['q4', ['1956'], ['q1']],
+      ['q5', ['1993'], ['q2']],
+    ]);
+    expect(twoWiki.print(question, passages)).toMatchObject({ evidences });
+    // A hop counts sub-questions, not triples.
+    const renamed = [...evidences.slice(0, 3), ['B. Reeves Reed', ...bo.slice(1)], ada];
+    const compared = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences: renamed });
+    expect(graphOf(compared).map(({ dependsOn }) => dependsOn)).toEqual([[], [], ['q1'], ['q2']]);
+  });
+
   it('is not taken for HotpotQA, nor the other way round', () => {
     expect(hotpotqa.matches(TWO_WIKI_BRIDGE_COMPARISON)).toBe(false);
     expect(twoWiki.matches(HOTPOT_BRIDGE)).toBe(false);

@@ -64,7 +64,7 @@ describe('the runs of the real model', () => {
       rewards: { preset: 'paper' },
     });
     expect(realConfigOf(WARM_UP).model).toBe('models/smollm2-135m-instruct');
-    expect(triedSteps(ours)).toEqual([10, 20, 30]);
+    expect(triedSteps(ours)).toEqual([15, 30]);
   });
 
   it('answer as they would be trained, without search or with other numbers of passages', () => {

@@ -68,6 +68,13 @@ describe('the expert', () => {
     );
   });
 
+  it('says of several answers the one that it has read', async () => {
+    const [film, birth] = SEQUENTIAL.metadata.graph!;
+    const graph = [{ ...film, answers: ['Cy Hill', 'Bo Reed'] }, birth];
+    const [trajectory] = await play([{ ...SEQUENTIAL, metadata: { ...SEQUENTIAL.metadata, graph } }], 1);
+    expect(written(trajectory)[1]).toContain('<think> Red River: director Bo Reed. I need');
+  });
+
   it('answers without a search where it may not', async () => {
     const [comparison] = await play([COMPARISON], 1, true);
     expect(written(comparison)).toEqual([

@@ -12,9 +12,12 @@ beforeAll(async () => {
   model = tinyModel();
 });
 
-const trainerOf = (questions: typeof QUESTIONS, passages = PASSAGES) => {
-  const config = tinyTraining({ trainer: 'demonstrations', rewards: { preset: 'search-r1' } });
-  const rollout = { ...config.rollout, maxSearchTurns: 4 };
+const trainerOf = (
+  questions: typeof QUESTIONS,
+  { passages = PASSAGES, grpo = {}, maxPassageWords = 99 } = {},
+) => {
+  const config = tinyTraining({ trainer: 'demonstrations', rewards: { preset: 'search-r1' }, grpo });
+  const rollout = { ...config.rollout, maxSearchTurns: 4, maxPassageWords };
   return createTrainer({
     ...{ config: { ...config, rollout }, model, questions, retriever: createBm25Retriever(passages) },
   });
@@ -48,8 +51,31 @@ it('makes demonstrations likelier, under each prompt in turn', async () => {
 });
 
 it('leaves out what the passages did not show', async () => {
-  const trainer = trainerOf([SEQUENTIAL], PASSAGES.slice(2, 4));
+  const trainer = trainerOf([SEQUENTIAL], { passages: PASSAGES.slice(2, 4) });
   expect((await trainer.next()).metrics).toMatchObject({ demonstrations: 0, loss: 0 });
+  trainer.dispose();
+});
+
+it.each([
+  ['the answer', ['1904'], 8, 12],
+  ['one of the answers', ['1922', '1904'], 8, 12],
+  ['a part of the answer', ['4 May 1904'], 8, 0],
+  ['the passage up to its answer', ['1904'], 5, 0],
+])('learns from what was shown alone: %s', async (_, answers, maxPassageWords, demonstrations) => {
+  const [film, birth] = SEQUENTIAL.metadata.graph!;
+  const metadata = { ...SEQUENTIAL.metadata, graph: [film, { ...birth, answers }] };
+  const trainer = trainerOf([{ ...SEQUENTIAL, metadata }], { maxPassageWords });
+  const { metrics } = await trainer.next();
+  expect([metrics.demonstrations, metrics.loss > 0]).toEqual([demonstrations, demonstrations > 0]);
+  trainer.dispose();
+});
+
+it('learns at a rate that falls to nothing', async () => {
+  const grpo = { steps: 5, warmupSteps: 1, questionsPerStep: 1, groupSize: 2, learningRate: 0.02 };
+  const trainer = trainerOf([SEQUENTIAL], { grpo });
+  const rates: number[] = [];
+  for (let step = 0; step < 5; step++) rates.push((await trainer.next()).metrics.learning_rate);
+  expect(rates).toEqual([0.02, 0.02, 0.015, 0.01, 0.005].map((rate) => expect.closeTo(rate, 12) as number));
   trainer.dispose();
 });
 
