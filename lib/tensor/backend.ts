@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { installWasmKernels } from './wasm-kernels.js';
-import { installWebGpuKernels } from './webgpu-kernels.js';
+import { boundFreeBuffers, installWebGpuKernels } from './webgpu-kernels.js';
 
 // Registers every operation's gradient: tfjs-core has them only in files that Node cannot load, of which the build makes one.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
@@ -79,9 +79,8 @@ async function loadCpu(): Promise<string> {
   return '@tensorflow/tfjs-backend-cpu';
 }
 
-let isWebGpuInstalled = false;
-/** Operations that are handed over to the GPU together. */
-const DISPATCHES = 100;
+/** Operations that are handed over to the GPU together, and bytes of buffers that wait there to be used again. */
+const [DISPATCHES, FREE_BYTES] = [100, 4e9];
 
 /** What Dawn's binding to Node gives: the globals of a browser's WebGPU, and how to make `navigator.gpu`. */
 interface Dawn {
@@ -91,7 +90,10 @@ interface Dawn {
   globals: object;
 }
 
-async function loadWebGpu(): Promise<string> {
+/** What the GPU is called, once it has been opened: that is done once. */
+let gpuDevice: string | null = null;
+
+async function openGpu(): Promise<string> {
   const dawn = loadOptional<Dawn>('webgpu');
   Object.assign(globalThis, dawn.globals);
   const gpu = dawn.create([]);
@@ -100,11 +102,18 @@ async function loadWebGpu(): Promise<string> {
   if (!adapter) throw new Error('finds no GPU with a driver for Vulkan, Metal or Direct3D 12');
   loadOptional('@tensorflow/tfjs-backend-webgpu');
   tf.env().set('WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE', DISPATCHES);
+  return adapter.info.description || adapter.info.device;
+}
+
+async function loadWebGpu(): Promise<string> {
+  const isFirst = gpuDevice === null;
+  gpuDevice ??= await openGpu();
   if (!(await tf.setBackend('webgpu'))) throw new Error('failed to initialise');
-  if (!isWebGpuInstalled) installWebGpuKernels();
-  isWebGpuInstalled = true;
-  const { description, device } = adapter.info;
-  return `@tensorflow/tfjs-backend-webgpu on ${description || device}, Dawn ${optionalVersion('webgpu')}`;
+  if (isFirst) {
+    installWebGpuKernels();
+    boundFreeBuffers(tf.backend(), FREE_BYTES);
+  }
+  return `@tensorflow/tfjs-backend-webgpu on ${gpuDevice}, Dawn ${optionalVersion('webgpu')}`;
 }
 
 const LOADERS: Record<BackendName, () => Promise<string>> = {

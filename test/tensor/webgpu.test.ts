@@ -1,0 +1,119 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../lib/random.js';
+import { tryBackend, useBackend } from '../../lib/tensor/backend.js';
+import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
+import { boundFreeBuffers } from '../../lib/tensor/webgpu-kernels.js';
+
+/** Needs the packages of the webgpu backend and a driver, which may be one in software. */
+const found = await tryBackend('webgpu');
+const isThere = 'detail' in found;
+
+/** Numbers that are the same on every backend. */
+function numbers(name: string, shape: number[]): tf.Tensor {
+  const random = createRandom(name);
+  return tf.tensor(
+    Array.from({ length: tf.util.sizeFromShape(shape) }, () => random.normal()),
+    shape,
+  );
+}
+const matrix = (name: string, rows: number, columns: number) => numbers(name, [rows, columns]) as tf.Tensor2D;
+
+/** A value and its gradients. */
+const withGradients = (of: (...xs: tf.Tensor[]) => tf.Tensor, ...xs: tf.Tensor[]): tf.Tensor[] => {
+  const value = of(...xs);
+  return [value, ...tf.grads(of)(xs, numbers('dy', value.shape))];
+};
+
+/** Keys and values of two heads for each of three rows, and which of them are padding. */
+const block = (name: string, length: number, width: number) => ({
+  k: numbers(`${name} keys`, [6, length, width]) as tf.Tensor3D,
+  v: numbers(`${name} values`, [6, length, width]) as tf.Tensor3D,
+  bias: tf.tensor2d(
+    Array.from({ length: 3 * length }, (_, i) => (i % length > 2 + (i % 3) ? -1e9 : 0)),
+    [3, length],
+  ),
+});
+
+function attended(width: number): tf.Tensor3D {
+  const q = numbers('q', [6, 3, width]) as tf.Tensor3D;
+  const blocks = [block('past', 70, width), block('tail', 5, width)];
+  const scale = 1 / Math.sqrt(width);
+  const whole = attendCached(q, blocks, { kvHeads: 2, scale });
+  if (whole) return whole;
+  const scores = blocks.map(({ k, bias }) => {
+    const perHead = tf.reshape(tf.tile(tf.expandDims(bias, 1), [1, 2, 1]), [6, 1, bias.shape[1]]);
+    return tf.add<tf.Tensor3D>(tf.matMul(tf.mul<tf.Tensor3D>(q, scale), k, false, true), perHead);
+  });
+  const values = tf.concat(
+    blocks.map(({ v }) => v),
+    1,
+  );
+  return tf.matMul(tf.softmax(tf.concat(scores, 2)), values);
+}
+
+const half = (name: string) => tf.concat([matrix(name, 9, 8), matrix(name, 9, 8)], 1);
+/** Turns halves of rows of 16, as the model's constant does. */
+const TURN = Array.from({ length: 16 }, (_, i) =>
+  Array.from({ length: 16 }, (__, j) => (i === j + 8 ? -1 : i + 8 === j ? 1 : 0)),
+);
+const CASES: [string, () => tf.Tensor[]][] = [
+  [
+    'rmsNorm',
+    () =>
+      withGradients(
+        (x, gain) => rmsNorm(x as tf.Tensor2D, gain as tf.Tensor1D, 1e-5),
+        matrix('x', 9, 100),
+        numbers('gain', [100]),
+      ),
+  ],
+  ['swiglu', () => withGradients((x) => swiglu(x as tf.Tensor2D), matrix('x', 9, 100))],
+  [
+    'rotary',
+    () =>
+      withGradients(
+        (x) => rotary(x as tf.Tensor2D, half('cos'), half('sin'), tf.tensor2d(TURN)),
+        matrix('x', 9, 16),
+      ),
+  ],
+  [
+    'gatherRows',
+    () =>
+      withGradients(
+        (x) => gatherRows(x as tf.Tensor2D, tf.tensor1d([0, 1, 1, 8, 1], 'int32')),
+        matrix('x', 9, 16),
+      ),
+  ],
+  ['attention over cached blocks', () => [attended(64)]],
+  ['attention over cached blocks, heads wider than a workgroup', () => [attended(80)]],
+];
+
+describe.skipIf(!isThere)('the webgpu backend, where there is one', () => {
+  it.each(CASES)('computes %s and its gradients as wasm does, within 1e-5', async (_, compute) => {
+    await useBackend('wasm');
+    const expected = await Promise.all(compute().map((tensor) => tensor.data()));
+    await useBackend('webgpu');
+    const values = await Promise.all(compute().map((tensor) => tensor.data()));
+    values.forEach((value, i) => {
+      const difference = Math.max(...Array.from(value, (x, j) => Math.abs(x - expected[i][j])));
+      expect(difference / Math.max(...Array.from(expected[i], Math.abs))).toBeLessThan(1e-5);
+    });
+  });
+
+  it('keeps no more free memory than it may, with numbers that stay right', async () => {
+    await useBackend('webgpu');
+    const most = 2e5;
+    boundFreeBuffers(tf.backend(), most);
+    const { bufferManager } = tf.backend() as unknown as {
+      bufferManager: { numBytesAllocated: number; numBytesUsed: number };
+    };
+    for (let rows = 1; rows < 200; rows++) {
+      const x = tf.fill([rows * 7, 16], rows);
+      const y = tf.mul(x, 2);
+      const sum = tf.add(x, y);
+      expect((await sum.data()).at(-1)).toBe(3 * rows);
+      tf.dispose([x, y, sum]);
+      expect(bufferManager.numBytesAllocated - bufferManager.numBytesUsed).toBeLessThanOrEqual(most);
+    }
+  });
+});
