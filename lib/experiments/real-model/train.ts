@@ -1,6 +1,6 @@
 /**
- * The trainings of the real model: the warm-up, then reinforcement of either method from what it made, one after the other with all cores. Each
- * goes on where it was stopped.
+ * The trainings of the real model: the warm-up with all cores, then reinforcement of either method from what it made, two at a time. Each goes
+ * on where it was stopped.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../../io/child-process.js';
 import { contentHash } from '../../io/hash.js';
+import { sideBySide } from '../../io/side-by-side.js';
 import { exportModel } from '../../policy/export.js';
 import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
@@ -33,8 +34,10 @@ import {
 } from './settings.js';
 
 const PROGRESS_INTERVAL_MS = 5000;
-/** Seconds that a step takes on two cores, roughly: for an estimate and nothing else. */
-const ROUGH_SECONDS = { warmUp: 60, reinforcement: 900 };
+/** Seconds that a step takes on two cores, those of reinforcement two at a time, roughly: for an estimate and nothing else. */
+const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
+/** While a batch of rollouts is written, a process has little use for a second core. */
+const SIDE_BY_SIDE = 2;
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
@@ -102,8 +105,14 @@ export const realTraining: Preparation = {
       PROGRESS_INTERVAL_MS,
     );
     try {
-      for (const run of runs)
-        await trainInProcess(import.meta.url, { run, backend }, { signal, threads: availableParallelism() });
+      const cores = availableParallelism();
+      const train = (run: RealRun, threads: number): Promise<void> =>
+        trainInProcess(import.meta.url, { run, backend }, { signal, threads });
+      for (const run of runs.filter(isWarmUp)) await train(run, cores);
+      const reinforced = runs.filter((run) => !isWarmUp(run));
+      if (reinforced.length > 0) await makeInitialModel();
+      const threads = Math.max(1, Math.floor(cores / SIDE_BY_SIDE));
+      await sideBySide(reinforced, SIDE_BY_SIDE, (run) => train(run, threads));
     } finally {
       clearInterval(timer);
     }
