@@ -16,14 +16,26 @@ export interface LoraOptions {
   alpha: number;
   /** Names of the modules that have an adapter, such as `q_proj`, as in PEFT; by default all matrices but the head. */
   targetModules?: readonly string[];
+  /**
+   * Layers that have an adapter, from 0, as in PEFT; by default all. The gradient ends at the lowest of them: with the upper third of the
+   * layers a step has not much more than half as much to compute.
+   */
+  layersToTransform?: readonly number[];
 }
+
+type Adapted = Pick<LoraOptions, 'targetModules' | 'layersToTransform'>;
 
 /** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
 const moduleOf = ({ name }: Part): string => name.split('.').at(-2)!;
 
-/** The matrices that have an adapter. @throws Error for a module that the model does not have */
-function adaptedSlots(config: ModelConfig, { targetModules }: Pick<LoraOptions, 'targetModules'>): Slot[] {
-  const slots = weightSlots(config).filter(({ kind, key }) => kind === 'matrix' && key !== 'head');
+/** The matrices that have an adapter. @throws Error for a module or a layer that the model does not have */
+function adaptedSlots(config: ModelConfig, { targetModules, layersToTransform: layers }: Adapted): Slot[] {
+  const unknownLayer = layers?.find((layer) => layer >= config.numLayers);
+  if (unknownLayer !== undefined)
+    throw new Error(`Expected layers from 0 to ${config.numLayers - 1}, but got ${unknownLayer}.`);
+  const isAdapted = ({ kind, key }: Slot): boolean =>
+    kind === 'matrix' && key !== 'head' && (layers?.includes(parseInt(key, 10)) ?? true);
+  const slots = weightSlots(config).filter(isAdapted);
   if (!targetModules) return slots;
   const modules = new Set(slots.flatMap(({ parts }) => parts.map(moduleOf)));
   const unknown = targetModules.find((name) => !modules.has(name));
@@ -134,9 +146,9 @@ export function mergePeftArrays(
   base: Weights,
   arrays: ReadonlyMap<string, NamedArray>,
   config: ModelConfig,
-  { rank, alpha, targetModules }: LoraOptions,
+  { rank, alpha, targetModules, layersToTransform }: LoraOptions,
 ): Weights {
-  const slots = adaptedSlots(config, { targetModules });
+  const slots = adaptedSlots(config, { targetModules, layersToTransform });
   const isAdapted = (part: Part): boolean => targetModules?.includes(moduleOf(part)) ?? true;
   const tensorOf = (name: string, shape: [number, number]): tf.Tensor2D => {
     const array = arrays.get(name);
@@ -179,6 +191,15 @@ const peftSchema = z.object({
   base_model_name_or_path: z.string().optional().catch(undefined),
   // One text is a pattern, or "all-linear".
   target_modules: z.union([z.array(z.string()).min(1), z.string().transform(() => undefined)]).nullish(),
+  layers_to_transform: z
+    .union([
+      z.array(z.int().min(0)).min(1),
+      z
+        .int()
+        .min(0)
+        .transform((one) => [one]),
+    ])
+    .nullish(),
   use_dora: z.literal(false).nullish(),
   use_rslora: z.literal(false).nullish(),
 });
@@ -194,7 +215,12 @@ export function parsePeftConfig(json: unknown): PeftConfig {
       `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(parsed.error)}`,
     );
   const { r: rank, lora_alpha: alpha, base_model_name_or_path: base, target_modules: modules } = parsed.data;
-  return { rank, alpha, base, ...(modules && { targetModules: modules }) };
+  const { layers_to_transform: layers } = parsed.data;
+  return {
+    ...{ rank, alpha, base },
+    ...(modules && { targetModules: modules }),
+    ...(layers && { layersToTransform: layers }),
+  };
 }
 
 /**
@@ -215,5 +241,6 @@ export function peftConfig(
     lora_dropout: 0,
     bias: 'none',
     target_modules: [...new Set(parts.map(moduleOf))],
+    ...(lora.layersToTransform && { layers_to_transform: lora.layersToTransform }),
   };
 }

@@ -100,14 +100,23 @@ function checkpointedGradients(
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
-    const inputs = [embedTokens(weights, tree.ids)];
-    for (let i = 0; i < config.numLayers; i++)
-      inputs.push(tf.tidy(() => runLayer(inputs[i], weights, i, config, context)));
+    // Below the lowest layer that is trained nothing has a gradient, and no input is kept.
+    const lowest = trained.embed
+      ? 0
+      : Math.min(...Object.keys(trained).map((key) => layerOf(key) ?? Infinity));
+    const inputs: tf.Tensor2D[] = [];
+    let hidden = embedTokens(weights, tree.ids);
+    for (let i = 0; i < config.numLayers; i++) {
+      const x = hidden;
+      hidden = tf.tidy(() => runLayer(x, weights, i, config, context));
+      if (i >= lowest) inputs.push(x);
+      else x.dispose();
+    }
 
     // The embedding is above the layers, too, where the head is tied to it.
     const isAbove = (key: string): boolean =>
       layerOf(key) === null && (key !== 'embed' || config.tieWordEmbeddings);
-    const top = { ...pick(trained, isAbove), x: inputs.pop()! };
+    const top = { ...pick(trained, isAbove), x: hidden };
     const whole = lossAndGradients(top, ({ x, ...others }) => {
       const newest = { ...trained, ...others };
       const normed = finalNorm(x as tf.Tensor2D, weightsOf(newest), config);
@@ -116,7 +125,7 @@ function checkpointedGradients(
     const { x: last, ...gradients } = whole.gradients;
     top.x.dispose();
     let dx = last;
-    for (let i = config.numLayers - 1; i >= 0; i--) {
+    for (let i = config.numLayers - 1; i >= lowest; i--) {
       const own = pick(trained, (key) => layerOf(key) === i);
       const keys = Object.keys(own);
       const x = inputs.pop()!;

@@ -12,6 +12,8 @@ const loraSchema = z.strictObject({
   alpha: z.number().positive().default(32),
   /** Modules with an adapter, by the names that the model's tensors have; all by default. */
   targetModules: z.array(z.string().min(1)).min(1).optional(),
+  /** Layers with an adapter, from 0; all by default. */
+  layersToTransform: z.array(z.int().min(0)).min(1).optional(),
 });
 
 /** The fields of a configuration that say how to train; a trainer with options of its own adds them here. */

@@ -101,6 +101,25 @@ describe('target modules', () => {
   });
 });
 
+describe('layers to transform', () => {
+  it('alone have an adapter, as it is trained and as PEFT stores it', async () => {
+    const lora = { ...LORA, layersToTransform: [1] };
+    const adapter = createAdapter(CONFIG, lora, createRandom(1));
+    expect(new Set(Object.keys(adapter).map((key) => key.split('.')[0]))).toEqual(new Set(['1']));
+    const arrays = await arraysFromAdapter(adapter, CONFIG, lora);
+    expect([...arrays.keys()].every((name) => name.includes('.layers.1.'))).toBe(true);
+    const merged = mergePeftArrays(base, arrays, CONFIG, lora);
+    expect(logits(merged)).toEqual(logits(mergeAdapter(base, adapter, lora)));
+    expect(merged['0.qkv']).toBe(base['0.qkv']);
+  });
+
+  it('are refused where the model has fewer', () => {
+    expect(() => createAdapter(CONFIG, { ...LORA, layersToTransform: [0, 2] }, createRandom(1))).toThrow(
+      'Expected layers from 0 to 1, but got 2.',
+    );
+  });
+});
+
 describe('mergeAdapter', () => {
   it('adds alpha / rank * A B to the matrices and takes over the rest, within 1e-5', () => {
     const adapter = trainedAdapter();
@@ -209,6 +228,9 @@ describe('parsePeftConfig', () => {
     const targetModules = ['o_proj', 'down_proj'];
     const config = peftConfig({ ...LORA, targetModules }, { config: CONFIG, base: '../base' });
     expect(parsePeftConfig(config)).toEqual({ ...LORA, targetModules, base: '../base' });
+    const upper = { ...LORA, layersToTransform: [1] };
+    expect(parsePeftConfig(peftConfig(upper, { config: CONFIG, base: '../base' }))).toMatchObject(upper);
+    expect(parsePeftConfig({ r: 4, lora_alpha: 8, layers_to_transform: 1 }).layersToTransform).toEqual([1]);
     // A pattern stands for all, whose tensors are then looked for.
     expect(parsePeftConfig({ r: 4, lora_alpha: 8, target_modules: 'all-linear' })).toEqual({
       ...{ rank: 4, alpha: 8, base: undefined },

@@ -235,4 +235,18 @@ describe('gradients one layer at a time', () => {
       await gradientsOf(trained, { ...tempered, isAdapter: false }),
     );
   });
+
+  it('end at the lowest layer that is trained, and are those of the whole pass', async () => {
+    const lora = { ...LORA, layersToTransform: [1] };
+    const adapter = mapWeights(createAdapter(CONFIG, lora, createRandom('adapter')), (t) =>
+      tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
+    );
+    const trained = { ...adapter, value: value() };
+    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, lora), isAdapter: true };
+    const whole = await gradientsOf(trained, beside);
+    const before = tf.memory().numTensors;
+    const parts = await gradientsOf(trained, { ...beside, isCheckpointed: true });
+    expect(tf.memory().numTensors - before).toBe(Object.keys(trained).length);
+    expectClose(parts, whole);
+  });
 });

@@ -1,5 +1,5 @@
 /** A language model on real questions: where model and benchmarks lie, what is trained, who answers, and what is asked. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
 import { packagePath } from '../../io/paths.js';
@@ -95,12 +95,24 @@ export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | 
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** Adapters of 2.4 MB for the grammar of actions and of 0.3 MB for each run after it, at twice the rate: they are kept in the repository. */
+/** Adapters of 2.4 MB for the grammar of actions and of 0.4 MB for each run after it, at twice the rate: they are kept in the repository. */
 const WARM_UP_LORA = { rank: 4, alpha: 8 };
 const ATTENTION = ['q_proj', 'k_proj', 'v_proj'];
 
-const REINFORCED_LORA = { rank: 2, alpha: 8, targetModules: ATTENTION };
-/** A small model writes nonsense at the paper's temperature of 1, a word in fifty, and hardly an answer survives it. */
+/** The upper layers, in which a gradient ends soon: three of ten. */
+const UPPER_SHARE = 0.3;
+/** Layers of the model; SmolLM2-135M's where there is no folder to look into. */
+function numLayers(): number {
+  const file = join(MODEL, 'config.json');
+  if (!existsSync(file)) return 30;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number }).num_hidden_layers;
+}
+function reinforcedLora() {
+  const layers = numLayers();
+  const layersToTransform = range(Math.round((1 - UPPER_SHARE) * layers), layers);
+  return { rank: 8, alpha: 16, targetModules: ATTENTION, layersToTransform };
+}
+/** At the paper's temperature of 1 three of four of this model's first rollouts are well formed, at 0.7 nineteen of twenty. */
 const [LEARNING_RATE, TEMPERATURE] = [1e-3, 0.7];
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
@@ -114,7 +126,7 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const own = isWarmUp
     ? { lora: WARM_UP_LORA }
     : {
-        lora: REINFORCED_LORA,
+        lora: reinforcedLora(),
         grpo: { ...preset.grpo, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
         checkpointEvery: CHECKPOINT_EVERY,
       };
