@@ -86,7 +86,7 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
     [gateUp],
     (save) => {
       save([gateUp]);
-      if (hasKernel('SwiGlu')) return runKernel<tf.Tensor2D>('SwiGlu', { gateUp }, { unused: 0 });
+      if (hasKernel('SwiGlu')) return runKernel<tf.Tensor2D>('SwiGlu', { gateUp }, {});
       const [gate, up] = tf.split(gateUp, 2, 1);
       return tf.mul<tf.Tensor2D>(tf.mul(gate, tf.sigmoid(gate)), up);
     },
