@@ -1,12 +1,20 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
+import { decodeSteps, type DecodeSteps } from './decode-steps.js';
 import { groupByLength } from './group-by-length.js';
 import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
 import { extendedPrefix, type PrefixCache } from './prefix-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
-import { forwardCached, logitsOf, rotaryTable, transposedHead, type RotaryTable } from './transformer.js';
+import {
+  forwardCached,
+  logitsOf,
+  rotaryTable,
+  transposedHead,
+  type CachedInput,
+  type RotaryTable,
+} from './transformer.js';
 import type { Weights } from './weights.js';
 
 interface Row {
@@ -21,6 +29,8 @@ interface Row {
 interface DecodeSegment {
   rows: number[];
   block: CacheBlock;
+  /** Columns of the block that hold a token. */
+  length: number;
 }
 
 /** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. */
@@ -180,7 +190,15 @@ export class LocalPolicy implements Policy {
       ),
     );
     const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
-    return this.run({ ids, positions, bias, tokens }, { past, tail: null }, last);
+    const shape: [number, number] = [chunks.length, tokens];
+    return tf.tidy(() => {
+      const input = {
+        ids: tf.tensor2d(ids, shape, 'int32'),
+        positions: tf.tensor2d(positions, shape, 'int32'),
+        bias: tf.tensor2d(bias, shape),
+      };
+      return this.run(input, { past, tail: null }, tf.tensor1d(last, 'int32'));
+    });
   }
 
   /**
@@ -195,14 +213,20 @@ export class LocalPolicy implements Policy {
     isStop: (generated: readonly number[]) => boolean,
   ): Promise<DecodeSegment[]> {
     const segments: DecodeSegment[] = [];
+    const { maxNewTokens } = options;
     let active = rows.map((_, i) => i);
-    let [read, tail, logits]: [CacheBlock, CacheBlock | null, tf.Tensor2D] = [past, null, firstLogits];
+    let [read, steps, logits]: [CacheBlock, DecodeSteps | null, tf.Tensor2D] = [past, null, firstLogits];
+    const endSegment = (): void => {
+      steps?.dispose();
+      if (steps?.tail) segments.push({ rows: active, block: steps.tail, length: steps.length });
+      steps = null;
+    };
     for (let step = 1; ; step++) {
       await this.sampleStep(rows, active, logits, options, isStop);
       const unfinished = active.filter((i) => !rows[i].finish);
-      if (unfinished.length === 0 || step >= options.maxNewTokens) break;
+      if (unfinished.length === 0 || step >= maxNewTokens) break;
       if (unfinished.length <= active.length / 2) {
-        const tailLength = tail?.bias.shape[1] ?? 0;
+        const { tail, length: tailLength = 0 }: Partial<DecodeSteps> = steps ?? {};
         const pieces = unfinished.map((i): Piece[] => {
           const row = active.indexOf(i);
           // The newest token has not been run.
@@ -213,46 +237,40 @@ export class LocalPolicy implements Policy {
           ];
         });
         const copy = packRows(tail ? [read, tail] : [read], pieces, this.config.numKeyValueHeads);
+        endSegment();
         if (read !== past) disposeBlock(read);
-        if (tail) segments.push({ rows: active, block: tail });
-        [read, tail, active] = [copy, null, unfinished];
+        [read, active] = [copy, unfinished];
       }
-      const input = {
+      steps ??= decodeSteps(active.length, {
+        forward: (input, cached) => this.run(input, cached),
+        past: read,
+        capacity: maxNewTokens - step,
+        config: this.config,
+      });
+      logits = steps.next({
         ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
         positions: active.map((i) => rows[i].position - 1),
         bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
-        tokens: 1,
-      };
-      const longer = this.run(input, { past: read, tail }, null);
-      disposeBlock(tail);
-      [logits, tail] = [longer.logits, longer.block];
+      });
     }
+    endSegment();
     if (read !== past) disposeBlock(read);
-    if (tail) segments.push({ rows: active, block: tail });
     return segments;
   }
 
   /** Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of them. */
   private run(
-    input: { ids: number[]; positions: number[]; bias: number[]; tokens: number },
+    input: CachedInput,
     cached: { past: CacheBlock | null; tail: CacheBlock | null },
-    wanted: readonly number[] | null,
+    wanted?: tf.Tensor1D,
   ): { logits: tf.Tensor2D; block: CacheBlock } {
-    const shape: [number, number] = [input.ids.length / input.tokens, input.tokens];
     return tf.tidy(() => {
-      const tensors = {
-        ids: tf.tensor2d(input.ids, shape, 'int32'),
-        positions: tf.tensor2d(input.positions, shape, 'int32'),
-        bias: tf.tensor2d(input.bias, shape),
-      };
-      const result = forwardCached(this.weights, tensors, cached, this.config, this.rope);
-      const picked = wanted
-        ? tf.gather(result.hidden, tf.tensor1d(wanted as number[], 'int32'))
-        : result.hidden;
+      const { hidden, block } = forwardCached(this.weights, input, cached, this.config, this.rope);
+      const picked = wanted ? tf.gather(hidden, wanted) : hidden;
       const logits = this.head
         ? tf.matMul<tf.Tensor2D>(picked, this.head)
         : logitsOf(this.weights, picked, this.config);
-      return { logits, block: result.block };
+      return { logits, block };
     });
   }
 
@@ -308,8 +326,8 @@ export class LocalPolicy implements Policy {
   ): void {
     const pieces = contexts.map((context, i) => {
       let left = rows[i].generated.length - 1;
-      const tails = segments.flatMap(({ rows: running, block }, s): Piece[] => {
-        const length = Math.min(left, block.bias.shape[1]);
+      const tails = segments.flatMap(({ rows: running, length: numTokens }, s): Piece[] => {
+        const length = Math.min(left, numTokens);
         left -= length;
         return length > 0 ? [{ block: 1 + s, row: running.indexOf(i), length }] : [];
       });

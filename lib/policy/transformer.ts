@@ -6,7 +6,7 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../tensor/ops.js';
+import { attendCached, gatherRows, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
 import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { PrefixTree } from './prefix-tree.js';
@@ -270,13 +270,19 @@ export interface CachedInput {
   positions: tf.Tensor2D;
   /** (B, T): 0 for a real token, very negative for padding. */
   bias: tf.Tensor2D;
+  /** (1), int32: the column of a tail that the token is written into, in place, where {@link canCapture}; otherwise a longer tail is made. */
+  slot?: tf.Tensor1D;
 }
+
+/** A tail (R, L, D) with a token (R, 1, D) at its end or in its slot. */
+const withToken = (tail: tf.Tensor3D, token: tf.Tensor3D, slot?: tf.Tensor1D): tf.Tensor3D =>
+  slot ? writeColumn(tail, token, slot) : tf.concat([tail, token], 1);
 
 /**
  * Final hidden states (N, C) of new tokens that follow cached ones, and the cache block of the new tokens.
  * Not differentiated. The caller disposes of both results; what was cached stays.
  * @param past a block that all new tokens see
- * @param tail a block that follows it, for a single new token: the block returned is the tail with the token at its end, and
+ * @param tail a block that follows it, for a single new token: the block returned is the tail with the token, and
  *   attention has two parts to look at and not three
  */
 export function forwardCached(
@@ -293,7 +299,12 @@ export function forwardCached(
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
     const scale = 1 / Math.sqrt(c.headDim);
     const pastBias = past && biasPerHead(past.bias, c.numKeyValueHeads);
-    const newBias = tail ? tf.concat([tail.bias, input.bias], 1) : input.bias.clone();
+    const newBias = tail
+      ? tf.squeeze<tf.Tensor2D>(
+          withToken(tf.expandDims(tail.bias, 2), tf.expandDims(input.bias, 2), input.slot),
+          [2],
+        )
+      : input.bias.clone();
     const padding = biasPerHead(newBias, c.numKeyValueHeads);
     const bias =
       tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
@@ -305,7 +316,7 @@ export function forwardCached(
         const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
         const { q, k, v } = byHead(queryKeyValue(normed, w, i, c, rope), batch, c);
         const kv = tail
-          ? { k: tf.concat([tail.layers[i].k, k], 1), v: tf.concat([tail.layers[i].v, v], 1) }
+          ? { k: withToken(tail.layers[i].k, k, input.slot), v: withToken(tail.layers[i].v, v, input.slot) }
           : { k, v };
         const whole =
           past && tokens === 1

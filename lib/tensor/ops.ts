@@ -210,8 +210,15 @@ export function attendCached(
   [first, second]: readonly { k: tf.Tensor3D; v: tf.Tensor3D; bias: tf.Tensor2D }[],
   options: { kvHeads: number; scale: number },
 ): tf.Tensor3D | null {
-  if (!hasKernel('AttendCached')) return null;
+  if (!hasKernel('AttendCached') || q.shape[2] % 4 !== 0) return null;
   const { k: k1, v: v1, bias: bias1 } = first;
   const { k: k2, v: v2, bias: bias2 } = second;
   return runKernel<tf.Tensor3D>('AttendCached', { q, k1, v1, bias1, k2, v2, bias2 }, options);
 }
+
+/**
+ * x (R, 1, D) written into column `slot` (1, int32) of a block (R, L, D), which is returned: there is one memory for both. Only where
+ * {@link canCapture}.
+ */
+export const writeColumn = (block: tf.Tensor3D, x: tf.Tensor3D, slot: tf.Tensor1D): tf.Tensor3D =>
+  runKernel<tf.Tensor3D>('WriteColumn', { x, slot, block }, {});

@@ -5,6 +5,7 @@
  *
  * Shape letters: N rows, C width, F hidden width, B rows of a batch, K key-value heads, G query heads to each, L cached tokens, D head width.
  */
+import { range } from 'd3-array';
 import * as tf from '@tensorflow/tfjs-core';
 
 type Uniform = { type: 'int32' | 'float32'; data: number[] };
@@ -13,6 +14,7 @@ type Uniform = { type: 'int32' | 'float32'; data: number[] };
 interface Program {
   outputShape: number[];
   variableNames: string[];
+  variableComponents: number[];
   /** Declarations of what is given beside the inputs. */
   uniforms: string;
   shaderKey: string;
@@ -28,55 +30,75 @@ interface WebGpuBackend {
     inputs: tf.TensorInfo[],
     dtype: 'float32',
     uniforms: Uniform[],
+    output?: tf.TensorInfo,
   ): tf.TensorInfo;
+  incRef(dataId: tf.DataId): void;
 }
 
-/** Threads of a workgroup. */
+/** Threads of a workgroup, unless a kernel says otherwise. */
 const THREADS = 64;
 
 interface KernelCode {
   name: string;
   inputs: string[];
+  /** Inputs that the shader sees as an array of vectors of four numbers: their last dimension is a multiple of four. */
+  vectors?: string[];
   uniforms: string;
   outputShape: (shapes: number[][]) => number[];
+  /** The input that is written into, in place, and not read; otherwise the result is a new tensor. */
+  into?: string;
+  threads?: number;
   /** Workgroups; one for every {@link THREADS} numbers of the output unless it says so. */
-  workgroups?: (outputShape: number[]) => number;
+  workgroups?: (outputShape: number[], shapes: number[][]) => number;
+  /** What the shader has as a constant; the width of the first input unless it says so: heads are of one width in all of a model. */
+  constant?: (shapes: number[][]) => number;
   /** Functions of WGSL with `fn main(index : i32)`, which sees inputs, `result` and `uniforms`. */
   code: (shapes: number[][]) => string;
 }
 
 const isFloat = (uniform: string): boolean => uniform.endsWith('f32');
 
-function register({ name, inputs, uniforms, outputShape, workgroups, code }: KernelCode): void {
+/** Runs a kernel on its inputs; the result is a new tensor, or another name of the one that is written into. */
+function runCode(
+  { name, inputs, vectors = [], uniforms, outputShape, into, threads = THREADS, ...of }: KernelCode,
+  given: Record<string, tf.TensorInfo>,
+  attributes: Record<string, number>,
+  backend: WebGpuBackend,
+): tf.TensorInfo {
   const declared = uniforms.split(',').flatMap((one) => one.trim() || []);
   const names = declared.map((one) => one.split(' ')[0]);
-  tf.registerKernel({
-    kernelName: name,
-    backendName: 'webgpu',
-    kernelFunc: ({ inputs: given, attrs, backend }) => {
-      const tensors = inputs.map((one) => given[one] as tf.TensorInfo);
-      const shapes = tensors.map(({ shape }) => shape);
-      const shape = outputShape(shapes);
-      const count = workgroups?.(shape) ?? Math.ceil(tf.util.sizeFromShape(shape) / THREADS);
-      const program: Program = {
-        ...{
-          outputShape: shape,
-          variableNames: inputs,
-          uniforms: declared.map((one) => `${one},`).join(' '),
-        },
-        // Heads are of one width in all of a model, which the shader has as a constant.
-        shaderKey: `${name}_${shapes[0].at(-1)}`,
-        ...{ workgroupSize: [THREADS, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
-        ...{ dispatch: [count, 1, 1], getUserCode: () => code(shapes) },
-      };
-      const values = names.map((one, i): Uniform => {
-        const value = (attrs as Record<string, number>)[one];
-        return { type: isFloat(declared[i]) ? 'float32' : 'int32', data: [value] };
-      });
-      return (backend as unknown as WebGpuBackend).runWebGPUProgram(program, tensors, 'float32', values);
-    },
+  const tensors = inputs.map((one) => given[one]);
+  const shapes = tensors.map(({ shape }) => shape);
+  const shape = outputShape(shapes);
+  const count = of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
+  const program: Program = {
+    ...{ outputShape: shape, variableNames: inputs },
+    variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
+    uniforms: declared.map((one) => `${one},`).join(' '),
+    shaderKey: `${name}_${of.constant?.(shapes) ?? shapes[0].at(-1)}`,
+    ...{ workgroupSize: [threads, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
+    ...{ dispatch: [count, 1, 1], getUserCode: () => of.code(shapes) },
+  };
+  const values = names.map((one, i): Uniform => {
+    return { type: isFloat(declared[i]) ? 'float32' : 'int32', data: [attributes[one]] };
   });
+  const output = into ? given[into] : undefined;
+  const result = backend.runWebGPUProgram(program, tensors, 'float32', values, output);
+  if (output) backend.incRef(output.dataId);
+  return { dataId: result.dataId, shape: result.shape, dtype: result.dtype };
 }
+
+const register = (kernel: KernelCode): void =>
+  tf.registerKernel({
+    ...{ kernelName: kernel.name, backendName: 'webgpu' },
+    kernelFunc: ({ inputs, attrs, backend }) =>
+      runCode(
+        kernel,
+        inputs as Record<string, tf.TensorInfo>,
+        attrs as Record<string, number>,
+        backend as unknown as WebGpuBackend,
+      ),
+  });
 
 /** x (N, C) and gain (C) -> (N, C). */
 const RMS_NORM: KernelCode = {
@@ -142,7 +164,7 @@ const attendBlock = (n: 1 | 2, width: number): string => `
         var score = -3.0e38;
         if (thread < count) {
           score = bias${n}[(head / uniforms.kvHeads) * uniforms.k${n}Shape.y + base + thread];
-          for (var d = 0; d < ${width}; d++) { score += query[d] * k${n}[(first + thread) * ${width} + d]; }
+          for (var d = 0; d < ${width / 4}; d++) { score += dot(query[d], k${n}[(first + thread) * ${width / 4} + d]); }
         }
         scores[thread] = score;
         workgroupBarrier();
@@ -169,19 +191,20 @@ const attendBlock = (n: 1 | 2, width: number): string => `
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
   inputs: ['q', 'k1', 'v1', 'bias1', 'k2', 'v2', 'bias2'],
+  vectors: ['q', 'k1', 'k2'],
   uniforms: 'kvHeads : i32, scale : f32',
   outputShape: ([q]) => q,
   workgroups: ([heads, groups]) => heads * groups,
   code: ([q]) => {
     const width = q[2];
     return `
-    var<workgroup> query : array<f32, ${width}>;
+    var<workgroup> query : array<vec4<f32>, ${width / 4}>;
     var<workgroup> scores : array<f32, ${THREADS}>;
     fn main(index : i32) {
       let thread = index % ${THREADS};
       let row = index / ${THREADS};
       let head = row / uniforms.outShape.y;
-      for (var d = thread; d < ${width}; d += ${THREADS}) { query[d] = q[row * ${width} + d] * uniforms.scale; }
+      for (var d = thread; d < ${width / 4}; d += ${THREADS}) { query[d] = q[row * ${width / 4} + d] * uniforms.scale; }
       workgroupBarrier();
       var highest = -3.0e38;
       var total = 0.0;
@@ -196,9 +219,105 @@ const ATTEND_CACHED: KernelCode = {
   },
 };
 
-/** Registers the kernels; once. */
-export const installWebGpuKernels = (): void => [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED].forEach(register);
+/** x (R, 1, D) into column slot (1) of the block (R, L, D), in place. */
+const WRITE_COLUMN: KernelCode = {
+  name: 'WriteColumn',
+  inputs: ['x', 'slot'],
+  uniforms: '',
+  into: 'block',
+  outputShape: ([[rows, , width]]) => [rows, 1, width],
+  workgroups: (_, [x]) => Math.ceil(tf.util.sizeFromShape(x) / THREADS),
+  code: () => `
+    fn main(index : i32) {
+      let width = uniforms.xShape.z;
+      if (index >= uniforms.xShape.x * width) { return; }
+      let row = index / width;
+      result[(row * uniforms.outShape.y + slot[0]) * width + index % width] = x[index];
+    }`,
+};
 
+/** Columns and slices of the inner dimension that a workgroup of {@link FEW_ROWS} works on, and rows whose sums it adds up together. */
+const [COLUMNS, SLICES, CHUNK] = [32, 8, 8];
+/** Most rows of a product that {@link FEW_ROWS} takes: each thread has a sum for every row. */
+const MOST_ROWS = 48;
+const roundedRows = ([a]: number[][]): number => Math.ceil(a[0] / CHUNK) * CHUNK;
+
+/**
+ * a (N, C) times b (C, F) -> (N, F) for the few rows of a step of generation. The backend's own has tiles of 32 by 32, in which a few workgroups
+ * walk the whole inner dimension one after the other.
+ */
+const FEW_ROWS: KernelCode = {
+  name: 'FewRows',
+  inputs: ['a', 'b'],
+  vectors: ['a'],
+  uniforms: '',
+  outputShape: ([[rows], [, columns]]) => [rows, columns],
+  threads: COLUMNS * SLICES,
+  workgroups: ([, columns]) => Math.ceil(columns / COLUMNS),
+  constant: roundedRows,
+  code: (shapes) => {
+    const rows = range(roundedRows(shapes));
+    const last = 'uniforms.outShape.x - 1';
+    return `
+    var<workgroup> sums : array<f32, ${COLUMNS * SLICES * CHUNK}>;
+    fn main(index : i32) {
+      let thread = index % ${COLUMNS * SLICES};
+      let lane = thread % ${COLUMNS};
+      let slice = thread / ${COLUMNS};
+      let width = uniforms.outShape.y;
+      let column = (index / ${COLUMNS * SLICES}) * ${COLUMNS} + lane;
+      let read = min(column, width - 1);
+      let inner = uniforms.aShape.y / 4;
+      let length = (inner + ${SLICES - 1}) / ${SLICES};
+      ${rows.map((row) => `var s${row} = 0.0; let a${row} = min(${row}, ${last}) * inner;`).join('\n')}
+      for (var k = slice * length; k < min(inner, (slice + 1) * length); k++) {
+        let at = k * 4 * width + read;
+        let four = vec4<f32>(b[at], b[at + width], b[at + 2 * width], b[at + 3 * width]);
+        ${rows.map((row) => `s${row} += dot(a[a${row} + k], four);`).join('\n')}
+      }
+      ${range(0, rows.length, CHUNK)
+        .map(
+          (first) => `
+      ${range(CHUNK)
+        .map((row) => `sums[(slice * ${CHUNK} + ${row}) * ${COLUMNS} + lane] = s${first + row};`)
+        .join('\n')}
+      workgroupBarrier();
+      {
+        var total = 0.0;
+        for (var t = 0; t < ${SLICES}; t++) { total += sums[(t * ${CHUNK} + slice) * ${COLUMNS} + lane]; }
+        let row = ${first} + slice;
+        if (row <= ${last} && column < width) { result[row * width + column] = total; }
+      }
+      workgroupBarrier();`,
+        )
+        .join('')}
+    }`;
+  },
+};
+
+/** Products of few rows by {@link FEW_ROWS}, all others as before. */
+function multiplyFewRows(): void {
+  const { kernelFunc, ...kernel } = tf.getKernel('BatchMatMul', 'webgpu');
+  tf.unregisterKernel('BatchMatMul', 'webgpu');
+  tf.registerKernel({
+    ...kernel,
+    kernelFunc: (task) => {
+      const { a, b } = task.inputs as Record<string, tf.TensorInfo>;
+      const { transposeA, transposeB } = task.attrs as Record<string, boolean>;
+      const isMatrix = a.shape.length === 2 && b.shape.length === 2 && !transposeA && !transposeB;
+      const isFew = isMatrix && a.shape[0] <= MOST_ROWS && a.shape[1] % 4 === 0;
+      return isFew
+        ? runCode(FEW_ROWS, { a, b }, {}, task.backend as unknown as WebGpuBackend)
+        : kernelFunc(task);
+    },
+  });
+}
+
+/** Registers the kernels; once. */
+export function installWebGpuKernels(): void {
+  [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMN].forEach(register);
+  multiplyFewRows();
+}
 /** What the backend knows of its memory: buffers that are free, by size and use, to be used again. */
 interface BufferManager {
   freeBuffers: Map<string, { size: number; destroy: () => void }[]>;

@@ -84,6 +84,15 @@ const CASES: [string, () => tf.Tensor[]][] = [
         matrix('x', 9, 16),
       ),
   ],
+  [
+    'products of few rows',
+    () => [
+      ...withGradients((x) => tf.matMul(x, matrix('w', 76, 70)), matrix('x', 9, 76)),
+      tf.matMul(matrix('x', 40, 576), matrix('w', 576, 33)),
+      tf.matMul(matrix('x', 48, 12), matrix('w', 12, 5)),
+      tf.matMul(matrix('x', 1, 8), matrix('w', 8, 64)),
+    ],
+  ],
   ['attention over cached blocks', () => [attended(64)]],
   ['attention over cached blocks, heads wider than a workgroup', () => [attended(80)]],
 ];

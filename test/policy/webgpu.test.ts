@@ -1,0 +1,48 @@
+import { range } from 'd3-array';
+import { describe, expect, it } from 'vitest';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import type { Generation } from '../../lib/policy/policy.js';
+import { randomWeights } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { tryBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { CONFIG, TOKENIZER } from '../training/tiny.js';
+
+/** Needs the packages of the webgpu backend and a driver, which may be one in software. */
+const isThere = 'detail' in (await tryBackend('webgpu'));
+
+/** A quarter of the vocabulary ends a row, so that rows end one after the other and the others go on by themselves. */
+const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: range(0, CONFIG.vocabSize, 8) };
+const CONTEXTS = range(8).map((row) => range(3 + 2 * row).map((t) => 1 + ((row * 31 + t * 7) % 250)));
+
+/** Three turns, each of which goes on from what is cached of the one before. */
+async function generated(backend: BackendName): Promise<Generation[][]> {
+  await useBackend(backend);
+  const policy = new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
+  const turns: Generation[][] = [];
+  let contexts = CONTEXTS;
+  for (const turn of range(3)) {
+    const randoms = contexts.map((_, i) => createRandom(`turn ${turn}, row ${i}`));
+    const options = { temperature: 1, topP: 1, maxNewTokens: 20, stop: [], randoms };
+    const rows = await policy.generate(contexts, options);
+    turns.push(rows);
+    contexts = contexts.map((context, i) => [...context, ...rows[i].tokenIds, 7, 11, 13]).slice(1);
+  }
+  policy.dispose();
+  return turns;
+}
+
+describe.skipIf(!isThere)('generation on the webgpu backend, where there is one', () => {
+  it('gives the tokens that wasm gives, with log-probabilities within 1e-4, while rows end and over turns', async () => {
+    const expected = await generated('wasm');
+    const turns = await generated('webgpu');
+    const lengths = expected.flat().map(({ tokenIds }) => tokenIds.length);
+    expect(new Set(lengths).size).toBeGreaterThan(5);
+    turns.flat().forEach(({ tokenIds, logProbs }, i) => {
+      const other = expected.flat()[i];
+      expect(tokenIds).toEqual(other.tokenIds);
+      logProbs!.forEach((logProb, t) =>
+        expect(Math.abs(logProb - other.logProbs![t]), `row ${i} token ${t}`).toBeLessThan(1e-4),
+      );
+    });
+  });
+});
