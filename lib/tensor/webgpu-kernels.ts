@@ -15,6 +15,7 @@ interface Program {
   outputShape: number[];
   variableNames: string[];
   variableComponents: number[];
+  outputComponent: number;
   /** Declarations of what is given beside the inputs. */
   uniforms: string;
   shaderKey: string;
@@ -41,7 +42,7 @@ const THREADS = 64;
 interface KernelCode {
   name: string;
   inputs: string[];
-  /** Inputs that the shader sees as an array of vectors of four numbers: their last dimension is a multiple of four. */
+  /** Inputs, and `result`, that the shader sees as an array of vectors of four numbers: their last dimension is a multiple of four. */
   vectors?: string[];
   uniforms: string;
   outputShape: (shapes: number[][]) => number[];
@@ -74,6 +75,7 @@ function runCode(
   const program: Program = {
     ...{ outputShape: shape, variableNames: inputs },
     variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
+    outputComponent: vectors.includes('result') ? 4 : 1,
     uniforms: declared.map((one) => `${one},`).join(' '),
     shaderKey: `${name}_${of.constant?.(shapes) ?? shapes[0].at(-1)}`,
     ...{ workgroupSize: [threads, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
@@ -295,8 +297,102 @@ const FEW_ROWS: KernelCode = {
   },
 };
 
-/** Products of few rows by {@link FEW_ROWS}, all others as before. */
-function multiplyFewRows(): void {
+/** Rows and columns of the result that a workgroup of {@link TILED} computes, the inner dimension by steps of so many, and what a thread computes. */
+const [TILE, STEP, OWN] = [64, 16, 8];
+/** Fewer workgroups leave most of a GPU idle: then the backend's own divides the work better. */
+const FEWEST_TILES = 64;
+
+/** Four neighbours of the inner dimension, of each of {@link TILE} rows, into a tile with the rows side by side. */
+const loadTurned = (tile: string, matrix: string, first: string, rows: string): string => `
+        {
+          let at = min(${first} + thread, ${rows} - 1) * inner + k;
+          ${range(STEP / 4)
+            .flatMap((j) => [
+              `let four${j} = ${matrix}[at + ${j}];`,
+              ...range(4).map(
+                (i) => `${tile}[${(4 * j + i) * TILE} / 4 + thread / 4][thread % 4] = four${j}[${i}];`,
+              ),
+            ])
+            .join('\n')}
+        }`;
+
+/** a (N, C) times b (C, F), or b (F, C) where that is transposed -> (N, F), in tiles of 64 by 64, of which each thread has 8 by 8. */
+const tiled = (isTransposed: boolean): KernelCode => ({
+  name: isTransposed ? 'TiledTransposed' : 'Tiled',
+  inputs: ['a', 'b'],
+  vectors: ['a', 'b', 'result'],
+  uniforms: '',
+  outputShape: ([[rows], b]) => [rows, b[isTransposed ? 0 : 1]],
+  threads: (TILE / OWN) ** 2,
+  workgroups: ([rows, columns]) => Math.ceil(rows / TILE) * (columns / TILE),
+  constant: () => TILE,
+  code: () => `
+    var<workgroup> tileA : array<vec4<f32>, ${(STEP * TILE) / 4}>;
+    var<workgroup> tileB : array<vec4<f32>, ${(STEP * TILE) / 4}>;
+    fn main(index : i32) {
+      let thread = index % ${TILE};
+      let tilesAcross = uniforms.outShape.y / ${TILE};
+      let group = index / ${TILE};
+      let row = (group / tilesAcross) * ${TILE};
+      let column = (group % tilesAcross) * ${TILE};
+      let inner = uniforms.aShape.y / 4;
+      let across = uniforms.outShape.y / 4;
+      let lane = thread % ${TILE / OWN};
+      let line = thread / ${TILE / OWN};
+      ${range(OWN)
+        .map((r) => `var s${r}a = vec4<f32>(0.0); var s${r}b = vec4<f32>(0.0);`)
+        .join('\n')}
+      for (var k = 0; k < inner; k += ${STEP / 4}) {
+        ${loadTurned('tileA', 'a', 'row', 'uniforms.aShape.x')}
+        ${
+          isTransposed
+            ? loadTurned('tileB', 'b', 'column', 'uniforms.bShape.x')
+            : range(STEP / 4)
+                .map(
+                  (j) =>
+                    `tileB[thread + ${j * TILE}] = b[(4 * k + thread / 16 + ${4 * j}) * across + column / 4 + thread % 16];`,
+                )
+                .join('\n')
+        }
+        workgroupBarrier();
+        for (var t = 0; t < ${STEP}; t++) {
+          let a0 = tileA[t * 16 + 2 * line];
+          let a1 = tileA[t * 16 + 2 * line + 1];
+          let b0 = tileB[t * 16 + lane];
+          let b1 = tileB[t * 16 + lane + 8];
+          ${range(OWN)
+            .map((r) => `s${r}a += a${r >> 2}[${r % 4}] * b0; s${r}b += a${r >> 2}[${r % 4}] * b1;`)
+            .join('\n')}
+        }
+        workgroupBarrier();
+      }
+      ${range(OWN)
+        .map(
+          (r) => `
+      if (row + line * ${OWN} + ${r} < uniforms.outShape.x) {
+        let at = (row + line * ${OWN} + ${r}) * across + column / 4 + lane;
+        result[at] = s${r}a;
+        result[at + 8] = s${r}b;
+      }`,
+        )
+        .join('')}
+    }`,
+});
+const [TILED, TILED_TRANSPOSED] = [false, true].map(tiled);
+
+/** The kernel for a product of two matrices; undefined where the backend's own serves best. */
+function kernelOf(a: number[], b: number[], isTransposed: boolean): KernelCode | undefined {
+  const [rows, inner] = a;
+  if (rows <= MOST_ROWS) return isTransposed || inner % 4 > 0 ? undefined : FEW_ROWS;
+  const columns = isTransposed ? b[0] : b[1];
+  const isEven = inner % STEP === 0 && columns % TILE === 0;
+  const tiles = Math.ceil(rows / TILE) * Math.ceil(columns / TILE);
+  if (!isEven || tiles < FEWEST_TILES) return undefined;
+  return isTransposed ? TILED_TRANSPOSED : TILED;
+}
+
+/** Products of two matrices by the kernels here, all others as before. */
+function multiplyMatrices(): void {
   const { kernelFunc, ...kernel } = tf.getKernel('BatchMatMul', 'webgpu');
   tf.unregisterKernel('BatchMatMul', 'webgpu');
   tf.registerKernel({
@@ -304,11 +400,9 @@ function multiplyFewRows(): void {
     kernelFunc: (task) => {
       const { a, b } = task.inputs as Record<string, tf.TensorInfo>;
       const { transposeA, transposeB } = task.attrs as Record<string, boolean>;
-      const isMatrix = a.shape.length === 2 && b.shape.length === 2 && !transposeA && !transposeB;
-      const isFew = isMatrix && a.shape[0] <= MOST_ROWS && a.shape[1] % 4 === 0;
-      return isFew
-        ? runCode(FEW_ROWS, { a, b }, {}, task.backend as unknown as WebGpuBackend)
-        : kernelFunc(task);
+      const areMatrices = a.shape.length === 2 && b.shape.length === 2 && !transposeA;
+      const own = areMatrices ? kernelOf(a.shape, b.shape, transposeB) : undefined;
+      return own ? runCode(own, { a, b }, {}, task.backend as unknown as WebGpuBackend) : kernelFunc(task);
     },
   });
 }
@@ -316,8 +410,9 @@ function multiplyFewRows(): void {
 /** Registers the kernels; once. */
 export function installWebGpuKernels(): void {
   [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMN].forEach(register);
-  multiplyFewRows();
+  multiplyMatrices();
 }
+
 /** What the backend knows of its memory: buffers that are free, by size and use, to be used again. */
 interface BufferManager {
   freeBuffers: Map<string, { size: number; destroy: () => void }[]>;
