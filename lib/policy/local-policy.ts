@@ -33,8 +33,8 @@ interface DecodeSegment {
   length: number;
 }
 
-/** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. */
-const MAX_TOKENS_PER_PASS = 2048;
+/** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. On a GPU each pass costs its operations' start. */
+const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 
 /** Of each item the index of the first that is equal. */
 function firstEqual(items: readonly (readonly number[])[]): number[] {
@@ -135,7 +135,7 @@ export class LocalPolicy implements Policy {
     const firsts = firstEqual(contexts);
     const distinct = [...new Set(firsts)];
     const lengths = distinct.map((i) => chunks[i].length);
-    const passes = groupByLength(lengths, MAX_TOKENS_PER_PASS).map((pass) => pass.map((d) => distinct[d]));
+    const passes = groupByLength(lengths, maxTokensPerPass()).map((pass) => pass.map((d) => distinct[d]));
     const { numKeyValueHeads } = this.config;
     const blocks = [...prefix.blocks];
     const pieces = [...prefix.pieces];

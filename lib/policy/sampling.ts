@@ -22,13 +22,24 @@ function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
+/** Weights whose sum is taken first, so that what was drawn is then looked for in a few of a large vocabulary. */
+const BLOCK = 256;
+
 /** Draws an index in proportion to its weight; one of weight 0 never. */
 function drawIndex(weights: ArrayLike<number>, random: Random): number {
-  let total = 0;
-  for (let i = 0; i < weights.length; i++) total += weights[i];
-  let left = random.uniform() * total;
+  const { length } = weights;
+  const sums = Array.from({ length: Math.ceil(length / BLOCK) }, (_, block) => {
+    let sum = 0;
+    for (let i = block * BLOCK; i < Math.min(length, (block + 1) * BLOCK); i++) sum += weights[i];
+    return sum;
+  });
+  let left = random.uniform() * sums.reduce((a, b) => a + b, 0);
+  // Rounding may leave more than there is.
+  const last = sums.findLastIndex((sum) => sum > 0);
+  let block = 0;
+  while (block < last && left >= sums[block]) left -= sums[block++];
   let chosen = 0;
-  for (let i = 0; i < weights.length; i++) {
+  for (let i = block * BLOCK; i < length; i++) {
     if (weights[i] === 0) continue;
     chosen = i;
     if ((left -= weights[i]) < 0) break;

@@ -51,56 +51,54 @@ interface KernelCode {
   threads?: number;
   /** Workgroups; one for every {@link THREADS} numbers of the output unless it says so. */
   workgroups?: (outputShape: number[], shapes: number[][]) => number;
-  /** What the shader has as a constant; the width of the first input unless it says so: heads are of one width in all of a model. */
-  constant?: (shapes: number[][]) => number;
   /** Functions of WGSL with `fn main(index : i32)`, which sees inputs, `result` and `uniforms`. */
   code: (shapes: number[][]) => string;
 }
 
 const isFloat = (uniform: string): boolean => uniform.endsWith('f32');
 
-/** Runs a kernel on its inputs; the result is a new tensor, or another name of the one that is written into. */
-function runCode(
-  { name, inputs, vectors = [], uniforms, outputShape, into, threads = THREADS, ...of }: KernelCode,
-  given: Record<string, tf.TensorInfo>,
-  attributes: Record<string, number>,
-  backend: WebGpuBackend,
-): tf.TensorInfo {
+function register({
+  name,
+  inputs,
+  vectors = [],
+  uniforms,
+  into,
+  threads = THREADS,
+  ...of
+}: KernelCode): void {
   const declared = uniforms.split(',').flatMap((one) => one.trim() || []);
   const names = declared.map((one) => one.split(' ')[0]);
-  const tensors = inputs.map((one) => given[one]);
-  const shapes = tensors.map(({ shape }) => shape);
-  const shape = outputShape(shapes);
-  const count = of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
-  const program: Program = {
-    ...{ outputShape: shape, variableNames: inputs },
-    variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
-    outputComponent: vectors.includes('result') ? 4 : 1,
-    uniforms: declared.map((one) => `${one},`).join(' '),
-    shaderKey: `${name}_${of.constant?.(shapes) ?? shapes[0].at(-1)}`,
-    ...{ workgroupSize: [threads, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
-    ...{ dispatch: [count, 1, 1], getUserCode: () => of.code(shapes) },
-  };
-  const values = names.map((one, i): Uniform => {
-    return { type: isFloat(declared[i]) ? 'float32' : 'int32', data: [attributes[one]] };
-  });
-  const output = into ? given[into] : undefined;
-  const result = backend.runWebGPUProgram(program, tensors, 'float32', values, output);
-  if (output) backend.incRef(output.dataId);
-  return { dataId: result.dataId, shape: result.shape, dtype: result.dtype };
-}
-
-const register = (kernel: KernelCode): void =>
   tf.registerKernel({
-    ...{ kernelName: kernel.name, backendName: 'webgpu' },
-    kernelFunc: ({ inputs, attrs, backend }) =>
-      runCode(
-        kernel,
-        inputs as Record<string, tf.TensorInfo>,
-        attrs as Record<string, number>,
-        backend as unknown as WebGpuBackend,
-      ),
+    kernelName: name,
+    backendName: 'webgpu',
+    kernelFunc: ({ inputs: given, attrs, backend: current }) => {
+      const backend = current as unknown as WebGpuBackend;
+      const tensors = inputs.map((one) => given[one] as tf.TensorInfo);
+      const shapes = tensors.map(({ shape }) => shape);
+      const shape = of.outputShape(shapes);
+      const count = of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
+      const program: Program = {
+        ...{ outputShape: shape, variableNames: inputs },
+        variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
+        outputComponent: vectors.includes('result') ? 4 : 1,
+        uniforms: declared.map((one) => `${one},`).join(' '),
+        // Heads are of one width in all of a model, which the shader has as a constant.
+        shaderKey: `${name}_${shapes[0].at(-1)}`,
+        ...{ workgroupSize: [threads, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
+        ...{ dispatch: [count, 1, 1], getUserCode: () => of.code(shapes) },
+      };
+      const values = names.map((one, i): Uniform => {
+        const value = (attrs as Record<string, number>)[one];
+        return { type: isFloat(declared[i]) ? 'float32' : 'int32', data: [value] };
+      });
+      const output = into ? (given[into] as tf.TensorInfo) : undefined;
+      const result = backend.runWebGPUProgram(program, tensors, 'float32', values, output);
+      // Two tensors share the memory then.
+      if (output) backend.incRef(result.dataId);
+      return { dataId: result.dataId, shape: result.shape, dtype: result.dtype };
+    },
   });
+}
 
 /** x (N, C) and gain (C) -> (N, C). */
 const RMS_NORM: KernelCode = {
@@ -158,34 +156,48 @@ const SWIGLU: KernelCode = {
     }`,
 };
 
-/** One block of keys: a chunk of them at a time, with the maximum and the sum that were before. */
-const attendBlock = (n: 1 | 2, width: number): string => `
-      for (var base = 0; base < uniforms.k${n}Shape.y; base += ${THREADS}) {
-        let count = min(${THREADS}, uniforms.k${n}Shape.y - base);
+/** Threads of a workgroup of attention: so many keys at a time. */
+const KEYS = 256;
+/** Values that a thread has underway at a time: each of them takes long to come. */
+const UNDERWAY = 4;
+
+/** One block of keys: some of them at a time, with the maximum and the sums that were before. Loops are written out, so that reads overlap. */
+const attendBlock = (n: 1 | 2, vectors: number, parts: number): string => `
+      for (var base = 0; base < uniforms.k${n}Shape.y; base += ${KEYS}) {
+        let count = min(${KEYS}, uniforms.k${n}Shape.y - base);
         let first = head * uniforms.k${n}Shape.y + base;
-        var score = -3.0e38;
-        if (thread < count) {
-          score = bias${n}[(head / uniforms.kvHeads) * uniforms.k${n}Shape.y + base + thread];
-          for (var d = 0; d < ${width / 4}; d++) { score += dot(query[d], k${n}[(first + thread) * ${width / 4} + d]); }
+        let at = (first + min(thread, count - 1)) * ${vectors};
+        var score = bias${n}[(head / uniforms.kvHeads) * uniforms.k${n}Shape.y + base + min(thread, count - 1)];
+        ${range(vectors)
+          .map((d) => `score += dot(query[${d}], k${n}[at + ${d}]);`)
+          .join('\n')}
+        if (thread >= count) { score = -3.0e38; }
+        highest[thread] = score;
+        workgroupBarrier();
+        for (var half = ${KEYS / 2}; half > 0; half /= 2) {
+          if (thread < half) { highest[thread] = max(highest[thread], highest[thread + half]); }
+          workgroupBarrier();
         }
-        scores[thread] = score;
+        let newest = max(before, highest[0]);
+        weights[thread] = exp(score - newest);
         workgroupBarrier();
-        var newest = highest;
-        for (var t = 0; t < count; t++) { newest = max(newest, scores[t]); }
-        workgroupBarrier();
-        scores[thread] = exp(score - newest);
-        workgroupBarrier();
-        let kept = exp(highest - newest);
+        let kept = exp(before - newest);
+        before = newest;
         total *= kept;
-        for (var i = 0; i < ${Math.ceil(width / THREADS)}; i++) { sums[i] *= kept; }
-        for (var t = 0; t < count; t++) {
-          total += scores[t];
-          for (var i = 0; i < ${Math.ceil(width / THREADS)}; i++) {
-            let d = i * ${THREADS} + thread;
-            if (d < ${width}) { sums[i] += scores[t] * v${n}[(first + t) * ${width} + d]; }
-          }
+        sums *= kept;
+        for (var t = part; t < count; t += ${UNDERWAY * parts}) {
+          ${range(UNDERWAY)
+            .map(
+              (i) => `
+          let t${i} = min(t + ${i * parts}, ${KEYS - 1});
+          let w${i} = select(0.0, weights[t${i}], t + ${i * parts} < count);
+          let v${i} = v${n}[(first + min(t${i}, count - 1)) * ${vectors} + lane];`,
+            )
+            .join('')}
+          ${range(UNDERWAY)
+            .map((i) => `total += w${i}; sums += w${i} * v${i};`)
+            .join('\n')}
         }
-        highest = newest;
         workgroupBarrier();
       }`;
 
@@ -193,29 +205,46 @@ const attendBlock = (n: 1 | 2, width: number): string => `
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
   inputs: ['q', 'k1', 'v1', 'bias1', 'k2', 'v2', 'bias2'],
-  vectors: ['q', 'k1', 'k2'],
+  vectors: ['q', 'k1', 'v1', 'k2', 'v2', 'result'],
   uniforms: 'kvHeads : i32, scale : f32',
   outputShape: ([q]) => q,
+  threads: KEYS,
   workgroups: ([heads, groups]) => heads * groups,
   code: ([q]) => {
-    const width = q[2];
+    const vectors = q[2] / 4;
+    // Of a value each lane has four numbers; each part has some of the keys.
+    const parts = Math.floor(KEYS / vectors);
     return `
-    var<workgroup> query : array<vec4<f32>, ${width / 4}>;
-    var<workgroup> scores : array<f32, ${THREADS}>;
+    var<workgroup> query : array<vec4<f32>, ${vectors}>;
+    var<workgroup> highest : array<f32, ${KEYS}>;
+    var<workgroup> weights : array<f32, ${KEYS}>;
+    var<workgroup> totals : array<f32, ${parts}>;
+    var<workgroup> partial : array<vec4<f32>, ${parts * vectors}>;
     fn main(index : i32) {
-      let thread = index % ${THREADS};
-      let row = index / ${THREADS};
+      let thread = index % ${KEYS};
+      let row = index / ${KEYS};
       let head = row / uniforms.outShape.y;
-      for (var d = thread; d < ${width / 4}; d += ${THREADS}) { query[d] = q[row * ${width / 4} + d] * uniforms.scale; }
+      let lane = thread % ${vectors};
+      // Threads that are left over have no key.
+      let part = select(thread / ${vectors}, ${KEYS}, thread >= ${parts * vectors});
+      if (thread < ${vectors}) { query[thread] = q[row * ${vectors} + thread] * uniforms.scale; }
       workgroupBarrier();
-      var highest = -3.0e38;
+      var before = -3.0e38;
       var total = 0.0;
-      var sums = array<f32, ${Math.ceil(width / THREADS)}>();
-      ${attendBlock(1, width)}
-      ${attendBlock(2, width)}
-      for (var i = 0; i < ${Math.ceil(width / THREADS)}; i++) {
-        let d = i * ${THREADS} + thread;
-        if (d < ${width}) { result[row * ${width} + d] = sums[i] / total; }
+      var sums = vec4<f32>(0.0);
+      ${attendBlock(1, vectors, parts)}
+      ${attendBlock(2, vectors, parts)}
+      if (part < ${parts}) {
+        partial[thread] = sums;
+        if (lane == 0) { totals[part] = total; }
+      }
+      workgroupBarrier();
+      if (thread < ${vectors}) {
+        for (var p = 1; p < ${parts}; p++) {
+          sums += partial[p * ${vectors} + thread];
+          total += totals[p];
+        }
+        result[row * ${vectors} + thread] = sums / total;
       }
     }`;
   },
@@ -238,180 +267,9 @@ const WRITE_COLUMN: KernelCode = {
     }`,
 };
 
-/** Columns and slices of the inner dimension that a workgroup of {@link FEW_ROWS} works on, and rows whose sums it adds up together. */
-const [COLUMNS, SLICES, CHUNK] = [32, 8, 8];
-/** Most rows of a product that {@link FEW_ROWS} takes: each thread has a sum for every row. */
-const MOST_ROWS = 48;
-const roundedRows = ([a]: number[][]): number => Math.ceil(a[0] / CHUNK) * CHUNK;
-
-/**
- * a (N, C) times b (C, F) -> (N, F) for the few rows of a step of generation. The backend's own has tiles of 32 by 32, in which a few workgroups
- * walk the whole inner dimension one after the other.
- */
-const FEW_ROWS: KernelCode = {
-  name: 'FewRows',
-  inputs: ['a', 'b'],
-  vectors: ['a'],
-  uniforms: '',
-  outputShape: ([[rows], [, columns]]) => [rows, columns],
-  threads: COLUMNS * SLICES,
-  workgroups: ([, columns]) => Math.ceil(columns / COLUMNS),
-  constant: roundedRows,
-  code: (shapes) => {
-    const rows = range(roundedRows(shapes));
-    const last = 'uniforms.outShape.x - 1';
-    return `
-    var<workgroup> sums : array<f32, ${COLUMNS * SLICES * CHUNK}>;
-    fn main(index : i32) {
-      let thread = index % ${COLUMNS * SLICES};
-      let lane = thread % ${COLUMNS};
-      let slice = thread / ${COLUMNS};
-      let width = uniforms.outShape.y;
-      let column = (index / ${COLUMNS * SLICES}) * ${COLUMNS} + lane;
-      let read = min(column, width - 1);
-      let inner = uniforms.aShape.y / 4;
-      let length = (inner + ${SLICES - 1}) / ${SLICES};
-      ${rows.map((row) => `var s${row} = 0.0; let a${row} = min(${row}, ${last}) * inner;`).join('\n')}
-      for (var k = slice * length; k < min(inner, (slice + 1) * length); k++) {
-        let at = k * 4 * width + read;
-        let four = vec4<f32>(b[at], b[at + width], b[at + 2 * width], b[at + 3 * width]);
-        ${rows.map((row) => `s${row} += dot(a[a${row} + k], four);`).join('\n')}
-      }
-      ${range(0, rows.length, CHUNK)
-        .map(
-          (first) => `
-      ${range(CHUNK)
-        .map((row) => `sums[(slice * ${CHUNK} + ${row}) * ${COLUMNS} + lane] = s${first + row};`)
-        .join('\n')}
-      workgroupBarrier();
-      {
-        var total = 0.0;
-        for (var t = 0; t < ${SLICES}; t++) { total += sums[(t * ${CHUNK} + slice) * ${COLUMNS} + lane]; }
-        let row = ${first} + slice;
-        if (row <= ${last} && column < width) { result[row * width + column] = total; }
-      }
-      workgroupBarrier();`,
-        )
-        .join('')}
-    }`;
-  },
-};
-
-/** Rows and columns of the result that a workgroup of {@link TILED} computes, the inner dimension by steps of so many, and what a thread computes. */
-const [TILE, STEP, OWN] = [64, 16, 8];
-/** Fewer workgroups leave most of a GPU idle: then the backend's own divides the work better. */
-const FEWEST_TILES = 64;
-
-/** Four neighbours of the inner dimension, of each of {@link TILE} rows, into a tile with the rows side by side. */
-const loadTurned = (tile: string, matrix: string, first: string, rows: string): string => `
-        {
-          let at = min(${first} + thread, ${rows} - 1) * inner + k;
-          ${range(STEP / 4)
-            .flatMap((j) => [
-              `let four${j} = ${matrix}[at + ${j}];`,
-              ...range(4).map(
-                (i) => `${tile}[${(4 * j + i) * TILE} / 4 + thread / 4][thread % 4] = four${j}[${i}];`,
-              ),
-            ])
-            .join('\n')}
-        }`;
-
-/** a (N, C) times b (C, F), or b (F, C) where that is transposed -> (N, F), in tiles of 64 by 64, of which each thread has 8 by 8. */
-const tiled = (isTransposed: boolean): KernelCode => ({
-  name: isTransposed ? 'TiledTransposed' : 'Tiled',
-  inputs: ['a', 'b'],
-  vectors: ['a', 'b', 'result'],
-  uniforms: '',
-  outputShape: ([[rows], b]) => [rows, b[isTransposed ? 0 : 1]],
-  threads: (TILE / OWN) ** 2,
-  workgroups: ([rows, columns]) => Math.ceil(rows / TILE) * (columns / TILE),
-  constant: () => TILE,
-  code: () => `
-    var<workgroup> tileA : array<vec4<f32>, ${(STEP * TILE) / 4}>;
-    var<workgroup> tileB : array<vec4<f32>, ${(STEP * TILE) / 4}>;
-    fn main(index : i32) {
-      let thread = index % ${TILE};
-      let tilesAcross = uniforms.outShape.y / ${TILE};
-      let group = index / ${TILE};
-      let row = (group / tilesAcross) * ${TILE};
-      let column = (group % tilesAcross) * ${TILE};
-      let inner = uniforms.aShape.y / 4;
-      let across = uniforms.outShape.y / 4;
-      let lane = thread % ${TILE / OWN};
-      let line = thread / ${TILE / OWN};
-      ${range(OWN)
-        .map((r) => `var s${r}a = vec4<f32>(0.0); var s${r}b = vec4<f32>(0.0);`)
-        .join('\n')}
-      for (var k = 0; k < inner; k += ${STEP / 4}) {
-        ${loadTurned('tileA', 'a', 'row', 'uniforms.aShape.x')}
-        ${
-          isTransposed
-            ? loadTurned('tileB', 'b', 'column', 'uniforms.bShape.x')
-            : range(STEP / 4)
-                .map(
-                  (j) =>
-                    `tileB[thread + ${j * TILE}] = b[(4 * k + thread / 16 + ${4 * j}) * across + column / 4 + thread % 16];`,
-                )
-                .join('\n')
-        }
-        workgroupBarrier();
-        for (var t = 0; t < ${STEP}; t++) {
-          let a0 = tileA[t * 16 + 2 * line];
-          let a1 = tileA[t * 16 + 2 * line + 1];
-          let b0 = tileB[t * 16 + lane];
-          let b1 = tileB[t * 16 + lane + 8];
-          ${range(OWN)
-            .map((r) => `s${r}a += a${r >> 2}[${r % 4}] * b0; s${r}b += a${r >> 2}[${r % 4}] * b1;`)
-            .join('\n')}
-        }
-        workgroupBarrier();
-      }
-      ${range(OWN)
-        .map(
-          (r) => `
-      if (row + line * ${OWN} + ${r} < uniforms.outShape.x) {
-        let at = (row + line * ${OWN} + ${r}) * across + column / 4 + lane;
-        result[at] = s${r}a;
-        result[at + 8] = s${r}b;
-      }`,
-        )
-        .join('')}
-    }`,
-});
-const [TILED, TILED_TRANSPOSED] = [false, true].map(tiled);
-
-/** The kernel for a product of two matrices; undefined where the backend's own serves best. */
-function kernelOf(a: number[], b: number[], isTransposed: boolean): KernelCode | undefined {
-  const [rows, inner] = a;
-  if (rows <= MOST_ROWS) return isTransposed || inner % 4 > 0 ? undefined : FEW_ROWS;
-  const columns = isTransposed ? b[0] : b[1];
-  const isEven = inner % STEP === 0 && columns % TILE === 0;
-  const tiles = Math.ceil(rows / TILE) * Math.ceil(columns / TILE);
-  if (!isEven || tiles < FEWEST_TILES) return undefined;
-  return isTransposed ? TILED_TRANSPOSED : TILED;
-}
-
-/** Products of two matrices by the kernels here, all others as before. */
-function multiplyMatrices(): void {
-  const { kernelFunc, ...kernel } = tf.getKernel('BatchMatMul', 'webgpu');
-  tf.unregisterKernel('BatchMatMul', 'webgpu');
-  tf.registerKernel({
-    ...kernel,
-    kernelFunc: (task) => {
-      const { a, b } = task.inputs as Record<string, tf.TensorInfo>;
-      const { transposeA, transposeB } = task.attrs as Record<string, boolean>;
-      const areMatrices = a.shape.length === 2 && b.shape.length === 2 && !transposeA;
-      const own = areMatrices ? kernelOf(a.shape, b.shape, transposeB) : undefined;
-      return own ? runCode(own, { a, b }, {}, task.backend as unknown as WebGpuBackend) : kernelFunc(task);
-    },
-  });
-}
-
 /** Registers the kernels; once. */
-export function installWebGpuKernels(): void {
+export const installWebGpuKernels = (): void =>
   [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMN].forEach(register);
-  multiplyMatrices();
-}
 
 /** What the backend knows of its memory: buffers that are free, by size and use, to be used again. */
 interface BufferManager {

@@ -47,8 +47,11 @@ export interface TrainingRun extends TrainingTask {
 const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
   rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
-const hashOf = (run: TrainingRun): string =>
-  configHash({ config: run.config, inputsHash: run.inputsHash, ...rewardsOfRun(run) });
+/** Of all that a result depends on; how many tokens go through the model at a time is up to the machine. */
+function hashOf(run: TrainingRun): string {
+  const grpo = { ...run.config.grpo, maxTokensPerPass: undefined };
+  return configHash({ config: { ...run.config, grpo }, inputsHash: run.inputsHash, ...rewardsOfRun(run) });
+}
 
 /** Name of the folder with the adapter after so many steps, in a run's folder. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;

@@ -88,6 +88,25 @@ describe('sampleToken', () => {
     }
   });
 
+  it('draws what a walk over all of a large vocabulary would, and no token of probability 0 at either end', () => {
+    const random = createRandom('large');
+    const weights = Array.from({ length: 1000 }, (_, i) =>
+      i < 300 || i > 600 || i % 3 === 0 ? 0 : 1 + (i % 5),
+    );
+    const total = weights.reduce((a, b) => a + b);
+    for (const share of [0, 1 - 2 ** -53, ...Array.from({ length: 500 }, () => random.uniform())]) {
+      let left = share * total;
+      const walked = weights.findIndex((weight) => (left -= weight) < 0);
+      const { tokenId } = sampleToken(weights, SAMPLED, { ...random, uniform: () => share });
+      expect(tokenId).toBe(walked);
+      expect(weights[tokenId]).toBeGreaterThan(0);
+    }
+    // A sum that rounds up to what it is of.
+    expect(
+      sampleToken([1, ...new Array<number>(999).fill(0)], SAMPLED, { ...random, uniform: () => 1 }).tokenId,
+    ).toBe(0);
+  });
+
   it('gives the same tokens for the same seed', () => {
     const draw = (): number[] => counts({ temperature: 1, topP: 0.95 }, 100, 'same');
     expect(draw()).toEqual(draw());
