@@ -15,6 +15,7 @@ import { weightFiles } from '../../tensor/weight-files.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
 import { keptAdapter, runTraining } from '../../training/run.js';
 import { tryAdapter, type DevPoint } from '../dev-curve.js';
+import type { TrainConfig } from '../../methods/config.js';
 import type { Preparation } from '../experiment.js';
 import { linesOf, publishAdapter } from '../publish.js';
 import { loadRealWorld } from './data.js';
@@ -39,8 +40,19 @@ const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** While a batch of rollouts is written, a process has little use for a second core. */
 const SIDE_BY_SIDE = 2;
 
+/** Tokens in a pass on a GPU, where each pass costs its operations' start. */
+const TOKENS_ON_GPU = 8192;
+const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
+
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
+
+/** What a run is trained with here: the same everywhere, but for how much a pass takes. */
+function configHere(run: RealRun, backend: BackendName): TrainConfig {
+  const config = realConfigOf(run);
+  const maxTokensPerPass = GPUS.includes(backend) ? TOKENS_ON_GPU : config.grpo.maxTokensPerPass;
+  return { ...config, grpo: { ...config.grpo, maxTokensPerPass } };
+}
 
 /** Where a run's metrics and checkpoints lie while it is trained. */
 const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
@@ -56,7 +68,7 @@ async function trainRun({ run, backend }: { run: RealRun; backend: BackendName }
   await useBackend(backend);
   if (!isWarmUp(run)) await makeInitialModel();
   const { retriever, train, dev } = await loadRealWorld();
-  const [config, folder] = [realConfigOf(run), runFolder(run)];
+  const [config, folder] = [configHere(run, backend), runFolder(run)];
   const model = isWarmUp(run) ? MODEL : INITIAL;
   const keepSteps = triedSteps(config);
   await runTraining({
