@@ -54,6 +54,9 @@ const EMBEDDED = {
   checkpointEvery: 20,
 };
 
+/** Real questions seldom compare more than two. */
+const REAL_MIX = { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] };
+
 /**
  * How a language model is trained, where a step takes minutes on two cores: few steps, at the rate of LoRA, on rollouts that its memory
  * holds.
@@ -62,10 +65,7 @@ const LANGUAGE_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   grpo: {
     ...{ steps: 30, questionsPerStep: 8, groupSize: 5, learningRate: 5e-4, warmupSteps: 3, miniBatches: 1 },
-    ...{
-      maxTokensPerPass: 2048,
-      mix: { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] },
-    },
+    ...{ maxTokensPerPass: 2048, mix: REAL_MIX },
   },
   lora: { rank: 8, alpha: 16 },
   checkpointEvery: 5,
@@ -78,8 +78,8 @@ const LANGUAGE_MODEL = {
 const WARM_UP = {
   ...LANGUAGE_MODEL,
   grpo: {
-    ...{ steps: 80, questionsPerStep: 5, groupSize: 2, learningRate: 1e-3, warmupSteps: 4, miniBatches: 1 },
-    maxTokensPerPass: 2048,
+    ...{ steps: 120, questionsPerStep: 5, groupSize: 2, learningRate: 1e-3, warmupSteps: 4, miniBatches: 1 },
+    ...{ maxTokensPerPass: 2048, mix: REAL_MIX },
   },
 };
 

@@ -95,9 +95,9 @@ export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | 
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** Adapters of 2.4 MB for the grammar of actions and of 0.4 MB for each run after it, at twice the rate: they are kept in the repository. */
-const WARM_UP_LORA = { rank: 4, alpha: 8 };
-const ATTENTION = ['q_proj', 'k_proj', 'v_proj'];
+/** Adapters of 0.6 MB for the grammar of actions and of 0.3 MB for each run after it: they are kept in the repository. */
+const WARM_UP_LORA = { rank: 1, alpha: 8 };
+const REINFORCED_MODULES = ['q_proj', 'v_proj'];
 
 /** The upper layers, in which a gradient ends soon: three of ten. */
 const UPPER_SHARE = 0.3;
@@ -110,12 +110,15 @@ function numLayers(): number {
 function reinforcedLora() {
   const layers = numLayers();
   const layersToTransform = range(Math.round((1 - UPPER_SHARE) * layers), layers);
-  return { rank: 8, alpha: 16, targetModules: ATTENTION, layersToTransform };
+  return { rank: 8, alpha: 16, targetModules: REINFORCED_MODULES, layersToTransform };
 }
 /** Below the paper's temperature of 1, at which this small model's transcripts are often not well formed. */
 const [LEARNING_RATE, TEMPERATURE] = [1e-3, 0.7];
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
+
+/** Half of the questions compare two, half are chains: of larger comparisons there is one question in all. */
+const MIX = { singleHop: 0, sequential: 0.5, comparisons: [0.5, 0, 0, 0] };
 
 /** The configuration that a run is trained with. */
 export function realConfigOf({ method, seed }: RealRun): TrainConfig {
@@ -123,11 +126,12 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const model = isWarmUp ? NAMED.model : INITIAL_NAME;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const rollout = { ...preset.rollout, promptForm: 'chat' };
+  const grpo = { ...preset.grpo, mix: MIX };
   const own = isWarmUp
-    ? { lora: WARM_UP_LORA }
+    ? { lora: WARM_UP_LORA, grpo }
     : {
         lora: reinforcedLora(),
-        grpo: { ...preset.grpo, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
+        grpo: { ...grpo, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
         checkpointEvery: CHECKPOINT_EVERY,
       };
   return parseTrainConfig({ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options, ...own });
