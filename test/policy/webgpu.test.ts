@@ -7,7 +7,7 @@ import { createRandom } from '../../lib/random.js';
 import { tryBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-/** Needs the packages of the webgpu backend and a driver, which may be one in software. */
+/** Needs the packages of the webgpu backend and a driver, which may be one in software: that takes minutes. */
 const isThere = 'detail' in (await tryBackend('webgpu'));
 
 /** A quarter of the vocabulary ends a row, so that rows end one after the other and the others go on by themselves. */
@@ -44,5 +44,5 @@ describe.skipIf(!isThere)('generation on the webgpu backend, where there is one'
         expect(Math.abs(logProb - other.logProbs![t]), `row ${i} token ${t}`).toBeLessThan(1e-4),
       );
     });
-  });
+  }, 600_000);
 });

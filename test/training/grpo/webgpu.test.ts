@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { tryBackend, useBackend, type BackendName } from '../../../lib/tensor/backend.js';
+import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
+
+/** Needs the packages of the webgpu backend and a driver, which may be one in software: that takes minutes. */
+const isThere = 'detail' in (await tryBackend('webgpu'));
+
+async function twoSteps(backend: BackendName) {
+  await useBackend(backend);
+  const config = tinyTraining({ grpo: { groupSize: 4, miniBatches: 1, learningRate: 0.02 } });
+  const task = { config, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
+  const trainer = new GrpoTrainer({ ...task, model: chattyModel() });
+  const steps = [await trainer.next(), await trainer.next()];
+  trainer.dispose();
+  return steps;
+}
+
+describe.skipIf(!isThere)('GRPO on the webgpu backend, where there is one', () => {
+  it('writes the rollouts that wasm writes, before an update and after, with metrics within 1e-4', async () => {
+    const expected = await twoSteps('wasm');
+    const steps = await twoSteps('webgpu');
+    expect(expected[0].metrics.grad_norm).toBeGreaterThan(0);
+    steps.forEach(({ metrics, trajectories }, i) => {
+      const texts = (some: typeof trajectories) =>
+        some.map(({ segments }) => segments.map(({ text }) => text));
+      expect(texts(trajectories)).toEqual(texts(expected[i].trajectories));
+      for (const name of ['reward', 'loss', 'kl', 'grad_norm', 'entropy'])
+        expect(Math.abs(metrics[name] - expected[i].metrics[name]), name).toBeLessThan(1e-4);
+    });
+  }, 600_000);
+});
