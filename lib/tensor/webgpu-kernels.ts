@@ -189,13 +189,13 @@ const attendBlock = (n: 1 | 2, vectors: number, parts: number): string => `
           ${range(UNDERWAY)
             .map(
               (i) => `
-          let t${i} = min(t + ${i * parts}, ${KEYS - 1});
-          let w${i} = select(0.0, weights[t${i}], t + ${i * parts} < count);
-          let v${i} = v${n}[(first + min(t${i}, count - 1)) * ${vectors} + lane];`,
+          let key${i} = min(t + ${i * parts}, count - 1);
+          let weight${i} = select(0.0, weights[key${i}], t + ${i * parts} < count);
+          let value${i} = v${n}[(first + key${i}) * ${vectors} + lane];`,
             )
             .join('')}
           ${range(UNDERWAY)
-            .map((i) => `total += w${i}; sums += w${i} * v${i};`)
+            .map((i) => `total += weight${i}; sums += weight${i} * value${i};`)
             .join('\n')}
         }
         workgroupBarrier();
