@@ -270,7 +270,7 @@ export interface CachedInput {
   positions: tf.Tensor2D;
   /** (B, T): 0 for a real token, very negative for padding. */
   bias: tf.Tensor2D;
-  /** (1), int32: the column of a tail that the token is written into, in place, where {@link canCapture}; otherwise a longer tail is made. */
+  /** (1), int32: the column of a tail that the token is written into, in place, on the webgpu backend; without it a longer tail is made. */
   slot?: tf.Tensor1D;
 }
 

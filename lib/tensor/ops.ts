@@ -217,8 +217,8 @@ export function attendCached(
 }
 
 /**
- * x (R, 1, D) written into column `slot` (1, int32) of a block (R, L, D), which is returned: there is one memory for both. Only where
- * {@link canCapture}.
+ * x (R, 1, D) written into column `slot` (1, int32) of a block (R, L, D), which is returned: there is one memory for both. Only on
+ * the webgpu backend.
  */
 export const writeColumn = (block: tf.Tensor3D, x: tf.Tensor3D, slot: tf.Tensor1D): tf.Tensor3D =>
   runKernel<tf.Tensor3D>('WriteColumn', { x, slot, block }, {});

@@ -4,11 +4,9 @@ import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Generation } from '../../lib/policy/policy.js';
 import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
-import { tryBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
-
-/** Needs the packages of the webgpu backend and a driver, which may be one in software: that takes minutes. */
-const isThere = 'detail' in (await tryBackend('webgpu'));
+import { HAS_WEBGPU } from '../tensor/has-webgpu.js';
 
 /** A quarter of the vocabulary ends a row, so that rows end one after the other and the others go on by themselves. */
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: range(0, CONFIG.vocabSize, 8) };
@@ -31,7 +29,7 @@ async function generated(backend: BackendName): Promise<Generation[][]> {
   return turns;
 }
 
-describe.skipIf(!isThere)('generation on the webgpu backend, where there is one', () => {
+describe.skipIf(!HAS_WEBGPU)('generation on the webgpu backend, where there is one', () => {
   it('gives the tokens that wasm gives, with log-probabilities within 1e-4, while rows end and over turns', async () => {
     const expected = await generated('wasm');
     const turns = await generated('webgpu');

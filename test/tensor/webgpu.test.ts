@@ -2,13 +2,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import { max } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
-import { tryBackend, useBackend } from '../../lib/tensor/backend.js';
+import { useBackend } from '../../lib/tensor/backend.js';
 import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
 import { boundFreeBuffers } from '../../lib/tensor/webgpu-kernels.js';
-
-/** Needs the packages of the webgpu backend and a driver, which may be one in software. */
-const found = await tryBackend('webgpu');
-const isThere = 'detail' in found;
+import { HAS_WEBGPU } from './has-webgpu.js';
 
 /** Numbers that are the same on every backend. */
 function numbers(name: string, shape: number[]): tf.Tensor {
@@ -89,7 +86,7 @@ const CASES: [string, () => tf.Tensor[]][] = [
   ['attention over cached blocks, heads wider than a workgroup', () => [attended(80)]],
 ];
 
-describe.skipIf(!isThere)('the webgpu backend, where there is one', () => {
+describe.skipIf(!HAS_WEBGPU)('the webgpu backend, where there is one', () => {
   it.each(CASES)('computes %s and its gradients as wasm does, within 1e-5', async (_, compute) => {
     await useBackend('wasm');
     const expected = await Promise.all(compute().map((tensor) => tensor.data()));

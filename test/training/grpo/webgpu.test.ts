@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { tryBackend, useBackend, type BackendName } from '../../../lib/tensor/backend.js';
+import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
-
-/** Needs the packages of the webgpu backend and a driver, which may be one in software: that takes minutes. */
-const isThere = 'detail' in (await tryBackend('webgpu'));
+import { HAS_WEBGPU } from '../../tensor/has-webgpu.js';
 
 async function twoSteps(backend: BackendName) {
   await useBackend(backend);
@@ -17,7 +15,7 @@ async function twoSteps(backend: BackendName) {
   return steps;
 }
 
-describe.skipIf(!isThere)('GRPO on the webgpu backend, where there is one', () => {
+describe.skipIf(!HAS_WEBGPU)('GRPO on the webgpu backend, where there is one', () => {
   it('writes the rollouts that wasm writes, before an update and after, with metrics within 1e-4', async () => {
     const expected = await twoSteps('wasm');
     const steps = await twoSteps('webgpu');
