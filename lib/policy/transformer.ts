@@ -6,8 +6,19 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { attendCached, gatherRows, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
-import { MASKED, type CacheBlock, type KeyValue } from './key-value-cache.js';
+import { gatherRows, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
+import {
+  attendBlocks,
+  attendCausally,
+  biasPerHead,
+  byHead,
+  causalBlocks,
+  isLong,
+  joinHeads,
+  type Batch,
+  type QueryBlock,
+} from './attention.js';
+import type { CacheBlock, KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { PrefixTree } from './prefix-tree.js';
 import type { Weights } from './weights.js';
@@ -55,19 +66,6 @@ export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
   });
 }
 
-interface Batch {
-  rows: number;
-  tokens: number;
-}
-
-/** (B*T, heads*D) -> (B*heads, T, D) */
-function splitHeads(x: tf.Tensor2D, { rows, tokens }: Batch, heads: number, headDim: number): tf.Tensor3D {
-  // A single token needs no transpose: the heads lie in order already.
-  if (tokens === 1) return tf.reshape(x, [rows * heads, 1, headDim]);
-  const byHead = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]);
-  return tf.reshape(byHead, [rows * heads, tokens, headDim]);
-}
-
 /** x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R) and B (R, O) beside it, plus its bias where there is one. */
 function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
@@ -105,19 +103,6 @@ function queryKeyValue(
   return [tf.reshape(rotated, toRotate.shape), v];
 }
 
-/** Queries (B*K, G*T, D), keys and values (B*K, T, D) of those of the tokens of a batch, row by row. */
-function byHead([rotated, values]: [tf.Tensor2D, tf.Tensor2D], batch: Batch, c: ModelConfig) {
-  const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
-  const [q, k] = tf.split<tf.Tensor2D>(rotated, [heads * headDim, kvHeads * headDim], 1);
-  const queries = splitHeads(q, batch, heads, headDim);
-  const groups = heads / kvHeads;
-  return {
-    q: tf.reshape<tf.Rank.R3>(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]),
-    k: splitHeads(k, batch, kvHeads, headDim),
-    v: splitHeads(values, batch, kvHeads, headDim),
-  };
-}
-
 /** Rotary rows of each token and head to rotate: (N*(H+K), D). */
 interface RotaryRows {
   cos: tf.Tensor2D;
@@ -131,13 +116,6 @@ function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig):
   const rowsOf = (t: tf.Tensor2D): tf.Tensor2D =>
     tf.reshape(tf.tile(tf.gather(t, positions), [1, heads]), [-1, c.headDim]);
   return { cos: rowsOf(table.cos), sin: rowsOf(table.sin), rotation: table.rotation };
-}
-
-/** (B*K, G*T, D) -> (B*T, H*D) */
-function joinHeads(x: tf.Tensor3D, { rows, tokens }: Batch, c: ModelConfig): tf.Tensor2D {
-  if (tokens === 1) return tf.reshape(x, [rows, c.numHeads * c.headDim]);
-  const byHead = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]);
-  return tf.reshape(tf.transpose(byHead, [0, 2, 1, 3]), [rows * tokens, c.numHeads * c.headDim]);
 }
 
 /** The half of a block after attention: output product, residual, SwiGLU, residual. */
@@ -154,19 +132,12 @@ function afterAttention(
   return tf.add(y, product(hidden, w, `${i}.down`));
 }
 
-/** (G*T, T): 0 where a query may look, a large negative number where it may not. */
-function causalBias(tokens: number, groups: number): tf.Tensor2D {
-  const bias = new Float32Array(tokens * tokens);
-  for (let t = 0; t < tokens; t++) bias.fill(MASKED, t * tokens + t + 1, (t + 1) * tokens);
-  return tf.tile(tf.tensor2d(bias, [tokens, tokens]), [groups, 1]);
-}
-
 /** What every layer needs of the tokens that it computes. */
 export interface LayerContext {
   /** The padded rows in which attention sees them. */
   batch: Batch;
   rope: RotaryRows;
-  bias: tf.Tensor2D;
+  blocks: QueryBlock[];
   /** (B*T) the token in each cell of the rows, and (N) a cell of each token. */
   cells: tf.Tensor1D;
   firsts: tf.Tensor1D;
@@ -181,7 +152,7 @@ export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTabl
   return {
     batch: { rows, tokens },
     rope: rotaryRows(table, places, c),
-    bias: causalBias(tokens, c.numHeads / c.numKeyValueHeads),
+    blocks: causalBlocks(tokens, c),
     ...{ cells, firsts },
   };
 }
@@ -196,13 +167,12 @@ export function runLayer(
   w: Weights,
   i: number,
   c: ModelConfig,
-  { batch, rope, bias, cells, firsts }: LayerContext,
+  { batch, rope, blocks, cells, firsts }: LayerContext,
 ): tf.Tensor2D {
   const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
   const [rotated, values] = queryKeyValue(normed, w, i, c, rope);
-  const { q, k, v } = byHead([gatherRows(rotated, cells), gatherRows(values, cells)], batch, c);
-  const scores = tf.add(tf.matMul(tf.mul(q, 1 / Math.sqrt(c.headDim)), k, false, true), bias);
-  const attended = tf.matMul<tf.Tensor3D>(tf.softmax(scores), v);
+  const heads = byHead([gatherRows(rotated, cells), gatherRows(values, cells)], batch, c);
+  const attended = attendCausally(heads, blocks, c);
   return afterAttention(x, gatherRows(joinHeads(attended, batch, c), firsts), w, i, c);
 }
 
@@ -232,36 +202,6 @@ export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig)
  */
 export const transposedHead = (w: Weights, c: ModelConfig): tf.Tensor2D | null =>
   c.tieWordEmbeddings && tf.getBackend() === 'wasm' ? tf.transpose(w.embed as tf.Tensor2D) : null;
-
-/** Bias of (B, L) key columns as (B*K, 1, L), to be added to scores. */
-function biasPerHead(bias: tf.Tensor2D, kvHeads: number): tf.Tensor3D {
-  const [rows, length] = bias.shape;
-  return tf.reshape(tf.tile(tf.reshape(bias, [rows, 1, length]), [1, kvHeads, 1]), [
-    rows * kvHeads,
-    1,
-    length,
-  ]);
-}
-
-/** Attention of q over several blocks of keys, with one softmax over all of them. */
-function attendBlocks(
-  q: tf.Tensor3D,
-  blocks: { kv: KeyValue; bias: tf.Tensor }[],
-  scale: number,
-): tf.Tensor3D {
-  const scaled = tf.mul<tf.Tensor3D>(q, scale);
-  const weights = tf.tidy(() =>
-    tf.softmax(
-      tf.concat(
-        blocks.map(({ kv, bias }) => tf.add(tf.matMul(scaled, kv.k, false, true), bias)),
-        2,
-      ),
-    ),
-  );
-  const lengths = blocks.map(({ kv }) => kv.k.shape[1]);
-  const parts = tf.split<tf.Tensor3D>(weights, lengths, 2);
-  return parts.map((p, i) => tf.matMul(p, blocks[i].kv.v)).reduce((a, b) => tf.add(a, b)) as tf.Tensor3D;
-}
 
 export interface CachedInput {
   /** (B, T) token ids, right-padded. */
@@ -297,17 +237,16 @@ export function forwardCached(
   const batch = { rows, tokens };
   return tf.tidy(() => {
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
-    const scale = 1 / Math.sqrt(c.headDim);
-    const pastBias = past && biasPerHead(past.bias, c.numKeyValueHeads);
     const newBias = tail
       ? tf.squeeze<tf.Tensor2D>(
           withToken(tf.expandDims(tail.bias, 2), tf.expandDims(input.bias, 2), input.slot),
           [2],
         )
       : input.bias.clone();
-    const padding = biasPerHead(newBias, c.numKeyValueHeads);
-    const bias =
-      tokens === 1 ? padding : tf.add(causalBias(tokens, c.numHeads / c.numKeyValueHeads), padding);
+    const seen = past && { bias: past.bias, perHead: biasPerHead(past.bias, c) };
+    const own = { bias: newBias, perHead: biasPerHead(newBias, c, tokens) };
+    const numPast = past?.bias.shape[1] ?? 0;
+    const causal = tokens > 1 && isLong(numPast + tokens) ? causalBlocks(tokens, c, numPast) : null;
     const layers: KeyValue[] = [];
     let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1]));
     for (let i = 0; i < c.numLayers; i++) {
@@ -318,20 +257,11 @@ export function forwardCached(
         const kv = tail
           ? { k: withToken(tail.layers[i].k, k, input.slot), v: withToken(tail.layers[i].v, v, input.slot) }
           : { k, v };
-        const whole =
-          past && tokens === 1
-            ? attendCached(
-                q,
-                [
-                  { ...past.layers[i], bias: past.bias },
-                  { ...kv, bias: newBias },
-                ],
-                { kvHeads: c.numKeyValueHeads, scale },
-              )
-            : null;
-        const blocks = [...(past && pastBias ? [{ kv: past.layers[i], bias: pastBias }] : []), { kv, bias }];
-        const attended = tf.tidy(() => joinHeads(whole ?? attendBlocks(q, blocks, scale), batch, c));
-        return { ...kv, x: afterAttention(x, attended, w, i, c) };
+        const before = past && seen ? { ...past.layers[i], ...seen } : undefined;
+        const attended = causal
+          ? attendCausally({ q, ...kv }, causal, c, before)
+          : attendBlocks(q, [...(before ? [before] : []), { ...kv, ...own }], c);
+        return { ...kv, x: afterAttention(x, joinHeads(attended, batch, c), w, i, c) };
       });
       layers.push({ k: layer.k, v: layer.v });
       x = layer.x;

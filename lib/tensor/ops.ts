@@ -205,7 +205,7 @@ export function rotary(
  * @param q (B*K, G, D), not scaled
  * @param blocks keys and values (B*K, L, D), bias (B, L)
  */
-export function attendCached(
+export function attendTwoBlocks(
   q: tf.Tensor3D,
   [first, second]: readonly { k: tf.Tensor3D; v: tf.Tensor3D; bias: tf.Tensor2D }[],
   options: { kvHeads: number; scale: number },

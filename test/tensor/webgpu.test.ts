@@ -3,7 +3,7 @@ import { max } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
+import { attendTwoBlocks, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
 import { boundFreeBuffers } from '../../lib/tensor/webgpu-kernels.js';
 import { HAS_WEBGPU } from './has-webgpu.js';
 
@@ -37,7 +37,7 @@ function attended(width: number): tf.Tensor3D {
   const q = numbers('q', [6, 3, width]) as tf.Tensor3D;
   const blocks = [block('past', 300, width), block('tail', 5, width)];
   const scale = 1 / Math.sqrt(width);
-  const whole = attendCached(q, blocks, { kvHeads: 2, scale });
+  const whole = attendTwoBlocks(q, blocks, { kvHeads: 2, scale });
   if (whole) return whole;
   const scores = blocks.map(({ k, bias }) => {
     const perHead = tf.reshape(tf.tile(tf.expandDims(bias, 1), [1, 2, 1]), [6, 1, bias.shape[1]]);

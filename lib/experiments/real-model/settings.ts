@@ -95,9 +95,9 @@ export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | 
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** Adapters of 0.6 MB for the grammar of actions and of 0.3 MB for each run after it: they are kept in the repository. */
+/** Adapters of 0.6 MB for the grammar of actions and of 0.4 MB for each run after it: they are kept in the repository. */
 const WARM_UP_LORA = { rank: 1, alpha: 8 };
-const REINFORCED_MODULES = ['q_proj', 'v_proj'];
+const REINFORCED_MODULES = ['q_proj', 'k_proj', 'v_proj'];
 
 /** The upper layers, in which a gradient ends soon: three of ten. */
 const UPPER_SHARE = 0.3;

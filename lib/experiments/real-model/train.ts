@@ -40,8 +40,8 @@ const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** While a batch of rollouts is written, a process has little use for a second core. */
 const SIDE_BY_SIDE = 2;
 
-/** Tokens in a pass on a GPU, where each pass costs its operations' start. */
-const TOKENS_ON_GPU = 8192;
+/** Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on a GPU, where each pass costs its operations' start. */
+const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
@@ -50,7 +50,7 @@ const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
 /** What a run is trained with here: the same everywhere, but for how much a pass takes. */
 function configHere(run: RealRun, backend: BackendName): TrainConfig {
   const config = realConfigOf(run);
-  const maxTokensPerPass = GPUS.includes(backend) ? TOKENS_ON_GPU : config.grpo.maxTokensPerPass;
+  const maxTokensPerPass = TOKENS_PER_PASS[GPUS.includes(backend) ? 'gpu' : 'cpu'];
   return { ...config, grpo: { ...config.grpo, maxTokensPerPass } };
 }
 

@@ -1,0 +1,120 @@
+/** Attention beside a computation in plain numbers, one query at a time. */
+import * as tf from '@tensorflow/tfjs-core';
+import { range, sum } from 'd3-array';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  attendBlocks,
+  attendCausally,
+  biasPerHead,
+  causalBlocks,
+  type CachedKeys,
+  type QueryBlock,
+} from '../../lib/policy/attention.js';
+import { MASKED, type KeyValue } from '../../lib/policy/key-value-cache.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { CONFIG } from '../training/tiny.js';
+
+const [ROWS, CACHED, LONG] = [2, 40, 530];
+const c = { ...CONFIG, numHeads: 4, numKeyValueHeads: 2, headDim: 4 };
+const GROUPS = c.numHeads / c.numKeyValueHeads;
+const random = createRandom('attention');
+
+const normal = (...shape: [number, number, number]): tf.Tensor3D =>
+  tf.tensor3d(
+    Array.from({ length: shape[0] * shape[1] * shape[2] }, () => random.normal()),
+    shape,
+  );
+const keyValue = (tokens: number): KeyValue => {
+  const shape = [ROWS * c.numKeyValueHeads, tokens, c.headDim] as const;
+  return { k: normal(...shape), v: normal(...shape) };
+};
+const queryKeyValue = (tokens: number) => ({
+  q: normal(ROWS * c.numKeyValueHeads, GROUPS * tokens, c.headDim),
+  ...keyValue(tokens),
+});
+/** What is cached of a row that has all columns, and of one that has half of them. */
+const cachedKeys = (): CachedKeys => {
+  const columns = range(ROWS).map((row) => range(CACHED).map((l) => (row === 1 && l >= 20 ? MASKED : 0)));
+  const bias = tf.tensor2d(columns);
+  return { ...keyValue(CACHED), bias, perHead: biasPerHead(bias, c) };
+};
+
+/** softmax(q k' / sqrt(D)) v of each query by itself, over the cached keys that are real and its own row's up to its own place. */
+function expected({ q, k, v }: ReturnType<typeof queryKeyValue>, cached?: CachedKeys): number[][][] {
+  const tokens = k.shape[1];
+  const [keys, values] = [k.arraySync(), v.arraySync()];
+  return q.arraySync().map((queries, head) =>
+    queries.map((query, i) => {
+      const isReal =
+        cached?.bias.arraySync()[Math.floor(head / c.numKeyValueHeads)].map((b) => b === 0) ?? [];
+      const before = <T>(all?: T[]): T[] => all?.filter((_, l) => isReal[l]) ?? [];
+      const seen = (i % tokens) + 1;
+      const looked = [...before(cached?.k.arraySync()[head]), ...keys[head].slice(0, seen)];
+      const taken = [...before(cached?.v.arraySync()[head]), ...values[head].slice(0, seen)];
+      const weights = looked.map((key) => Math.exp(sum(key, (x, d) => x * query[d]) / Math.sqrt(c.headDim)));
+      return range(c.headDim).map((d) => sum(taken, (value, l) => weights[l] * value[d]) / sum(weights));
+    }),
+  );
+}
+
+const expectClose = (x: tf.Tensor, y: number[][][]): void =>
+  expect(tf.max(tf.abs(tf.sub(x, tf.tensor3d(y)))).dataSync()[0]).toBeLessThan(1e-5);
+
+describe('attention', () => {
+  beforeAll(() => useBackend('wasm'));
+
+  it('takes queries of long rows in blocks, each with the keys up to its last query', () => {
+    expect(causalBlocks(512, c)).toHaveLength(1);
+    const ends = causalBlocks(LONG, c, CACHED).map(({ start, end, bias }) => [start, end, ...bias.shape]);
+    expect(ends).toEqual([
+      [0, 128, 256, 168],
+      [128, 256, 256, 296],
+      [256, 384, 256, 424],
+      [384, 512, 256, 552],
+      [512, 530, 36, 570],
+    ]);
+  });
+
+  it('of a row sees the token itself and those before it, in one block and in several', () => {
+    for (const tokens of [7, LONG]) {
+      const x = queryKeyValue(tokens);
+      expectClose(attendCausally(x, causalBlocks(tokens, c), c), expected(x));
+    }
+  });
+
+  it('sees what is cached besides, but no padding', () => {
+    const cached = cachedKeys();
+    const long = queryKeyValue(LONG);
+    expectClose(attendCausally(long, causalBlocks(LONG, c, CACHED), c, cached), expected(long, cached));
+    for (const tokens of [1, 7]) {
+      const x = queryKeyValue(tokens);
+      const bias = tf.zeros<tf.Rank.R2>([ROWS, tokens]);
+      const own = { ...x, bias, perHead: biasPerHead(bias, c, tokens) };
+      expectClose(attendBlocks(x.q, [cached, own], c), expected(x, cached));
+    }
+  });
+
+  it('has the same gradients in one block and in several', () => {
+    const { q, k, v } = queryKeyValue(LONG);
+    const dy = normal(...q.shape);
+    const gradients = (blocks: readonly QueryBlock[]): tf.Tensor[] =>
+      tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
+        attendCausally({ q, k, v } as ReturnType<typeof queryKeyValue>, blocks, c),
+      )([q, k, v], dy);
+    const [last] = causalBlocks(LONG, c).slice(-1);
+    const several = gradients(causalBlocks(LONG, c));
+    const whole = tf.concat(
+      causalBlocks(LONG, c).map(({ start, end, bias }) => padded(bias, start, end)),
+      1,
+    );
+    const one = gradients([{ start: 0, end: last.end, bias: tf.reshape(whole, [GROUPS * LONG, LONG]) }]);
+    several.forEach((gradient, i) => {
+      expect(tf.max(tf.abs(tf.sub(gradient, one[i]))).dataSync()[0]).toBeLessThan(1e-5);
+    });
+  });
+});
+
+/** A block's bias as (G, end-start, T), with all keys: those after its last are not seen. */
+const padded = (bias: tf.Tensor2D, start: number, end: number): tf.Tensor3D =>
+  tf.reshape(tf.pad(bias, [[0, 0], [0, LONG - end]], MASKED), [GROUPS, end - start, LONG]); // prettier-ignore
