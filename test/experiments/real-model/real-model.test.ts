@@ -22,10 +22,15 @@ import {
   triedSteps,
   WARM_UP,
 } from '../../../lib/experiments/real-model/settings.js';
+import { createAdapter } from '../../../lib/policy/lora.js';
+import { disposeWeights } from '../../../lib/policy/weights.js';
+import { createRandom } from '../../../lib/random.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
 import { matching } from '../../../lib/evaluation/table.js';
 import type { QuestionResult } from '../../../lib/evaluation/result.js';
 import { rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
+import { CONFIG } from '../../training/tiny.js';
 import { result, syntheticCurves, syntheticResults } from '../synthetic.js';
 
 const root = temporaryFolder();
@@ -65,6 +70,17 @@ describe('the runs of the real model', () => {
     });
     expect(realConfigOf(WARM_UP).model).toBe('models/smollm2-135m-instruct');
     expect(triedSteps(ours)).toEqual([15, 30]);
+  });
+
+  it('have adapters that a model of as many layers can be trained with', async () => {
+    await useBackend('wasm');
+    for (const run of [WARM_UP, ...TRAINED]) {
+      const { lora } = realConfigOf(run);
+      const adapter = createAdapter({ ...CONFIG, numLayers: 30 }, lora, createRandom(1));
+      const layers = run === WARM_UP ? 30 : 9;
+      expect(Object.keys(adapter)).toHaveLength(layers * (run === WARM_UP ? 4 : 1) * 2);
+      disposeWeights(adapter);
+    }
   });
 
   it('answer as they would be trained, without search or with other numbers of passages', () => {
