@@ -89,6 +89,17 @@ export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryB
   });
 }
 
+/** A tensor's columns along an axis, and no copy of it where they are all. */
+function part<T extends tf.Tensor>(x: T, axis: number, start: number, size: number): T {
+  if (size === x.shape[axis]) return x;
+  const begin = x.shape.map((_, i) => (i === axis ? start : 0));
+  return tf.slice(
+    x,
+    begin,
+    x.shape.map((length, i) => (i === axis ? size : length)),
+  );
+}
+
 /**
  * Attention (B*K, G*T, D) of each new token over what is cached, itself and the tokens before it. Differentiable. That padding is at
  * the end of a row keeps it out of every real token's sight.
@@ -109,13 +120,11 @@ export function attendCausally(
   const parts = blocks.map(({ start, end, bias }) =>
     tf.tidy(() => {
       const [size, length] = [end - start, bias.shape[1]];
-      const some = tf.slice(queries, [0, 0, start, 0], [-1, -1, size, -1]);
-      const before = (x: tf.Tensor3D, axis: 1 | 2): tf.Tensor3D =>
-        tf.slice(x, [0, 0, 0], axis === 1 ? [-1, length, -1] : [-1, -1, length]);
+      const some = part(queries, 2, start, size);
       const flat = tf.reshape<tf.Rank.R3>(some, [rows, groups * size, width]);
-      const scores = tf.add<tf.Tensor3D>(tf.matMul(flat, before(keys, 1), false, true), bias);
-      const seen = padding ? tf.add<tf.Tensor3D>(scores, before(padding, 2)) : scores;
-      const attended = tf.matMul(tf.softmax(seen), before(values, 1));
+      const scores = tf.add<tf.Tensor3D>(tf.matMul(flat, part(keys, 1, 0, length), false, true), bias);
+      const seen = padding ? tf.add<tf.Tensor3D>(scores, part(padding, 2, 0, length)) : scores;
+      const attended = tf.matMul(tf.softmax(seen), part(values, 1, 0, length));
       return tf.reshape<tf.Rank.R4>(attended, [rows, groups, size, width]);
     }),
   );

@@ -243,10 +243,10 @@ export function forwardCached(
           [2],
         )
       : input.bias.clone();
-    const seen = past && { bias: past.bias, perHead: biasPerHead(past.bias, c) };
-    const own = { bias: newBias, perHead: biasPerHead(newBias, c, tokens) };
     const numPast = past?.bias.shape[1] ?? 0;
     const causal = tokens > 1 && isLong(numPast + tokens) ? causalBlocks(tokens, c, numPast) : null;
+    const seen = past && { bias: past.bias, perHead: biasPerHead(past.bias, c) };
+    const own = { bias: newBias, perHead: biasPerHead(newBias, c, causal ? 1 : tokens) };
     const layers: KeyValue[] = [];
     let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1]));
     for (let i = 0; i < c.numLayers; i++) {
