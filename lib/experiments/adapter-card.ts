@@ -1,9 +1,11 @@
 /** The card of an adapter: how it was trained, and how the metrics of training moved. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
-import { parseTrainConfig } from '../methods/config.js';
+import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
+import { demonstrations } from '../methods/demonstrations.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import type { DevPoint } from './dev-curve.js';
 
@@ -37,17 +39,41 @@ function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
 /** First and last steps that a card takes the mean of, since each has few questions. */
 const STEPS_AVERAGED = 5;
 
+/** Whether it was learned from demonstrations, whose rewards move nothing. */
+const isSupervised = ({ method }: TrainConfig): boolean => method === demonstrations.name;
+
+/** Metrics that a card shows. */
+function shownMetrics(config: TrainConfig): string[] {
+  const searching = ['turns', 'decomposition_ratio/parallelizable'];
+  if (isSupervised(config)) return ['loss', ...searching];
+  return ['reward', 'rewards/outcome', ...searching, 'kl', 'entropy'];
+}
+
+/** With what it was trained. */
+function trainingText(config: TrainConfig): string {
+  const { grpo, trainer = 'grpo', rewards, rollout, seed } = config;
+  const { steps, questionsPerStep, groupSize, learningRate, clip, beta } = grpo;
+  const prompt = `Prompt: ${rollout.prompt}.`;
+  if (isSupervised(config))
+    return `trained on demonstrations: ${steps} steps of
+${questionsPerStep} questions with ${groupSize} each, learning rate ${learningRate}, seed ${seed}. ${prompt}`;
+  return `trained with ${trainer.toUpperCase()}: ${steps} steps of
+${questionsPerStep} questions with ${groupSize} rollouts each, learning rate ${learningRate}, clip ${clip}, beta ${beta}, seed ${seed}.
+Rewards: ${JSON.stringify(rewards)}. ${prompt}`;
+}
+
 /** Writes an adapter's `README.md` from its configuration and metrics. */
 export async function writeAdapterCard(folder: string, options: CardOptions): Promise<void> {
   const { name, model, base, purpose } = options;
   const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
   const lines = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
   const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
-  const names = ['reward', 'rewards/outcome', 'turns', 'decomposition_ratio/parallelizable', 'kl', 'entropy'];
   const over = (some: typeof metrics, name: string): string =>
     (mean(some, (step) => step[name]) ?? 0).toFixed(3);
   const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
-  const { grpo, lora, rewards, trainer } = config;
+  const baseCard = join(base, 'README.md');
+  const baseText = existsSync(join(folder, baseCard)) ? `[${model}](${baseCard})` : model;
+  const { rank, alpha } = config.lora;
   const dev = (await readFile(join(folder, 'dev.jsonl'), 'utf8')).trimEnd().split('\n');
   const curve = dev.map((line) => JSON.parse(line) as DevPoint & { chosen: boolean });
   const card = `---
@@ -58,13 +84,13 @@ library_name: peft
 
 # ${name}
 
-A LoRA adapter (rank ${lora.rank}, alpha ${lora.alpha}, PEFT's format) over [${model}](${base}/README.md), trained with ${(trainer ?? 'grpo').toUpperCase()}: ${grpo.steps} steps of
-${grpo.questionsPerStep} questions with ${grpo.groupSize} rollouts each, learning rate ${grpo.learningRate}, clip ${grpo.clip}, beta ${grpo.beta}, seed ${config.seed}.
-Rewards: ${JSON.stringify(rewards)}. Prompt: ${config.rollout.prompt}. Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${earlierSentence(options)}
+A LoRA adapter (rank ${rank}, alpha ${alpha}, PEFT's format) over ${baseText}, ${trainingText(config)} Everything is in \`train_config.json\`, every step in \`metrics.jsonl\`.${earlierSentence(options)}
 
 | training metric | first ${STEPS_AVERAGED} steps | last ${STEPS_AVERAGED} steps |
 | --- | --- | --- |
-${names.map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`).join('\n')}
+${shownMetrics(config)
+  .map((name) => `| ${name} | ${over(first, name)} | ${over(last, name)} |`)
+  .join('\n')}
 
 ${devText(curve)}
 
