@@ -179,13 +179,52 @@ export function runLayer(
 export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
   rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
 
-/** Final hidden states (N, C) of the tokens of rows. Differentiable in the weights. The caller disposes of the result. */
-export function forward(w: Weights, tree: PrefixTree, c: ModelConfig, table: RotaryTable): tf.Tensor2D {
-  const context = layerContext(tree, c, table);
-  let x = embedTokens(w, tree.ids);
+/** The layers from the first on of which outputs are kept, because nothing in them changes. */
+export interface LowerLayers {
+  count: number;
+  /** Hidden states (N, C) that come out of them, as computed or as kept from before; the caller disposes of the result. */
+  outputOf: (tree: PrefixTree, compute: () => tf.Tensor2D) => tf.Tensor2D;
+}
+
+/** What goes into the first layer that is not among the lower ones: (N, C). */
+export function layerInput(
+  w: Weights,
+  tree: PrefixTree,
+  c: ModelConfig,
+  context: LayerContext,
+  lower?: LowerLayers,
+): tf.Tensor2D {
+  if (!lower) return embedTokens(w, tree.ids);
+  return lower.outputOf(tree, () => runLayers(embedTokens(w, tree.ids), w, [0, lower.count], c, context));
+}
+
+/** Several layers, (N, C) -> (N, C), from the first of them to before the last. */
+function runLayers(
+  x: tf.Tensor2D,
+  w: Weights,
+  [from, to]: [number, number],
+  c: ModelConfig,
+  context: LayerContext,
+): tf.Tensor2D {
   // What a layer computes on its way is given back before the next one begins, unless a gradient needs it.
-  for (let i = 0; i < c.numLayers; i++) x = tf.tidy(() => runLayer(x, w, i, c, context));
-  return finalNorm(x, w, c);
+  for (let i = from; i < to; i++) x = tf.tidy(() => runLayer(x, w, i, c, context));
+  return x;
+}
+
+/**
+ * Final hidden states (N, C) of the tokens of rows. Differentiable in the weights, but for those of the lower layers. The caller disposes
+ * of the result.
+ */
+export function forward(
+  w: Weights,
+  tree: PrefixTree,
+  c: ModelConfig,
+  table: RotaryTable,
+  lower?: LowerLayers,
+): tf.Tensor2D {
+  const context = layerContext(tree, c, table);
+  const x = layerInput(w, tree, c, context, lower);
+  return finalNorm(runLayers(x, w, [lower?.count ?? 0, c.numLayers], c, context), w, c);
 }
 
 /** Logits (M, V) of hidden states (M, C). */

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { min } from 'd3-array';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
@@ -7,8 +8,9 @@ import { disposeWeights, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
+import { FrozenLayers } from './frozen-layers.js';
 import { isLarge } from './memory.js';
-import { clipByGlobalNorm, rowGradients, type TokenLoss } from './gradients.js';
+import { clipByGlobalNorm, layerOf, rowGradients, type TokenLoss } from './gradients.js';
 import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
 interface AdapterOptions {
@@ -28,6 +30,8 @@ export class TrainedAdapter {
   readonly optimizer = new AdamW();
   private readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
+  /** What comes out of them is kept until an update has used it. */
+  private readonly frozen: FrozenLayers | undefined;
   private readonly lora: LoraOptions;
   private trained: Weights;
   /** The model with the adapter, as `policy` has them; null before the first use and after every update. */
@@ -42,9 +46,12 @@ export class TrainedAdapter {
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     const isCheckpointed = isLarge(config);
-    this.passes = { config, table, temperature, maxTokensPerPass, isAdapter: true, isCheckpointed };
     this.lora = lora;
     this.trained = { ...createAdapter(config, lora, random), ...beside };
+    const lowest = min(Object.keys(this.trained), layerOf) ?? 0;
+    this.frozen = lowest > 0 ? new FrozenLayers(lowest) : undefined;
+    const { frozen } = this;
+    this.passes = { config, table, temperature, maxTokensPerPass, isAdapter: true, isCheckpointed, frozen };
   }
 
   /** The adapter as it is, with what is trained beside it; it stays this object's. */
@@ -71,6 +78,7 @@ export class TrainedAdapter {
 
   /** The same under the model without the adapter. */
   referenceLogProbs(sequences: readonly Sequence[]): Promise<number[][]> {
+    this.frozen?.release();
     return sequenceLogProbs(this.model.weights, sequences, this.passes);
   }
 
@@ -100,6 +108,7 @@ export class TrainedAdapter {
     const weightsOf = (trained: Weights): Weights => withAdapter(this.model.weights, trained, this.lora);
     const passes = { ...this.passes, weightsOf };
     const { loss, gradients } = await rowGradients(this.trained, rows, passes, tokenLoss);
+    this.frozen?.release();
     const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
     if (Number.isFinite(clipped.norm))
       this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
@@ -117,6 +126,7 @@ export class TrainedAdapter {
 
   dispose(): void {
     this.release();
+    this.frozen?.release();
     this.localPolicy.dispose();
     this.optimizer.dispose();
     disposeWeights(this.trained);

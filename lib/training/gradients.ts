@@ -1,6 +1,6 @@
 /** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
-import { embedTokens, finalNorm, layerContext, runLayer } from '../policy/transformer.js';
+import { embedTokens, finalNorm, layerContext, layerInput, runLayer } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
 import {
@@ -80,7 +80,7 @@ export function lossAndGradients(
 }
 
 /** Number of the layer that a weight is of, or null. */
-const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
+export const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
 
 const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
   Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
@@ -93,7 +93,7 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 function checkpointedGradients(
   trained: Weights,
   batch: SequenceBatch,
-  { config, table, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  { config, table, frozen, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
   return tf.tidy(() => {
@@ -105,8 +105,8 @@ function checkpointedGradients(
       ? 0
       : Math.min(...Object.keys(trained).map((key) => layerOf(key) ?? Infinity));
     const inputs: tf.Tensor2D[] = [];
-    let hidden = embedTokens(weights, tree.ids);
-    for (let i = 0; i < config.numLayers; i++) {
+    let hidden = layerInput(weights, tree, config, context, frozen);
+    for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {
       const x = hidden;
       hidden = tf.tidy(() => runLayer(x, weights, i, config, context));
       if (i >= lowest) inputs.push(x);

@@ -2,7 +2,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { ModelConfig } from '../policy/model-config.js';
 import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
-import { forward, logitsBackward, logitsOf, type RotaryTable } from '../policy/transformer.js';
+import {
+  forward,
+  logitsBackward,
+  logitsOf,
+  type LowerLayers,
+  type RotaryTable,
+} from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
 import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
 
@@ -27,6 +33,8 @@ export interface PassOptions {
    * third more arithmetic, and memory that does not grow with the layers.
    */
   isCheckpointed?: boolean;
+  /** Layers that are not trained, below those that are. */
+  frozen?: LowerLayers;
   /** That the tokens were sampled at (1 by default), so that their log-probabilities are those of the sampler. */
   temperature?: number;
 }
@@ -93,9 +101,9 @@ export function passesOf(rows: readonly Sequence[], maxTokens: number) {
 export function batchHidden(
   weights: Weights,
   batch: SequenceBatch,
-  { config, table }: Pick<PassOptions, 'config' | 'table'>,
+  { config, table, frozen }: Pick<PassOptions, 'config' | 'table' | 'frozen'>,
 ): tf.Tensor2D {
-  const hidden = forward(weights, batch.tree, config, table);
+  const hidden = forward(weights, batch.tree, config, table, frozen);
   return gatherRows(hidden, tf.tensor1d(batch.positions, 'int32'));
 }
 

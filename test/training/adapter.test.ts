@@ -121,3 +121,23 @@ it('trains what stands beside it, which the policy does not have', async () => {
   expect(numbers).toEqual([1.98, 1.98].map((x) => expect.closeTo(x, 3) as number));
   own.dispose();
 });
+
+it('runs layers that are not trained once for the reference and an update, and keeps nothing of them after it', async () => {
+  const upper = adapterOf({ lora: { rank: 2, alpha: 4, layersToTransform: [1] } });
+  const row = (last: number): typeof ROW => ({ ...ROW, tokenIds: [...ROW.tokenIds.slice(0, 3), last] });
+  const before = tf.memory().numTensors;
+  const [reference] = await upper.referenceLogProbs([row(7)]);
+  expect(tf.memory().numTensors).toBe(before + 1);
+  const { loss } = await upper.update([row(7)], OPTIONS, (logProbs) => tf.sum(logProbs));
+  expect(loss).toBeCloseTo(sum(reference), 4);
+  const made = tf.memory().numTensors;
+  // Another row is computed anew, and so is the same one after it.
+  const [other] = await upper.referenceLogProbs([row(8)]);
+  const [again] = await upper.referenceLogProbs([row(7)]);
+  expect(again).toEqual(reference);
+  expect(other[0]).toBeCloseTo(reference[0], 5);
+  expect(Math.abs(other[1] - reference[1])).toBeGreaterThan(1e-4);
+  await upper.update([row(7)], OPTIONS, (logProbs) => tf.sum(logProbs));
+  expect(tf.memory().numTensors).toBe(made);
+  upper.dispose();
+});

@@ -6,6 +6,7 @@ import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { FrozenLayers } from '../../lib/training/frozen-layers.js';
 import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo/loss.js';
 import {
@@ -248,5 +249,15 @@ describe('gradients one layer at a time', () => {
     const parts = await gradientsOf(trained, { ...beside, isCheckpointed: true });
     expect(tf.memory().numTensors - before).toBe(Object.keys(trained).length);
     expectClose(parts, whole);
+
+    const frozen = new FrozenLayers(1);
+    for (const isCheckpointed of [true, false, true]) {
+      const already = tf.memory().numTensors;
+      const run = () => gradientsOf(trained, { ...beside, frozen, isCheckpointed });
+      const computed = [await run(), await run()];
+      frozen.release();
+      expect(tf.memory().numTensors - already).toBe(2 * Object.keys(trained).length);
+      for (const gradients of computed) expectClose(gradients, whole);
+    }
   });
 });

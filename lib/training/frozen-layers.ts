@@ -1,0 +1,30 @@
+/**
+ * What comes out of the layers below the lowest one that is trained. It is the same for the policy and its reference, so that of rows that both
+ * score these layers run once.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import type { PrefixTree } from '../policy/prefix-tree.js';
+import type { LowerLayers } from '../policy/transformer.js';
+
+export class FrozenLayers implements LowerLayers {
+  private readonly outputs = new Map<string, tf.Tensor2D>();
+
+  /** @param count of the layers, from the first */
+  constructor(readonly count: number) {}
+
+  outputOf({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {
+    const key = `${ids.join()} ${places.join()}`;
+    let output = this.outputs.get(key);
+    if (!output) {
+      output = tf.keep(tf.tidy(compute));
+      this.outputs.set(key, output);
+    }
+    return tf.clone(output);
+  }
+
+  /** Forgets all rows. */
+  release(): void {
+    tf.dispose([...this.outputs.values()]);
+    this.outputs.clear();
+  }
+}
