@@ -1,5 +1,4 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { min } from 'd3-array';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
@@ -10,7 +9,7 @@ import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
 import { FrozenLayers } from './frozen-layers.js';
 import { isLarge } from './memory.js';
-import { clipByGlobalNorm, layerOf, rowGradients, type TokenLoss } from './gradients.js';
+import { clipByGlobalNorm, lowestLayer, rowGradients, type TokenLoss } from './gradients.js';
 import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 
 interface AdapterOptions {
@@ -48,7 +47,7 @@ export class TrainedAdapter {
     const isCheckpointed = isLarge(config);
     this.lora = lora;
     this.trained = { ...createAdapter(config, lora, random), ...beside };
-    const lowest = min(Object.keys(this.trained), layerOf) ?? 0;
+    const lowest = lowestLayer(this.trained, config);
     this.frozen = lowest > 0 ? new FrozenLayers(lowest) : undefined;
     const { frozen } = this;
     this.passes = { config, table, temperature, maxTokensPerPass, isAdapter: true, isCheckpointed, frozen };

@@ -1,5 +1,7 @@
 /** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
+import { min } from 'd3-array';
+import type { ModelConfig } from '../policy/model-config.js';
 import { embedTokens, finalNorm, layerContext, layerInput, runLayer } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
@@ -80,7 +82,11 @@ export function lossAndGradients(
 }
 
 /** Number of the layer that a weight is of, or null. */
-export const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
+const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
+
+/** The lowest layer that is trained; the number of layers where none is. */
+export const lowestLayer = (trained: Weights, { numLayers }: ModelConfig): number =>
+  trained.embed ? 0 : (min(Object.keys(trained), layerOf) ?? numLayers);
 
 const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
   Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
@@ -101,9 +107,7 @@ function checkpointedGradients(
     const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
     // Below the lowest layer that is trained nothing has a gradient, and no input is kept.
-    const lowest = trained.embed
-      ? 0
-      : Math.min(...Object.keys(trained).map((key) => layerOf(key) ?? Infinity));
+    const lowest = lowestLayer(trained, config);
     const inputs: tf.Tensor2D[] = [];
     let hidden = layerInput(weights, tree, config, context, frozen);
     for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {

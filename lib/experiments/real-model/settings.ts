@@ -113,8 +113,8 @@ function reinforcedLora() {
   return { rank: 8, alpha: 16, targetModules: REINFORCED_MODULES, layersToTransform };
 }
 /**
- * A rate at which 30 steps change something: at a third of it the KL was below .006 after 13. The paper's temperature: at .7, one in sixteen
- * rollouts of a comparison asked for both at once after the warm-up, and seven of eight of Search-R1's groups had nothing to learn from.
+ * A rate at which 30 steps change something: at a third of it the KL was below .006 after 13. The paper's temperature: at .7, 2 of 35
+ * rollouts of comparisons asked for both at once after the warm-up, and seven of eight of Search-R1's groups had nothing to learn from.
  */
 const [LEARNING_RATE, TEMPERATURE] = [3e-3, 1];
 /** A step takes minutes. */
