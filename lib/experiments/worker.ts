@@ -28,10 +28,13 @@ export interface Reply {
 /** Share of a job that is done. */
 type Fraction = number;
 
-/** Without oneDNN, which prepares and keeps something for every new shape of tensor; a decoder makes some at each token. */
+/**
+ * A small policy, which has one thread, is without oneDNN, which prepares and keeps something for every new shape of tensor: a decoder makes
+ * some at each token. A language model's products are large, and up to five times faster with it.
+ */
 const environment = (threads: number) => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
-  TF_ENABLE_ONEDNN_OPTS: '0',
+  ...(threads === 1 && { TF_ENABLE_ONEDNN_OPTS: '0' }),
 });
 
 export type JobWorker = Worker<Task, Reply, Fraction>;
