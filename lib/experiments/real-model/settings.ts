@@ -120,8 +120,16 @@ const [LEARNING_RATE, TEMPERATURE] = [3e-3, 1];
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
 
-/** Half of the questions compare two, half are chains: of larger comparisons there is one question in all. */
-const MIX = { singleHop: 0, sequential: 0.5, comparisons: [0.5, 0, 0, 0] };
+/** Questions that compare two, and chains for the rest: of larger comparisons there is one question in all. */
+const mixOf = (comparisons: number) => ({
+  ...{ singleHop: 0, sequential: 1 - comparisons },
+  comparisons: [comparisons, 0, 0, 0],
+});
+/**
+ * Share of comparisons. In reinforcement, at half, what parallel rollouts of comparisons earned was lost again by those of chains: of six steps
+ * ParallelSearch decomposed fewer and fewer.
+ */
+const COMPARISONS = { warmUp: 0.5, reinforcement: 0.75 };
 
 /** The configuration that a run is trained with. */
 export function realConfigOf({ method, seed }: RealRun): TrainConfig {
@@ -129,7 +137,8 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
   const model = isWarmUp ? NAMED.model : INITIAL_NAME;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const rollout = { ...preset.rollout, promptForm: 'chat' };
-  const grpo = { ...preset.grpo, mix: MIX };
+  const mix = mixOf(isWarmUp ? COMPARISONS.warmUp : COMPARISONS.reinforcement);
+  const grpo = { ...preset.grpo, mix };
   const own = isWarmUp
     ? { lora: WARM_UP_LORA, grpo }
     : {
