@@ -126,7 +126,7 @@ const mixOf = (comparisons: number) => ({
   comparisons: [comparisons, 0, 0, 0],
 });
 /**
- * Share of comparisons. In reinforcement, at half, what parallel rollouts of comparisons earned was lost again by those of chains: of six steps
+ * Share of comparisons. In reinforcement, at half, what parallel rollouts of comparisons earned was lost again by those of chains: over six steps
  * ParallelSearch decomposed fewer and fewer.
  */
 const COMPARISONS = { warmUp: 0.5, reinforcement: 0.75 };
