@@ -32,8 +32,9 @@ const earlierSentence = ({ earlier = [] }: CardOptions): string =>
 function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
   const chosen = curve.find((point) => point.chosen)!;
   if (curve.length === 1) return `This is the adapter after ${chosen.step} steps.`;
+  const between = curve[1].step - curve[0].step;
   const outcomes = curve.map(({ step, outcome }) => `${step}: ${outcome.toFixed(3)}`).join(', ');
-  return `Every ${curve[0].step} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:\n${outcomes}.`;
+  return `Every ${between} steps it was tried on dev questions; this is the adapter after ${chosen.step} steps, which had the most reward. Right answers there, by steps:\n${outcomes}.`;
 }
 
 /** First and last steps that a card takes the mean of, since each has few questions. */
