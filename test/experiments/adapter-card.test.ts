@@ -1,0 +1,35 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { writeAdapterCard } from '../../lib/experiments/adapter-card.js';
+import { realConfigOf } from '../../lib/experiments/real-model/settings.js';
+import { temporaryFolder } from '../folder.js';
+
+/** The card of an adapter that was tried on dev questions after some steps, of which the last but one was chosen. */
+async function cardOf(steps: readonly number[]): Promise<string> {
+  const folder = temporaryFolder();
+  const write = (file: string, rows: readonly unknown[]) =>
+    writeFile(join(folder, file), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  await write('train_config.json', [realConfigOf({ method: 'search-r1', seed: 1 })]);
+  await write('metrics.jsonl', [0, 1, 2, 3, 4, 5].map((reward) => ({ reward })));
+  await write(
+    'dev.jsonl',
+    steps.map((step, i) => ({ step, reward: step, outcome: step / 100, chosen: i === steps.length - 2 })),
+  );
+  await writeAdapterCard(folder, { name: 'a', model: 'the model', base: '..', purpose: 'A test.' });
+  return readFile(join(folder, 'README.md'), 'utf8');
+}
+
+test('a card says how often an adapter was tried, from its first steps or from none', async () => {
+  for (const steps of [
+    [0, 15, 30],
+    [15, 30, 45],
+  ])
+    expect(await cardOf(steps)).toContain(
+      `Every 15 steps it was tried on dev questions; this is the adapter after ${steps[1]} steps`,
+    );
+});
+
+test('a card shows the means of the first and the last five steps', async () => {
+  expect(await cardOf([0, 15, 30])).toContain('| reward | 2.000 | 3.000 |');
+});
