@@ -11,7 +11,10 @@ async function cardOf(steps: readonly number[]): Promise<string> {
   const write = (file: string, rows: readonly unknown[]) =>
     writeFile(join(folder, file), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   await write('train_config.json', [realConfigOf({ method: 'search-r1', seed: 1 })]);
-  await write('metrics.jsonl', [0, 1, 2, 3, 4, 5].map((reward) => ({ reward })));
+  await write(
+    'metrics.jsonl',
+    [0, 1, 2, 3, 4, 5].map((reward) => ({ reward })),
+  );
   await write(
     'dev.jsonl',
     steps.map((step, i) => ({ step, reward: step, outcome: step / 100, chosen: i === steps.length - 2 })),
