@@ -15,7 +15,7 @@ import { trainedMethods } from '../methods/index.js';
 import { writeRunReport, type RunDescription } from '../pages/run/html.js';
 import { POLL_MS } from '../pages/run/polling.js';
 import { startWatching } from '../pages/run/server.js';
-import { parseModelConfig } from '../policy/families/index.js';
+import { isLarge, parseModelConfig } from '../policy/families/index.js';
 import { loadModel, readTokenizerConfig, settingFiles } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
@@ -25,7 +25,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { chatTemplate } from '../text/chat.js';
-import { isLarge, trainingMemory } from '../training/memory.js';
+import { trainingMemory } from '../training/memory.js';
 import { BEST_ADAPTER, runTraining } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,

@@ -8,7 +8,7 @@ import type { Random } from '../random.js';
 import { weightSlots, type Part, type Slot } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray } from '../tensor/safetensors.js';
-import { takeColumns, transposeValues, type Weights } from './weights.js';
+import { inLayoutOf, takeColumns, transposeValues, type Weights } from './weights.js';
 
 export interface LoraOptions {
   rank: number;
@@ -81,8 +81,8 @@ export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: L
     Object.entries(base).map(([key, weight]) => {
       const a = adapter[`${key}.A`] as tf.Tensor2D | undefined;
       if (!a) return [key, weight];
-      const update = tf.matMul(a, adapter[`${key}.B`]);
-      return [key, tf.add(weight, tf.mul(update, alpha / rank))];
+      const update = tf.matMul<tf.Tensor2D>(a, adapter[`${key}.B`]);
+      return [key, tf.add(weight, tf.mul(inLayoutOf(weight, update), alpha / rank))];
     }),
   );
 }
@@ -174,7 +174,8 @@ export function mergePeftArrays(
         const b = tensorOf(peftName(name, 'B'), [columns, rank]);
         return tf.transpose(tf.matMul(b, tensorOf(peftName(name, 'A'), [rank, shape[0]])));
       });
-      merged[key] = tf.add(base[key], tf.mul(tf.concat(updates, 1), alpha / rank));
+      const update = inLayoutOf(base[key], tf.concat(updates as tf.Tensor2D[], 1));
+      merged[key] = tf.add(base[key], tf.mul(update, alpha / rank));
     }
     return merged;
   });

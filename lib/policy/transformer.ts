@@ -71,7 +71,8 @@ function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
     (name) => w[name] as tf.Tensor2D | undefined,
   );
-  let y = tf.matMul<tf.Tensor2D>(x, weight!);
+  const isTransposed = weight!.shape[0] !== x.shape[1];
+  let y = tf.matMul<tf.Tensor2D>(x, weight!, false, isTransposed);
   if (a) y = tf.add(y, tf.matMul(tf.matMul(x, a), b!));
   return bias ? tf.add(y, bias) : y;
 }

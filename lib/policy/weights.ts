@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
-import { weightSlots } from './families/index.js';
+import { isLarge, weightSlots, type Slot } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray, Tensors } from '../tensor/safetensors.js';
 
@@ -47,6 +47,25 @@ export function takeColumns(values: Float32Array, total: number, from: number, w
   return out;
 }
 
+/** Columns of float32 in a page of memory. */
+const PAGE = 1024;
+
+/**
+ * Whether a matrix lies output by input, as in checkpoints: oneDNN, with which the native backend multiplies, takes twice as long for one whose
+ * rows fill whole pages. Not a square one, whose shape would not tell, and only where weights stay as they are.
+ */
+const liesTransposed = ({ key, kind, shape: [rows, columns] }: Slot, config: ModelConfig): boolean =>
+  tf.getBackend() === 'tensorflow' &&
+  isLarge(config) &&
+  kind === 'matrix' &&
+  key !== 'head' &&
+  columns % PAGE === 0 &&
+  rows !== columns;
+
+/** A matrix in the layout of a weight: transposed where the weight is. */
+export const inLayoutOf = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
+  weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
+
 /** Tensors that some checkpoints hold and nobody needs: a copy of what config.json says, and of the embedding. */
 const isSpare = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
@@ -63,14 +82,16 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
     throw new Error(
       `Expected only tensors that a ${config.modelType} model with this config.json is computed from, but there is ${unused}.`,
     );
-  for (const { key, kind, shape, parts } of weightSlots(config)) {
+  for (const slot of weightSlots(config)) {
+    const { key, kind, shape, parts } = slot;
     const isMatrix = kind === 'matrix';
+    const isTransposed = liesTransposed(slot, config);
     const [rows, total] = shape.length === 1 ? [1, shape[0]] : shape;
     const stored = parts.map(({ name, columns }) => {
       const array = arrays.get(name);
       const expected = isMatrix ? [columns, rows] : [...shape.slice(0, -1), columns];
       if (array?.shape.join() === expected.join())
-        return isMatrix ? transposeValues(array.values, columns, rows) : array.values;
+        return isMatrix && !isTransposed ? transposeValues(array.values, columns, rows) : array.values;
       throw new Error(
         `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
       );
@@ -79,10 +100,11 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
     let from = 0;
     if (parts.length > 1)
       parts.forEach(({ columns }, i) => {
-        putColumns(fused, total, from, stored[i], columns);
+        if (isTransposed) fused.set(stored[i], from * rows);
+        else putColumns(fused, total, from, stored[i], columns);
         from += columns;
       });
-    weights[key] = tf.tensor(fused, shape);
+    weights[key] = tf.tensor(fused, isTransposed ? [total, rows] : shape);
   }
   return weights;
 }
@@ -94,8 +116,11 @@ export async function arraysFromWeights(
 ): Promise<Map<string, NamedArray>> {
   const arrays = new Map<string, NamedArray>();
   for (const slot of weightSlots(config)) {
-    const values = (await weights[slot.key].data()) as Float32Array;
+    const weight = weights[slot.key];
+    const stored = (await weight.data()) as Float32Array;
     const [rows, total] = slot.shape.length === 1 ? [1, slot.shape[0]] : slot.shape;
+    const isTransposed = weight.shape[0] !== slot.shape[0];
+    const values = isTransposed ? transposeValues(stored, total, rows) : stored;
     let from = 0;
     for (const { name, columns } of slot.parts) {
       const part = takeColumns(values, total, from, columns);

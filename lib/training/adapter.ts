@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { isLarge } from '../policy/families/index.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
@@ -8,7 +9,6 @@ import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
 import { FrozenLayers } from './frozen-layers.js';
-import { isLarge } from './memory.js';
 import { clipByGlobalNorm, lowestLayer, rowGradients, type TokenLoss } from './gradients.js';
 import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
 

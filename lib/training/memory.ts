@@ -10,10 +10,6 @@ const FLOAT = 4;
 /** Allocators keep about as much again as is in use at a time. */
 const KEPT = 2;
 
-/** Weights from which on a training keeps one layer's activations at a time: smaller models have memory enough, and not the time. */
-const LARGE = 20e6;
-export const isLarge = (model: ModelConfig): boolean => numParameters(model) > LARGE;
-
 /** Tokens of the longest context that rollouts can come to. */
 function longestContext(model: ModelConfig, { rollout }: TrainingConfig): number {
   const { maxSearchTurns, maxNewTokens, maxInformationTokens } = rollout;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import { parseModelConfig } from '../../lib/policy/families/index.js';
-import { isLarge, trainingMemory } from '../../lib/training/memory.js';
+import { isLarge } from '../../lib/policy/families/index.js';
+import { trainingMemory } from '../../lib/training/memory.js';
 import { CONFIG } from './tiny.js';
 
 const SMOLLM2 = parseModelConfig({

@@ -27,3 +27,7 @@ export const weightSlots = (config: ModelConfig): Slot[] => FAMILIES.get(config.
 /** Number of weights, the tied head counted once. */
 export const numParameters = (config: ModelConfig): number =>
   weightSlots(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+
+/** Weights from which on a model is trained by adapters alone, with one layer's activations in memory at a time. */
+const LARGE = 20e6;
+export const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;
