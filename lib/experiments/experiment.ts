@@ -36,6 +36,8 @@ export interface Computation {
   processes?: number;
   /** Threads of each; default 1, since a small policy uses no more. */
   threads?: number;
+  /** Whether the native backend multiplies with oneDNN: better for a language model; default false, which is better for a small policy. */
+  oneDnn?: boolean;
   /** What this machine lacks for it, with the remedy; undefined where nothing is missing. */
   missing?(): string | undefined;
   /** What must be there before the jobs are known, such as training. */

@@ -52,7 +52,7 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
     fractions[i] = fraction;
     onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
   };
-  const { start: startWorker = () => startJobWorker(computation.threads) } = options;
+  const { start: startWorker = () => startJobWorker(computation) } = options;
   await withProcesses({ signal, start: startWorker }, (send) =>
     sideBySide([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();

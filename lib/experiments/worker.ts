@@ -2,6 +2,7 @@
 import { serve, startWorker, type Worker } from '../io/worker.js';
 import { openJournal } from '../io/records.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
+import type { Computation } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { loadWorld, type World } from './world.js';
 
@@ -29,16 +30,17 @@ export interface Reply {
 type Fraction = number;
 
 /**
- * A small policy, which has one thread, is without oneDNN, which prepares and keeps something for every new shape of tensor: a decoder makes
- * some at each token. A language model's products are large, and up to five times faster with it.
+ * oneDNN prepares and keeps something for every new shape of tensor, and a decoder makes some at each token: a small policy is slower with it.
+ * A language model's products are large, and up to five times faster.
  */
-const environment = (threads: number) => ({
+const environment = ({ threads = 1, oneDnn = false }: Pick<Computation, 'threads' | 'oneDnn'>) => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
-  ...(threads === 1 && { TF_ENABLE_ONEDNN_OPTS: '0' }),
+  ...(!oneDnn && { TF_ENABLE_ONEDNN_OPTS: '0' }),
 });
 
 export type JobWorker = Worker<Task, Reply, Fraction>;
-export const startJobWorker = (threads = 1): JobWorker => startWorker(import.meta.url, environment(threads));
+export const startJobWorker = (computation: Pick<Computation, 'threads' | 'oneDnn'> = {}): JobWorker =>
+  startWorker(import.meta.url, environment(computation));
 
 let world: World | null = null;
 

@@ -46,8 +46,8 @@ export interface RealTimes {
   answers: TimedAnswer[];
 }
 
-/** What an answer takes on two cores, roughly, among others and alone: for an estimate and nothing else. */
-const SECONDS_A_QUESTION = { among: 2.5, alone: 8 };
+/** What an answer takes, roughly, on one core among others and on two alone: for an estimate and nothing else. */
+const SECONDS_A_QUESTION = { among: 5, alone: 8 };
 
 /** The model is one; its warm-up is the only one. */
 export const whoOf = ({ method, seed }: RealRun) => ({ method, model: 'instruct', warmUp: 1, seed }) as const;
@@ -71,7 +71,8 @@ const asksOf = ({ topK }: RealRun): readonly string[] =>
 async function hashOf(run: RealRun): Promise<string> {
   const adapters = [adapterOf(WARM_UP), weightsOf(run)].flatMap((folder) => folder ?? []);
   const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
-  const asked = { rollout: realRolloutOf(run), retriever: RETRIEVER, numTest: asksOf(run).map(numTest) };
+  const counts = asksOf(run).map((benchmark) => numTest(benchmark, run.topK));
+  const asked = { rollout: realRolloutOf(run), retriever: RETRIEVER, numTest: counts };
   return configHash({ ...asked, inputs: await contentHash(files) });
 }
 
@@ -105,14 +106,13 @@ async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswer
 
 const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
   ...{ key: `real-model/${realRunName(run)}`, hash: await hashOf(run), input: run },
-  seconds: SECONDS_A_QUESTION.among * sum(asksOf(run), numTest),
+  seconds: SECONDS_A_QUESTION.among * sum(asksOf(run), (benchmark) => numTest(benchmark, run.topK)),
 });
 
-/** All cores work on one model, where there is one. */
-const ALONE = { processes: 1, threads: 2, missing: missingInputs };
+const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
 
 export const answering: Computation = computation<RealRun, RealAnswers>({
-  ...{ ...ALONE, prepare: realTraining, work: answerAll },
+  ...{ ...LANGUAGE_MODEL, prepare: realTraining, work: answerAll },
   jobs: () => Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isThere(run)).map(jobOf)),
   merged: (recorded, kept) =>
     mergeAnswers(
@@ -135,7 +135,7 @@ async function answerAlone(runs: readonly RealRun[], { onFraction }: WorkContext
 }
 
 export const timing: Computation = computation<readonly RealRun[], RealTimes>({
-  ...{ ...ALONE, work: answerAlone },
+  ...{ ...LANGUAGE_MODEL, processes: 1, threads: 2, work: answerAlone },
   jobs: async () => {
     if (!TIMED.every((run) => isThere(run))) return [];
     const hash = configHash({ numTimed: NUM_TIMED, runs: await Promise.all(TIMED.map(hashOf)) });

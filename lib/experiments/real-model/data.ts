@@ -80,7 +80,9 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
 
 /** The test questions that a run is asked. @param topK where passages per query are varied */
 export const askedOf = ({ test }: Pick<RealWorld, 'test'>, topK?: number): Question[] =>
-  topK === undefined ? test : test.filter(isAbout(MULTI_HOP));
+  topK === undefined
+    ? test
+    : MULTI_HOP.flatMap((name) => test.filter(isAbout([name])).slice(0, numTest(name, topK)));
 
 /** Those that are timed: of either kind as many. */
 export const timedOf = ({ test }: Pick<RealWorld, 'test'>): Question[] =>

@@ -34,11 +34,17 @@ export const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
 /** Those of which comparisons and chains are told apart, and of which there are most: here what reinforcement teaches is to show. */
 export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
 
+/** Passages per query. */
+export const DEFAULT_TOP_K = 3;
+
 /** Training questions kept back, by which adapters are chosen. */
 export const NUM_DEV = 48;
-/** Most test questions of a benchmark; of those of {@link MULTI_HOP}, on which most is decided, twice as many. */
-const [FEW, MANY] = [60, 120];
-export const numTest = (benchmark: string): number => (MULTI_HOP.includes(benchmark) ? MANY : FEW);
+/** Most test questions of a benchmark: more of those of {@link MULTI_HOP}, on which most is decided, and half of these with other numbers of passages. */
+const [FEW, MANY] = [40, 120];
+export function numTest(benchmark: string, topK = DEFAULT_TOP_K): number {
+  if (topK !== DEFAULT_TOP_K) return MANY / 2;
+  return MULTI_HOP.includes(benchmark) ? MANY : FEW;
+}
 /** Questions answered side by side. */
 export const BATCH_SIZE = 48;
 /** BM25 with stop words left out and stems: of what needs no second model, the best on these passages. */
@@ -50,7 +56,6 @@ export const REINFORCED = ['parallelsearch', 'search-r1'] as const;
 const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'] as const;
 const SEEDS = [1, 2];
 const TOP_K = [1, 5, 10];
-export const DEFAULT_TOP_K = 3;
 
 /** A method with a seed; the warm-up is one, too. */
 export interface RealRun {

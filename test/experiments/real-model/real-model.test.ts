@@ -116,8 +116,8 @@ describe('the questions', () => {
       expect(questionShape(metadata.graph!)).toBe('parallelizable');
     }
     // There are 99, of which a benchmark of several hops has all.
-    expect([numTest('nq'), numTest('hotpotqa')]).toEqual([60, 120]);
-    expect(world.test).toHaveLength(6 * 60 + 2 * 99);
+    expect([numTest('nq'), numTest('hotpotqa'), numTest('hotpotqa', 5)]).toEqual([40, 120, 60]);
+    expect(world.test).toHaveLength(6 * 40 + 2 * 99);
     expect(world.test.every(({ split }) => split === 'test')).toBe(true);
     expect((await loadRealWorld(benchmarks)).test.map(({ id }) => id)).toEqual(
       world.test.map(({ id }) => id),
