@@ -1,6 +1,6 @@
 /**
  * The weights of a Llama-type decoder as tensors, in the layout that computes fast: input by output, with the query, key
- * and value products fused, and gate and up as well. The names and the layout of checkpoints (output by input) are at the border.
+ * and value products fused, and gate and up as well; a few matrices lie the other way round ({@link liesTransposed}). The names and the layout of checkpoints (output by input) are at the border.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
