@@ -9,7 +9,7 @@ import { sum } from 'd3-array';
 import { trainHere, trainInProcess } from '../../io/child-process.js';
 import { contentHash } from '../../io/hash.js';
 import { sideBySide } from '../../io/side-by-side.js';
-import { exportModel } from '../../policy/export.js';
+import { exportModel, roundAdapter } from '../../policy/export.js';
 import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
@@ -39,6 +39,9 @@ const PROGRESS_INTERVAL_MS = 5000;
 const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** While a batch of rollouts is written, a process has little use for a second core. */
 const SIDE_BY_SIDE = 2;
+
+/** Of the weights of an adapter, before it is tried and kept: it takes two thirds of the room in the repository. */
+const SIGNIFICANT_BITS = 6;
 
 /** Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on a GPU, where each pass costs its operations' start. */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
@@ -76,6 +79,7 @@ async function trainRun({ run, backend }: { run: RealRun; backend: BackendName }
     inputsHash: await contentHash(await weightFiles(model)),
     ...{ folder, keepSteps, signal },
   });
+  for (const step of keepSteps) await roundAdapter(join(folder, keptAdapter(step)), SIGNIFICANT_BITS);
   const curve: DevPoint[] = [];
   for (const step of isWarmUp(run) ? keepSteps.slice(-1) : [0, ...keepSteps]) {
     signal.throwIfAborted();
