@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, type DecodeSteps } from './decode-steps.js';
+import { isLarge } from './families/index.js';
 import { groupByLength } from './group-by-length.js';
 import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
 import { extendedPrefix, type PrefixCache } from './prefix-cache.js';
@@ -44,6 +45,15 @@ function firstEqual(items: readonly (readonly number[])[]): number[] {
     if (!seen.has(key)) seen.set(key, i);
     return seen.get(key)!;
   });
+}
+
+/** How many tokens all items begin with alike, short of the last of any. */
+function sharedLength(items: readonly (readonly number[])[]): number {
+  const [first, ...others] = items;
+  const most = Math.min(...items.map(({ length }) => length - 1));
+  let length = 0;
+  while (length < most && others.every((other) => other[length] === first[length])) length++;
+  return length;
 }
 
 /** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
@@ -120,7 +130,22 @@ export class LocalPolicy implements Policy {
     const found = this.cache && extendedPrefix(this.cache, contexts);
     if (!found) this.release();
     this.cache = null;
-    return found ?? { contexts: contexts.map(() => []), blocks: [], pieces: contexts.map(() => []) };
+    return found ?? this.sharedPrefix(contexts);
+  }
+
+  /** What contexts begin with alike, as prompts do, run once. Not of a small model, whose passes cost little and whose recorded bits stay as they are. */
+  private sharedPrefix(contexts: readonly (readonly number[])[]): PrefixCache {
+    const distinct = new Set(firstEqual(contexts)).size;
+    const length = isLarge(this.config) && distinct > 1 ? sharedLength(contexts) : 0;
+    const shared = contexts[0].slice(0, length);
+    const blocks: CacheBlock[] = [];
+    if (length > 0) {
+      const { logits, block } = this.runChunks([shared], { past: null, starts: [0] });
+      logits.dispose();
+      blocks.push(block);
+    }
+    const pieces = blocks.map((_, block): Piece => ({ block, row: 0, length }));
+    return { contexts: contexts.map(() => shared), blocks, pieces: contexts.map(() => pieces) };
   }
 
   /**

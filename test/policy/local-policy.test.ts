@@ -1,5 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { range } from 'd3-array';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isLarge } from '../../lib/policy/families/index.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
@@ -8,6 +10,8 @@ import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
+
+vi.mock('../../lib/policy/families/index.js', { spy: true });
 
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 
@@ -75,6 +79,32 @@ describe('LocalPolicy.generate', () => {
       policy.release();
       expect(alone.tokenIds, `row ${r}`).toEqual(cached[r].tokenIds);
     }
+  });
+
+  it('runs what contexts of a large model begin with once, each row as if by itself', async () => {
+    const large = new LocalPolicy('large', weights, config, TOKENIZER);
+    vi.mocked(isLarge).mockReturnValue(true);
+    onTestFinished(() => void vi.mocked(isLarge).mockRestore());
+    const prompt = range(4, 40);
+    const rows = [
+      [...prompt, 77, 8, 3],
+      [...prompt, 77],
+      [...prompt, 140, 60, 61, 62, 99],
+    ];
+    const runChunks = vi.spyOn(large as unknown as { runChunks: LocalPolicy['generate'] }, 'runChunks');
+    const greedy = { temperature: 0, maxNewTokens: 4 };
+    const together = await large.generate(rows, options(3, greedy));
+    expect(runChunks.mock.calls.map(([chunks]) => chunks)).toEqual([
+      [prompt],
+      expect.arrayContaining([[77, 8, 3], [77], [140, 60, 61, 62, 99]]),
+    ]);
+    for (const [i, row] of rows.entries()) {
+      large.release();
+      const [alone] = await large.generate([row], options(1, greedy));
+      expect(alone.tokenIds).toEqual(together[i].tokenIds);
+      alone.logProbs!.forEach((logProb, t) => expect(logProb).toBeCloseTo(together[i].logProbs![t], 4));
+    }
+    large.dispose();
   });
 
   it('gives a row the same tokens alone, in company, and without the cache of the turn before', async () => {
