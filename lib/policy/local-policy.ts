@@ -4,7 +4,7 @@ import { decodeSteps, type DecodeSteps } from './decode-steps.js';
 import { isLarge } from './families/index.js';
 import { groupByLength } from './group-by-length.js';
 import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
-import { extendedPrefix, type PrefixCache } from './prefix-cache.js';
+import { extendedPrefix, firstEqual, sharedLength, type PrefixCache } from './prefix-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
@@ -36,25 +36,6 @@ interface DecodeSegment {
 
 /** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. On a GPU each pass costs its operations' start. */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
-
-/** Of each item the index of the first that is equal. */
-function firstEqual(items: readonly (readonly number[])[]): number[] {
-  const seen = new Map<string, number>();
-  return items.map((item, i) => {
-    const key = item.join();
-    if (!seen.has(key)) seen.set(key, i);
-    return seen.get(key)!;
-  });
-}
-
-/** How many tokens all items begin with alike, short of the last of any. */
-function sharedLength(items: readonly (readonly number[])[]): number {
-  const [first, ...others] = items;
-  const most = Math.min(...items.map(({ length }) => length - 1));
-  let length = 0;
-  while (length < most && others.every((other) => other[length] === first[length])) length++;
-  return length;
-}
 
 /** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
 export class LocalPolicy implements Policy {

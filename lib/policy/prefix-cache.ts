@@ -1,4 +1,4 @@
-/** What is kept between two calls of generation: the contexts of the first, which those of the second extend. */
+/** What contexts of generation have in common: with each other, and with those of the call before, which they extend. */
 import type { CacheBlock, Piece } from './key-value-cache.js';
 
 /** Token ids whose keys and values are cached, a list a context, and where those lie. */
@@ -36,4 +36,23 @@ export function extendedPrefix(
     blocks: cache.blocks,
     pieces: matches.map((match) => cache.pieces[match]),
   };
+}
+
+/** Of each item the index of the first that is equal. */
+export function firstEqual(items: readonly (readonly number[])[]): number[] {
+  const seen = new Map<string, number>();
+  return items.map((item, i) => {
+    const key = item.join();
+    if (!seen.has(key)) seen.set(key, i);
+    return seen.get(key)!;
+  });
+}
+
+/** How many tokens all items begin with alike, short of the last of any. */
+export function sharedLength(items: readonly (readonly number[])[]): number {
+  const [first, ...others] = items;
+  const most = Math.min(...items.map(({ length }) => length - 1));
+  let length = 0;
+  while (length < most && others.every((other) => other[length] === first[length])) length++;
+  return length;
 }

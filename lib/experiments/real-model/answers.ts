@@ -52,7 +52,7 @@ const SECONDS_A_QUESTION = { among: 5, alone: 8 };
 /** The model is one; its warm-up is the only one. */
 export const whoOf = ({ method, seed }: RealRun) => ({ method, model: 'instruct', warmUp: 1, seed }) as const;
 
-/** Equal words have equal digests, others the same but once in 65,536, and nothing of the benchmarks is told. */
+/** Equal words have equal digests, other words only once in 65,536, and nothing of the benchmarks is told. */
 const digest = (text: string): string => createHash('sha256').update(wordsOf(text)).digest('hex').slice(0, 4);
 
 /** A measurement in which texts are digests: nothing of the benchmarks is kept, and what is counted stays the same. */

@@ -40,7 +40,7 @@ const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** While a batch of rollouts is written, a process has little use for a second core. */
 const SIDE_BY_SIDE = 2;
 
-/** Of the weights of an adapter, before it is tried and kept: it takes two thirds of the room in the repository. */
+/** Of an adapter's weights, before it is tried and kept: compressed it is then three quarters as large. */
 const SIGNIFICANT_BITS = 6;
 
 /** Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on a GPU, where each pass costs its operations' start. */
