@@ -8,6 +8,8 @@ const provenanceSchema = z.looseObject({
   /** What was read, in a sentence. */
   summary: z.string().default(''),
   questions: z.string().optional(),
+  /** The language model that was asked; none in the small world. */
+  model: z.string().optional(),
   /** Seeds of the warm-up, and of reinforcement. */
   warmUps: z.array(z.number()).catch([]),
   seeds: z.array(z.number()).catch([]),
@@ -62,13 +64,13 @@ export function openingOf({
   summary: string;
   tidy: { provenance: Provenance };
 }) {
-  const { predictions, questions = '' } = provenanceSchema.parse(provenance);
+  const { predictions, questions = '', model = 'Small world' } = provenanceSchema.parse(provenance);
   const missed = predictions.filter(({ holds }) => !holds);
   const texts = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
   const first = findingOf(provenance) || summary;
   const outcome = outcomeText(missed.length, predictions.length);
   // What is behind the colon stands at the end of the page.
-  const asked = questions && `Small world, questions of ${questions.split(':')[0]}.`;
+  const asked = questions && `${model}, questions of ${questions.split(':')[0]}.`;
   const html = markup(
     'header.opening',
     markup('p.headline', first),

@@ -30,6 +30,9 @@ describe('the opening of a report', () => {
     expect(textOf({ finding, questions: 'dev, looked at: no test' })).toBe(
       `${finding}\nSmall world, questions of dev, looked at.`,
     );
+    expect(textOf({ finding, model: 'SmolLM2', questions: 'test: ten' })).toBe(
+      `${finding}\nSmolLM2, questions of test.`,
+    );
     expect(textOf({})).toBe('Some answers.');
   });
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
@@ -15,7 +15,16 @@ import { reportOf, summarise, told, type Predicted } from '../report.js';
 import { provenanceOf, requireResults, resultsOf, type Done } from '../results.js';
 import { SECONDS, summariseTiming, type Timing } from '../timing/experiment.js';
 import { answering, timing, whoOf, type RealAnswers, type RealTimes } from './answers.js';
-import { adapterOf, DEFAULT_TOP_K, isThere, MULTI_HOP, TRAINED, type RealRun } from './settings.js';
+import {
+  adapterOf,
+  DEFAULT_TOP_K,
+  isThere,
+  MULTI_HOP,
+  numTest,
+  TRAINED,
+  WARM_UP,
+  type RealRun,
+} from './settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
@@ -37,11 +46,18 @@ const SUBSETS = ['all', 'parallelizable', 'sequential'];
 const isMultiHop = ({ benchmark }: QuestionKey): boolean => MULTI_HOP.includes(benchmark);
 /** Of HotpotQA and 2WikiMultiHopQA together. */
 const ofMultiHop = (measure: Measure): Measure => ({
-  ...{ ...measure, metric: `${measure.metric}_multi_hop`, among: isMultiHop, subsets: SUBSETS },
+  ...{ ...measure, metric: `${measure.metric}_multi_hop`, subsets: SUBSETS },
+  among: (question) => isMultiHop(question) && (measure.among?.(question) ?? true),
+});
+/** Real questions often have no dependency graph, and nothing says then what their evidence is. */
+const hasGraph = ({ hops }: QuestionKey): boolean => hops !== undefined;
+const measureOf = (metric: Metric): Measure => ({
+  ...mainMeasure(metric),
+  ...(metric === 'evidence_seen' && { among: hasGraph }),
 });
 const MEASURES: readonly Measure[] = [
-  ...METRICS.map(mainMeasure),
-  ...METRICS.map(mainMeasure).map(ofMultiHop),
+  ...METRICS.map(measureOf),
+  ...METRICS.map(measureOf).map(ofMultiHop),
   { metric: 'well_formed', of: ({ formatOk }) => Number(formatOk) },
 ];
 const PAIRS: readonly MethodPair[] = [
@@ -139,14 +155,25 @@ interface RealRead {
 }
 
 /** The model and the questions that numbers are of. */
-const ABOUT = { model: 'SmolLM2-135M-Instruct', questions: 'test' };
+const ABOUT = {
+  model: 'SmolLM2-135M-Instruct',
+  questions: `test: ${numTest('')} of a benchmark, ${numTest(MULTI_HOP[0])} of HotpotQA and of 2WikiMultiHopQA`,
+  warmUps: [WARM_UP.seed],
+  seeds: [...new Set(TRAINED.map(({ seed }) => seed))],
+};
+
+/** What nothing is known of is NaN, which JSON keeps as null. */
+const unknownIn = ({ coverage, evidenceSeen, criticalPathRatio }: Measurement): Partial<Measurement> => ({
+  ...{ coverage: coverage ?? NaN, evidenceSeen: evidenceSeen ?? NaN },
+  criticalPathRatio: criticalPathRatio ?? NaN,
+});
 
 /** @param folder of this machine's results; what is not there is taken from the recorded ones */
 async function readRealModel(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RealAnswers>(realModel, folder);
   const answered = done.map(({ record }) => record.value);
   const of = ({ run, measurements }: RealAnswers): QuestionResult[] =>
-    measurements.map((measurement) => ({ ...whoOf(run), ...measurement }));
+    measurements.map((measurement) => ({ ...whoOf(run), ...measurement, ...unknownIn(measurement) }));
   return {
     answers: answered.filter(({ run }) => run.topK === undefined).flatMap(of),
     byTopK: answered.flatMap((one) => {

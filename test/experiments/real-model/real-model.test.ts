@@ -150,9 +150,9 @@ it('a kept answer has none of the benchmarks’ texts, and counts the same', () 
 });
 
 it('the report sets what was found beside what was to be, with right answers by passages and the questions kept back', () => {
-  const answers = syntheticResults({ perTemplate: 3, warmUps: 1 }).filter(
-    ({ model }) => model === 'instruct',
-  );
+  const answers = syntheticResults({ perTemplate: 3, warmUps: 1 })
+    .filter(({ model }) => model === 'instruct')
+    .map((one) => (one.benchmark === 'nq' ? { ...one, evidenceSeen: NaN } : { ...one, hops: 1 }));
   const byTopK = [1, 10].flatMap((topK) =>
     answers
       .filter(
@@ -179,6 +179,13 @@ it('the report sets what was found beside what was to be, with right answers by 
   expect(new Set(ofTopK.map(({ value }) => value)).size).toBe(1);
   // Two methods, four steps.
   expect(rowsOf(report.dev)).toHaveLength(8);
+  // Where nothing says what the evidence is, there is no figure.
+  const seen = matching(rowsOf(report.rows), { metric: 'evidence_seen', method: 'search-r1', subset: 'all' });
+  const known = matching(answers, { method: 'search-r1', hops: 1 });
+  expect(seen.map(({ benchmark }) => benchmark)).not.toContain('nq');
+  expect(seen.find(({ benchmark }) => benchmark === 'all')!.value).toBeCloseTo(
+    mean(known, ({ evidenceSeen }) => evidenceSeen)!,
+  );
   const seconds = { metric: 'seconds_multi_hop', benchmark: 'all', subset: 'parallelizable' };
   const [ours] = matching(rowsOf(report.rows), { ...seconds, method: 'parallelsearch' });
   const timedOurs = matching(timed.answers, { method: 'parallelsearch', subset: 'parallelizable' });

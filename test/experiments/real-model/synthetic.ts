@@ -18,6 +18,8 @@ import { syntheticCurves, syntheticResults, writeRecords } from '../synthetic.js
 const printLines = (rows: readonly object[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
+const WITHOUT_GRAPH = { hops: undefined, coverage: null, evidenceSeen: null, criticalPathRatio: null };
+
 /** A method's training and what it got on questions kept back; the made-up rewards rise towards 1. */
 function writeAdapter(run: RealRun): void {
   const folder = adapterOf(run);
@@ -49,7 +51,11 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
     const { method, seed, model } = whoOf(run);
     const own = matching(results, { method, seed, model });
     const isAsked = run.topK === undefined ? () => true : (name: string) => MULTI_HOP.includes(name);
-    return { run, measurements: own.filter(({ benchmark }) => isAsked(benchmark)) };
+    // As of many real questions, nobody knows what the evidence is.
+    const measurements = own
+      .filter(({ benchmark }) => isAsked(benchmark))
+      .map((one) => ({ ...one, ...(one.benchmark === 'nq' ? WITHOUT_GRAPH : { hops: 1 }) }));
+    return { run, measurements };
   });
   await writeRecords(folder, realModelTiming, (runs: readonly RealRun[]) => ({
     answers: runs
