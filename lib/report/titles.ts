@@ -44,7 +44,11 @@ const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both, p
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   model: MODEL_TITLES,
   against_model: MODEL_TITLES,
-  benchmark: { ...BENCHMARK_TITLES, [MANY]: 'Many', average: 'Average of seven', all: 'All questions' },
+  benchmark: {
+    ...BENCHMARK_TITLES,
+    multihoprag: 'MultiHop-RAG',
+    ...{ [MANY]: 'Many', average: 'Average of seven', all: 'All questions' },
+  },
   subset: {
     all: 'all questions',
     single_hop: 'single hop',
