@@ -17,6 +17,7 @@ import {
   adapterOf,
   ANSWERING,
   BATCH_SIZE,
+  BATCH_SIZE_FOR_A_WHILE,
   BY_TOP_K,
   FOLDERS,
   INITIAL,
@@ -95,7 +96,8 @@ async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswer
   await mkdir(TRANSCRIPTS, { recursive: true });
   const asking = {
     ...{ policy: await policyOf(run), retriever, questions: askedOf(splits, run.topK) },
-    ...{ rollout: realRolloutOf(run), batchSize: BATCH_SIZE },
+    rollout: realRolloutOf(run),
+    batchSize: Number.isFinite(context.until) ? BATCH_SIZE_FOR_A_WHILE : BATCH_SIZE,
     onBatch: (trajectories: readonly Trajectory[]) =>
       appendFile(file, trajectories.map((one) => printTrajectory({ ...run, ...one })).join('')),
   };
