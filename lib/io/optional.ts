@@ -32,12 +32,14 @@ const OPTIONAL_PACKAGES: Record<OptionalPackage, { use: string; before?: string;
   '@zilliz/milvus2-sdk-node': { use: 'collections of Milvus' },
 };
 
-/** The command that installs an optional package in a version that fits; in a clone, whose lock file has them all, `npm ci`. */
+/** The command that installs an optional package in a version that fits; in a clone whose lock file has it, `npm ci`. */
 export function installCommand(name: OptionalPackage, inClone = isClone()): string {
-  if (inClone) return 'npm ci';
-  const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
-    peerDependencies: Record<string, string>;
-  };
+  const read = <T>(file: string): T => JSON.parse(readFileSync(packagePath(file), 'utf8')) as T;
+  if (inClone) {
+    const { packages } = read<{ packages: Record<string, object> }>('package-lock.json');
+    if (`node_modules/${name}` in packages) return 'npm ci';
+  }
+  const manifest = read<{ peerDependencies: Record<string, string> }>('package.json');
   const { before = '', options = '' } = OPTIONAL_PACKAGES[name];
   return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}${options}`;
 }

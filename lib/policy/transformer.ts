@@ -6,7 +6,7 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
+import { gatherRows, product, productOf, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
 import {
   attendBlocks,
   attendCausally,
@@ -66,14 +66,23 @@ export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
   });
 }
 
-/** x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R) and B (R, O) beside it, plus its bias where there is one. */
-function product(x: tf.Tensor2D, w: Weights, key: string): tf.Tensor2D {
+/** What weights and their adapters make of inputs, kept by the weight's name. */
+export interface ProductStore {
+  /** The product (N, O), as computed or as kept from before. */
+  outputOf: (key: string, compute: () => tf.Tensor2D) => tf.Tensor2D;
+}
+
+/**
+ * x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R) and B (R, O) beside it, plus its bias where there is one.
+ * @param store of products; the weight itself is not trained then
+ */
+function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
     (name) => w[name] as tf.Tensor2D | undefined,
   );
-  const isTransposed = weight!.shape[0] !== x.shape[1];
-  let y = tf.matMul<tf.Tensor2D>(x, weight!, false, isTransposed);
-  if (a) y = tf.add(y, tf.matMul(tf.matMul(x, a), b!));
+  const update = a && { a, b: b! };
+  const multiply = (): tf.Tensor2D => product(x, weight!, update);
+  const y = store ? productOf(() => store.outputOf(key, multiply), x, weight!, update) : multiply();
   return bias ? tf.add(y, bias) : y;
 }
 
@@ -94,9 +103,10 @@ function queryKeyValue(
   i: number,
   c: ModelConfig,
   rope: RotaryRows,
+  store?: ProductStore,
 ): [tf.Tensor2D, tf.Tensor2D] {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
-  const qkv = product(x, w, `${i}.qkv`);
+  const qkv = project(x, w, `${i}.qkv`, store);
   const [toRotate, v] = tf.split<tf.Tensor2D>(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1);
   const perHead = tf.reshape<tf.Rank.R2>(toRotate, [-1, headDim]);
   const flat = c.qkNorm ? normedHeads(perHead, w, i, c) : perHead;
@@ -126,11 +136,12 @@ function afterAttention(
   w: Weights,
   i: number,
   c: ModelConfig,
+  store?: ProductStore,
 ): tf.Tensor2D {
-  const y = tf.add<tf.Tensor2D>(x, product(attended, w, `${i}.o`));
+  const y = tf.add<tf.Tensor2D>(x, project(attended, w, `${i}.o`, store));
   const normed = rmsNorm(y, w[`${i}.postNorm`] as tf.Tensor1D, c.rmsNormEps);
-  const hidden = swiglu(product(normed, w, `${i}.gateUp`));
-  return tf.add(y, product(hidden, w, `${i}.down`));
+  const hidden = swiglu(project(normed, w, `${i}.gateUp`, store));
+  return tf.add(y, project(hidden, w, `${i}.down`, store));
 }
 
 /** What every layer needs of the tokens that it computes. */
@@ -162,19 +173,20 @@ export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTabl
 export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
   gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
-/** One layer, (N, C) -> (N, C). Differentiable in x and the weights. */
+/** One layer, (N, C) -> (N, C). Differentiable in x and the weights, but for those of which a store keeps products. */
 export function runLayer(
   x: tf.Tensor2D,
   w: Weights,
   i: number,
   c: ModelConfig,
   { batch, rope, blocks, cells, firsts }: LayerContext,
+  store?: ProductStore,
 ): tf.Tensor2D {
   const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
-  const [rotated, values] = queryKeyValue(normed, w, i, c, rope);
+  const [rotated, values] = queryKeyValue(normed, w, i, c, rope, store);
   const heads = byHead([gatherRows(rotated, cells), gatherRows(values, cells)], batch, c);
   const attended = attendCausally(heads, blocks, c);
-  return afterAttention(x, gatherRows(joinHeads(attended, batch, c), firsts), w, i, c);
+  return afterAttention(x, gatherRows(joinHeads(attended, batch, c), firsts), w, i, c, store);
 }
 
 export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>

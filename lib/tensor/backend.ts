@@ -4,6 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { installWasmKernels } from './wasm-kernels.js';
+import { installNativeKernels } from './native-kernels.js';
 import { boundFreeBuffers, installWebGpuKernels } from './webgpu-kernels.js';
 
 // Registers every operation's gradient: tfjs-core has them only in files that Node cannot load, of which the build makes one.
@@ -39,6 +40,8 @@ interface NodeBinding {
   isUsingGpuDevice?: boolean;
 }
 
+let isNativeInstalled = false;
+
 /** Loads the libtensorflow addon under either package name; it registers itself as `tensorflow`. */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
@@ -51,6 +54,8 @@ async function loadNative(wantGpu: boolean): Promise<string> {
       await tf.setBackend('tensorflow');
       const backend = tf.backend() as unknown as NodeBinding;
       if (wantGpu && !backend.isUsingGpuDevice) throw new Error('finds no CUDA device');
+      if (!isNativeInstalled) installNativeKernels();
+      isNativeInstalled = true;
       return `${name}, libtensorflow ${backend.binding?.TF_Version ?? 'unknown'}`;
     } catch (error) {
       failures.push(`${name} ${firstLine(error)}`);

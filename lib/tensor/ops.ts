@@ -52,6 +52,55 @@ export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   );
 }
 
+/** A low-rank update of a weight: A (I, R), B (R, O). */
+export interface LowRank {
+  a: tf.Tensor2D;
+  b: tf.Tensor2D;
+}
+
+/** A low-rank update of a weight: A (I, R), B (R, O). */
+export interface LowRank {
+  a: tf.Tensor2D;
+  b: tf.Tensor2D;
+}
+
+/** x (N, I) times a weight, (I, O) or, transposed, (O, I), plus x A B where there is an update: (N, O). */
+export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
+  const y = tf.matMul<tf.Tensor2D>(x, weight, false, weight.shape[0] !== x.shape[1]);
+  return update ? tf.add(y, tf.matMul(tf.matMul(x, update.a), update.b)) : y;
+}
+
+/**
+ * The same with a weight that is not trained, and what it gives, which may be there from before: the gradient does not look at it.
+ * @param value gives the product
+ */
+export function productOf(
+  value: () => tf.Tensor2D,
+  x: tf.Tensor2D,
+  weight: tf.Tensor2D,
+  update?: LowRank,
+): tf.Tensor2D {
+  const isTransposed = weight.shape[0] !== x.shape[1];
+  const backward = (dy: tf.Tensor2D): tf.Tensor2D => tf.matMul(dy, weight, false, !isTransposed);
+  if (!update) return withGradient([x], value, (dy) => [backward(dy)]);
+  return withGradient(
+    [x, update.a, update.b],
+    (save) => {
+      save([x, update.a, update.b]);
+      return value();
+    },
+    (dy, saved) => {
+      const [input, a, b] = saved as tf.Tensor2D[];
+      const dInner = tf.matMul<tf.Tensor2D>(dy, b, false, true);
+      return [
+        tf.add(backward(dy), tf.matMul(dInner, a, false, true)),
+        tf.matMul(input, dInner, true),
+        tf.matMul(tf.matMul<tf.Tensor2D>(input, a), dy, true),
+      ];
+    },
+  );
+}
+
 /** RMSNorm of x (N, C) with a gain (C): x / sqrt(mean(x^2) + epsilon) * gain. */
 export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.Tensor2D {
   const normalise = (x: tf.Tensor): [tf.Tensor2D, tf.Tensor2D] => {
@@ -127,15 +176,17 @@ export const LOGITS_AT_ONCE = 128;
 
 /**
  * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The head is not trained. Logits are computed for some
- * rows at a time, and again for the gradient, so that those of all rows are never in memory.
+ * rows at a time, so that those of all rows are never in memory, and again for the gradient.
  * @param logits of some rows, (m, C) -> (m, V)
  * @param backward gradient of some rows of logits to that of their hidden states, (m, V) -> (m, C)
+ * @param isLearned whether a gradient follows: it is computed with the values then, while logits are there
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
   chosen: tf.Tensor1D,
   logits: (hidden: tf.Tensor2D) => tf.Tensor2D,
   backward: (dLogits: tf.Tensor2D) => tf.Tensor2D,
+  isLearned = false,
 ): tf.Tensor1D {
   const [numRows, width] = hidden.shape;
   const starts = Array.from({ length: Math.ceil(numRows / LOGITS_AT_ONCE) }, (_, i) => i * LOGITS_AT_ONCE);
@@ -145,26 +196,34 @@ export function chosenLogProbsInParts(
       ? tf.slice(x as tf.Tensor1D, from, count)
       : tf.slice(x as tf.Tensor2D, [from, 0], [count, width]);
   };
-  const parts = <T extends tf.Tensor>(compute: (from: number) => T): T[] =>
+  const parts = <T extends tf.TensorContainer>(compute: (from: number) => T): T[] =>
     starts.map((from) => tf.tidy(() => compute(from)));
+  const logitsFrom = (states: tf.Tensor, from: number): tf.Tensor2D =>
+    logits(rows(states, from) as tf.Tensor2D);
+  /** Gradient of log-probabilities to that of logits, each row by itself. */
+  const dLogits = (some: tf.Tensor2D, ids: tf.Tensor, from: number): tf.Tensor2D =>
+    tf.sub(tf.oneHot(rows(ids, from) as tf.Tensor1D, some.shape[1]), tf.softmax(some));
   return withGradient<tf.Tensor1D>(
     [hidden],
     (save) => {
-      save([hidden, chosen]);
-      return tf.concat(
-        parts((from) =>
-          chosenLogProbs(logits(rows(hidden, from) as tf.Tensor2D), rows(chosen, from) as tf.Tensor1D),
-        ),
-      );
+      const computed = parts((from) => {
+        const some = logitsFrom(hidden, from);
+        const logProbs = chosenLogProbs(some, rows(chosen, from) as tf.Tensor1D);
+        return isLearned ? [logProbs, backward(dLogits(some, chosen, from))] : [logProbs];
+      });
+      if (isLearned) save([tf.concat(computed.map(([, gradient]) => gradient))]);
+      else save([hidden, chosen]);
+      return tf.concat(computed.map(([logProbs]) => logProbs as tf.Tensor1D));
     },
     (dy, [states, ids]) => [
-      tf.concat(
-        parts((from) => {
-          const probabilities = tf.softmax(logits(rows(states, from) as tf.Tensor2D));
-          const oneHot = tf.oneHot(rows(ids, from), probabilities.shape[1]);
-          return backward(tf.mul(tf.sub(oneHot, probabilities), tf.expandDims(rows(dy, from), 1)));
-        }),
-      ),
+      isLearned
+        ? tf.mul(states, tf.expandDims(dy, 1))
+        : tf.concat(
+            parts((from) => {
+              const gradient = dLogits(logitsFrom(states, from), ids, from);
+              return backward(tf.mul(gradient, tf.expandDims(rows(dy, from), 1)));
+            }),
+          ),
     ],
   );
 }

@@ -5,6 +5,7 @@ import type { ModelConfig } from '../policy/model-config.js';
 import { embedTokens, finalNorm, layerContext, layerInput, runLayer } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
+import { KeptProducts } from './kept-products.js';
 import {
   batchHidden,
   batchLogProbs,
@@ -50,7 +51,12 @@ export async function rowGradients<Row extends Sequence>(
     const look: PassStates['look'] = (tensor, read) =>
       void looks.push({ tensor: tf.keep(tf.clone(tensor)), read });
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      const logProbs = batchLogProbs(weightsOf(newest), batch, options, hidden);
+      const logProbs = batchLogProbs(
+        weightsOf(newest),
+        batch,
+        { ...options, isLearned: options.isCheckpointed },
+        hidden,
+      );
       return tokenLoss(logProbs, some, batch, { hidden, trained: newest, look });
     };
     const part = options.isCheckpointed
@@ -93,16 +99,18 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 
 /**
  * Gradients with one layer's activations in memory at a time (gradient checkpointing, Chen et al. 2016, arXiv 1604.06174): the forward pass
- * keeps what goes into each layer, and the backward pass computes a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of all.
+ * keeps what goes into each layer, and of products with weights that are not trained what there is room for; the backward pass computes the
+ * rest of a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of all.
  * @param weightsOf the weights that run, out of those that are trained
  */
 function checkpointedGradients(
   trained: Weights,
   batch: SequenceBatch,
-  { config, table, frozen, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  { config, table, frozen, isAdapter, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
-  return tf.tidy(() => {
+  const products = isAdapter ? new KeptProducts() : undefined;
+  const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
@@ -112,7 +120,9 @@ function checkpointedGradients(
     let hidden = layerInput(weights, tree, config, context, frozen);
     for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {
       const x = hidden;
-      hidden = tf.tidy(() => runLayer(x, weights, i, config, context));
+      hidden = tf.tidy(() =>
+        runLayer(x, weights, i, config, context, i >= lowest ? products?.keeping : undefined),
+      );
       if (i >= lowest) inputs.push(x);
       else x.dispose();
     }
@@ -134,8 +144,8 @@ function checkpointedGradients(
       const keys = Object.keys(own);
       const x = inputs.pop()!;
       const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
-        const newest = { ...trained, ...Object.fromEntries(keys.map((key, k) => [key, tensors[k]])) };
-        return runLayer(x as tf.Tensor2D, weightsOf(newest), i, config, context);
+        const newest = weightsOf(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
+        return runLayer(x as tf.Tensor2D, { ...weights, ...newest }, i, config, context, products?.taking);
       })([x, ...Object.values(own)], dx);
       tf.dispose([x, dx]);
       dx = dInput;
@@ -149,7 +159,12 @@ function checkpointedGradients(
       gradients.embed = gradients.embed ? tf.add(gradients.embed, embedded) : embedded;
     }
     return { value: whole.value, gradients };
-  });
+  };
+  try {
+    return tf.tidy(compute);
+  } finally {
+    products?.release();
+  }
 }
 
 /** Sum of two sets of gradients; disposes of both. */

@@ -115,10 +115,10 @@ export function batchHidden(
 export function batchLogProbs(
   weights: Weights,
   batch: SequenceBatch,
-  options: Omit<PassOptions, 'maxTokensPerPass'>,
+  options: Omit<PassOptions, 'maxTokensPerPass'> & { isLearned?: boolean },
   hidden = batchHidden(weights, batch, options),
 ): tf.Tensor1D {
-  const { config, temperature = 1, isAdapter } = options;
+  const { config, temperature = 1, isAdapter, isLearned } = options;
   const targets = tf.tensor1d(batch.targets, 'int32');
   const tempered = <T extends tf.Tensor>(x: T): T => (temperature === 1 ? x : tf.div(x, temperature));
   if (isAdapter)
@@ -127,6 +127,7 @@ export function batchLogProbs(
       targets,
       (some) => tempered(logitsOf(weights, some, config)),
       (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
+      isLearned,
     );
   return chosenLogProbs(tempered(logitsOf(weights, hidden, config)), targets);
 }

@@ -25,8 +25,9 @@ describe('installCommand', () => {
     for (const [name, version] of Object.entries(manifest.overrides['danfojs-node']))
       expect(command).toContain(` overrides.danfojs-node.${name}=${version} `);
   });
-  it('is npm ci in a clone', () => {
+  it('is npm ci in a clone, but for what its lock file leaves out', () => {
     expect(installCommand('tslab')).toBe('npm ci');
+    expect(installCommand('webgpu')).toBe(`npm install webgpu@${manifest.peerDependencies.webgpu.slice(1)}`);
   });
 });
 
