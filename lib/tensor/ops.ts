@@ -81,21 +81,22 @@ export function productOf(
   update?: LowRank,
 ): tf.Tensor2D {
   const isTransposed = weight.shape[0] !== x.shape[1];
-  const backward = (dy: tf.Tensor2D): tf.Tensor2D => tf.matMul(dy, weight, false, !isTransposed);
-  if (!update) return withGradient([x], value, (dy) => [backward(dy)]);
+  const adapted = update ? [update.a, update.b] : [];
   return withGradient(
-    [x, update.a, update.b],
+    [x, ...adapted],
     (save) => {
-      save([x, update.a, update.b]);
+      save([weight, x, ...adapted]);
       return value();
     },
     (dy, saved) => {
-      const [input, a, b] = saved as tf.Tensor2D[];
-      const dInner = tf.matMul<tf.Tensor2D>(dy, b, false, true);
+      const [frozen, input, a, b] = saved as (tf.Tensor2D | undefined)[];
+      const dx = tf.matMul<tf.Tensor2D>(dy, frozen!, false, !isTransposed);
+      if (!a) return [dx];
+      const dInner = tf.matMul<tf.Tensor2D>(dy, b!, false, true);
       return [
-        tf.add(backward(dy), tf.matMul(dInner, a, false, true)),
-        tf.matMul(input, dInner, true),
-        tf.matMul(tf.matMul<tf.Tensor2D>(input, a), dy, true),
+        tf.add(dx, tf.matMul(dInner, a, false, true)),
+        tf.matMul(input!, dInner, true),
+        tf.matMul(tf.matMul<tf.Tensor2D>(input!, a), dy, true),
       ];
     },
   );

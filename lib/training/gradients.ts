@@ -106,10 +106,17 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 function checkpointedGradients(
   trained: Weights,
   batch: SequenceBatch,
-  { config, table, frozen, isAdapter, weightsOf }: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  {
+    config,
+    table,
+    frozen,
+    isAdapter,
+    room,
+    weightsOf,
+  }: PassOptions & { weightsOf: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
-  const products = isAdapter ? new KeptProducts() : undefined;
+  const products = isAdapter ? new KeptProducts(room) : undefined;
   const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);

@@ -29,10 +29,12 @@ export interface PassOptions {
   /** Only an adapter is trained, the head is not. */
   isAdapter?: boolean;
   /**
-   * One layer's activations are kept at a time, and those of the others computed again (gradient checkpointing, Chen et al. 2016): a
-   * third more arithmetic, and memory that does not grow with the layers.
+   * One layer's activations are kept at a time, and those of the others computed again (gradient checkpointing, Chen et al. 2016): up to
+   * a third more arithmetic, and memory that does not grow with the layers.
    */
   isCheckpointed?: boolean;
+  /** Bytes of products with weights that are not trained which may be kept all the same; by default as `roomForProducts` says. */
+  room?: number;
   /** Layers that are not trained, below those that are. */
   frozen?: LowerLayers;
   /** That the tokens were sampled at (1 by default), so that their log-probabilities are those of the sampler. */

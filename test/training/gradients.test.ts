@@ -237,6 +237,36 @@ describe('gradients one layer at a time', () => {
     );
   });
 
+  it('are the same however many products there is room to keep, and what is kept is not computed again', async () => {
+    const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
+      tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
+    );
+    const trained = { ...adapter, value: value() };
+    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA), isAdapter: true };
+    const runs = [];
+    const before = tf.memory().numTensors;
+    for (const room of [0, 5000, Infinity]) {
+      let found: Found;
+      const { kernels } = await tf.profile(async () => {
+        found = await gradientsOf(trained, { ...beside, isCheckpointed: true, room });
+        return [];
+      });
+      runs.push({ ...found!, numProducts: kernels.filter(({ name }) => name === 'BatchMatMul').length });
+    }
+    expect(tf.memory().numTensors - before).toBe(3 * Object.keys(trained).length);
+    const [none, ...more] = runs;
+    for (const { loss, gradients } of more) {
+      expect(loss).toBe(none.loss);
+      for (const [key, gradient] of Object.entries(gradients))
+        expect(gradient.dataSync(), key).toEqual(none.gradients[key].dataSync());
+    }
+    const [fewest, some, most] = runs.map(({ numProducts }) => numProducts).reverse();
+    // Four matrices a layer, each with its adapter.
+    expect(most - fewest).toBe(CONFIG.numLayers * 4 * 3);
+    expect(some).toBeGreaterThan(fewest);
+    expect(some).toBeLessThan(most);
+  });
+
   it('end at the lowest layer that is trained, and are those of the whole pass', async () => {
     const lora = { ...LORA, layersToTransform: [1] };
     const adapter = mapWeights(createAdapter(CONFIG, lora, createRandom('adapter')), (t) =>
