@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { paperFigure } from '../../lib/experiments/paper.js';
-import { matching, summariseResults, type SummaryOptions } from '../../lib/evaluation/table.js';
+import { matching, summariseResults } from '../../lib/evaluation/table.js';
 import { syntheticResults } from '../experiments/synthetic.js';
 
 const results = syntheticResults();
@@ -79,16 +79,3 @@ describe('contrasts', () => {
     expect(matching(tidy.contrasts, { against: 'r1', metric: 'turns', kind: 'ratio' })).toEqual([]);
   });
 });
-
-it('summarises a table of the real size within seconds of processor time', () => {
-  const results = syntheticResults({ perTemplate: 250 });
-  // As the main report does: without subsets of single benchmarks, and all metrics of trained methods only are compared.
-  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-    subset === 'all' || ['all', 'average', MANY].includes(benchmark);
-  const pairs = ['search-r1', 'search-r1:b4', 'search-r1-parallel-prompt'].map(
-    (against) => ['parallelsearch', against] as const,
-  );
-  const before = process.cpuUsage();
-  summariseResults(results, { selects, pairs });
-  expect(process.cpuUsage(before).user / 1e6).toBeLessThan(30);
-}, 180_000);
