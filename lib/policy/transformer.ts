@@ -6,7 +6,7 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { gatherRows, product, productOf, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
+import { frozenProduct, gatherRows, product, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
 import {
   attendBlocks,
   attendCausally,
@@ -82,7 +82,7 @@ function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore):
   );
   const update = a && { a, b: b! };
   const multiply = (): tf.Tensor2D => product(x, weight!, update);
-  const y = store ? productOf(() => store.outputOf(key, multiply), x, weight!, update) : multiply();
+  const y = store ? frozenProduct(x, weight!, update, () => store.outputOf(key, multiply)) : multiply();
   return bias ? tf.add(y, bias) : y;
 }
 

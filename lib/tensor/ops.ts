@@ -58,12 +58,6 @@ export interface LowRank {
   b: tf.Tensor2D;
 }
 
-/** A low-rank update of a weight: A (I, R), B (R, O). */
-export interface LowRank {
-  a: tf.Tensor2D;
-  b: tf.Tensor2D;
-}
-
 /** x (N, I) times a weight, (I, O) or, transposed, (O, I), plus x A B where there is an update: (N, O). */
 export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
   const y = tf.matMul<tf.Tensor2D>(x, weight, false, weight.shape[0] !== x.shape[1]);
@@ -71,14 +65,14 @@ export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): 
 }
 
 /**
- * The same with a weight that is not trained, and what it gives, which may be there from before: the gradient does not look at it.
+ * The same with a weight that is not trained. The gradient does not look at the product, so that one from before serves.
  * @param value gives the product
  */
-export function productOf(
-  value: () => tf.Tensor2D,
+export function frozenProduct(
   x: tf.Tensor2D,
   weight: tf.Tensor2D,
-  update?: LowRank,
+  update: LowRank | undefined,
+  value: () => tf.Tensor2D,
 ): tf.Tensor2D {
   const isTransposed = weight.shape[0] !== x.shape[1];
   const adapted = update ? [update.a, update.b] : [];

@@ -51,6 +51,7 @@ export async function rowGradients<Row extends Sequence>(
     const look: PassStates['look'] = (tensor, read) =>
       void looks.push({ tensor: tf.keep(tf.clone(tensor)), read });
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
+      // Small models keep to the arithmetic that their trainings have always had, and come to the same bytes.
       const logProbs = batchLogProbs(
         weightsOf(newest),
         batch,
@@ -106,16 +107,10 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 function checkpointedGradients(
   trained: Weights,
   batch: SequenceBatch,
-  {
-    config,
-    table,
-    frozen,
-    isAdapter,
-    room,
-    weightsOf,
-  }: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  options: PassOptions & { weightsOf: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
+  const { config, table, frozen, isAdapter, room, weightsOf } = options;
   const products = isAdapter ? new KeptProducts(room) : undefined;
   const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;

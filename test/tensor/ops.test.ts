@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { tryBackend, useBackend } from '../../lib/tensor/backend.js';
 import {
+  LOGITS_AT_ONCE,
   chosenLogProbs,
   chosenLogProbsInParts,
+  frozenProduct,
   gatherRows,
   product,
-  productOf,
   rmsNorm,
   rotary,
   swiglu,
   type LowRank,
-  LOGITS_AT_ONCE,
 } from '../../lib/tensor/ops.js';
 import { readFixture } from '../fixtures/read.js';
 
@@ -87,7 +87,7 @@ const indices = (...values: number[]): tf.Tensor1D => tf.tensor1d(values, 'int32
 const weight = (): tf.Tensor2D => randomTensor<tf.Rank.R2>('weight', [7, 4]);
 /** A product that was computed before its gradient is asked for. */
 const known = (x: tf.Tensor2D, w: tf.Tensor2D, update?: LowRank): tf.Tensor2D =>
-  productOf(() => product(x, w, update), x, w, update);
+  frozenProduct(x, w, update, () => product(x, w, update));
 
 /** Log-probabilities from hidden states of 7 numbers, with a vocabulary of 9. */
 function logProbsOf(hidden: tf.Tensor2D, isLearned: boolean): tf.Tensor1D {
@@ -107,106 +107,104 @@ const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, 
   ['matMul of many rows with a transpose', (a, b) => tf.matMul(a, b, false, true), [12, 9], [10, 9]],
   ['gatherRows, with an index that comes three times', (t) => gatherRows(t, indices(4, 1, 4, 0, 4)), [6, 3]],
   ['product, with an update', (x, w, a, b) => product(x, w, { a, b }), [5, 7], [7, 4], [7, 2], [2, 4]],
-  ['productOf', (x) => known(x, weight()), [5, 7]],
-  ['productOf a transposed weight', (x) => known(x, tf.transpose(weight())), [5, 7]],
-  ['productOf, with an update', (x, a, b) => known(x, weight(), { a, b }), [5, 7], [7, 2], [2, 4]],
+  ['frozenProduct', (x) => known(x, weight()), [5, 7]],
+  ['frozenProduct a transposed weight', (x) => known(x, tf.transpose(weight())), [5, 7]],
+  ['frozenProduct, with an update', (x, a, b) => known(x, weight(), { a, b }), [5, 7], [7, 2], [2, 4]],
   ['chosenLogProbsInParts', (x) => logProbsOf(x, false), [LOGITS_AT_ONCE + 2, 7]],
   ['chosenLogProbsInParts, which is learned from', (x) => logProbsOf(x, true), [LOGITS_AT_ONCE + 2, 7]],
   ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
 ];
 
 const isNative = 'detail' in (await tryBackend('native'));
+const BACKENDS = ['wasm', 'cpu', ...(isNative ? (['native'] as const) : [])] as const;
 
-describe.each(['wasm', 'cpu', ...(isNative ? (['native'] as const) : [])] as const)(
-  'on the %s backend',
-  (backend) => {
-    beforeAll(async () => {
-      await useBackend(backend);
-      tf.engine().startScope();
-    });
-    afterAll(() => tf.engine().endScope());
+describe.each(BACKENDS)('on the %s backend', (backend) => {
+  beforeAll(async () => {
+    await useBackend(backend);
+    tf.engine().startScope();
+  });
+  afterAll(() => tf.engine().endScope());
 
-    describe('beside the layers of transformers (Python), within 1e-5 of the largest value', () => {
-      it('rmsNorm', () => {
-        const { settings, inputs, outputs, upstream, gradients } = layers.rms_norm;
-        const [x, gain] = [matrix(inputs.x, 8), tf.tensor1d(inputs.weight as number[])];
-        const norm = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
-          rmsNorm(a as tf.Tensor2D, b as tf.Tensor1D, settings.eps);
-        expectClose(norm(x, gain), flat(outputs.y), 1e-5);
-        const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([x, gain]);
-        expectClose(dx, flat(gradients.x), 1e-5);
-        expectClose(dGain, flat(gradients.weight), 1e-5);
-      });
-
-      it.each(['q', 'k'])('rotary of %s', (name) => {
-        const { inputs, outputs, upstream, gradients, cos, sin, settings } = layers.rotary;
-        const width = settings.head_width;
-        // (B, heads, T, D): one table row a token, repeated for every head.
-        const heads = (inputs[name] as Nested[][])[0].length;
-        const spread = (table: number[][][]): tf.Tensor2D =>
-          matrix(
-            table.map((row) => Array.from({ length: heads }, () => row)),
-            width,
-          );
-        const rotation = tf.buffer([width, width]);
-        for (let i = 0; i < width / 2; i++) {
-          rotation.set(-1, i + width / 2, i);
-          rotation.set(1, i, i + width / 2);
-        }
-        const turn = (x: tf.Tensor): tf.Tensor =>
-          rotary(x as tf.Tensor2D, spread(cos), spread(sin), rotation.toTensor() as tf.Tensor2D);
-        const x = matrix(inputs[name], width);
-        expectClose(turn(x), flat(outputs[name]), 1e-5);
-        const dx = tf.grad((a) => tf.sum(tf.mul(turn(a), matrix(upstream[name], width))))(x);
-        expectClose(dx, flat(gradients[name]), 1e-5);
-      });
-
-      it('swiglu between products, with the gradients of all four', () => {
-        const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
-        const { width, inner } = settings;
-        // PyTorch stores output by input.
-        const x = matrix(inputs.x, width);
-        const gate = tf.transpose(matrix(inputs.gate_proj, width));
-        const up = tf.transpose(matrix(inputs.up_proj, width));
-        const down = tf.transpose(matrix(inputs.down_proj, inner));
-        const mlp = (...[a, g, u, d]: tf.Tensor[]): tf.Tensor =>
-          tf.matMul(swiglu(tf.matMul(a, tf.concat([g as tf.Tensor2D, u as tf.Tensor2D], 1))), d);
-        expectClose(mlp(x, gate, up, down), flat(outputs.y), 1e-5);
-        const [dx, dGate, dUp, dDown] = tf.grads((...at) =>
-          tf.sum(tf.mul(mlp(...at), matrix(upstream.y, width))),
-        )([x, gate, up, down]);
-        expectClose(dx, flat(gradients.x), 1e-5);
-        expectClose(tf.transpose(dGate), flat(gradients.gate_proj), 1e-5);
-        expectClose(tf.transpose(dUp), flat(gradients.up_proj), 1e-5);
-        expectClose(tf.transpose(dDown), flat(gradients.down_proj), 1e-5);
-      });
+  describe('beside the layers of transformers (Python), within 1e-5 of the largest value', () => {
+    it('rmsNorm', () => {
+      const { settings, inputs, outputs, upstream, gradients } = layers.rms_norm;
+      const [x, gain] = [matrix(inputs.x, 8), tf.tensor1d(inputs.weight as number[])];
+      const norm = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
+        rmsNorm(a as tf.Tensor2D, b as tf.Tensor1D, settings.eps);
+      expectClose(norm(x, gain), flat(outputs.y), 1e-5);
+      const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([x, gain]);
+      expectClose(dx, flat(gradients.x), 1e-5);
+      expectClose(dGain, flat(gradients.weight), 1e-5);
     });
 
-    describe('has the gradients of central differences, within 0.2 %', () => {
-      it.each(OPERATIONS)('%s', (name, op, ...shapes) => {
-        const inputs = shapes.map((shape, i) => randomTensor<tf.Rank.R2>(`${name} ${i}`, shape));
-        expectGradients(op, inputs);
-      });
+    it.each(['q', 'k'])('rotary of %s', (name) => {
+      const { inputs, outputs, upstream, gradients, cos, sin, settings } = layers.rotary;
+      const width = settings.head_width;
+      // (B, heads, T, D): one table row a token, repeated for every head.
+      const heads = (inputs[name] as Nested[][])[0].length;
+      const spread = (table: number[][][]): tf.Tensor2D =>
+        matrix(
+          table.map((row) => Array.from({ length: heads }, () => row)),
+          width,
+        );
+      const rotation = tf.buffer([width, width]);
+      for (let i = 0; i < width / 2; i++) {
+        rotation.set(-1, i + width / 2, i);
+        rotation.set(1, i, i + width / 2);
+      }
+      const turn = (x: tf.Tensor): tf.Tensor =>
+        rotary(x as tf.Tensor2D, spread(cos), spread(sin), rotation.toTensor() as tf.Tensor2D);
+      const x = matrix(inputs[name], width);
+      expectClose(turn(x), flat(outputs[name]), 1e-5);
+      const dx = tf.grad((a) => tf.sum(tf.mul(turn(a), matrix(upstream[name], width))))(x);
+      expectClose(dx, flat(gradients[name]), 1e-5);
     });
 
-    describe('values', () => {
-      it('picks the rows that were asked for', () => {
-        const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
-        expectClose(gatherRows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
-      });
-
-      it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
-        const logProbs = chosenLogProbs(tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]), indices(1, 2));
-        expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
-      });
-
-      it('leaves no tensor behind but the result', () => {
-        const x = randomTensor<tf.Rank.R2>('leak', [20, 6]);
-        const before = tf.memory().numTensors;
-        const gradient = tf.grad((a) => tf.sum(swiglu(tf.matMul(a, tf.ones([6, 8])))))(x);
-        gradient.dispose();
-        expect(tf.memory().numTensors).toBe(before);
-      });
+    it('swiglu between products, with the gradients of all four', () => {
+      const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
+      const { width, inner } = settings;
+      // PyTorch stores output by input.
+      const x = matrix(inputs.x, width);
+      const gate = tf.transpose(matrix(inputs.gate_proj, width));
+      const up = tf.transpose(matrix(inputs.up_proj, width));
+      const down = tf.transpose(matrix(inputs.down_proj, inner));
+      const mlp = (...[a, g, u, d]: tf.Tensor[]): tf.Tensor =>
+        tf.matMul(swiglu(tf.matMul(a, tf.concat([g as tf.Tensor2D, u as tf.Tensor2D], 1))), d);
+      expectClose(mlp(x, gate, up, down), flat(outputs.y), 1e-5);
+      const [dx, dGate, dUp, dDown] = tf.grads((...at) =>
+        tf.sum(tf.mul(mlp(...at), matrix(upstream.y, width))),
+      )([x, gate, up, down]);
+      expectClose(dx, flat(gradients.x), 1e-5);
+      expectClose(tf.transpose(dGate), flat(gradients.gate_proj), 1e-5);
+      expectClose(tf.transpose(dUp), flat(gradients.up_proj), 1e-5);
+      expectClose(tf.transpose(dDown), flat(gradients.down_proj), 1e-5);
     });
-  },
-);
+  });
+
+  describe('has the gradients of central differences, within 0.2 %', () => {
+    it.each(OPERATIONS)('%s', (name, op, ...shapes) => {
+      const inputs = shapes.map((shape, i) => randomTensor<tf.Rank.R2>(`${name} ${i}`, shape));
+      expectGradients(op, inputs);
+    });
+  });
+
+  describe('values', () => {
+    it('picks the rows that were asked for', () => {
+      const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
+      expectClose(gatherRows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
+    });
+
+    it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
+      const logProbs = chosenLogProbs(tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]), indices(1, 2));
+      expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
+    });
+
+    it('leaves no tensor behind but the result', () => {
+      const x = randomTensor<tf.Rank.R2>('leak', [20, 6]);
+      const before = tf.memory().numTensors;
+      const gradient = tf.grad((a) => tf.sum(swiglu(tf.matMul(a, tf.ones([6, 8])))))(x);
+      gradient.dispose();
+      expect(tf.memory().numTensors).toBe(before);
+    });
+  });
+});
