@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
-import { attendTwoBlocks } from '../tensor/ops.js';
+import { attendCached } from '../tensor/ops.js';
 import { MASKED, type KeyValue } from './key-value-cache.js';
 import type { ModelConfig } from './model-config.js';
 
@@ -143,24 +143,18 @@ export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.T
   return tokens === 1 ? perHead : tf.add(causalBias({ start: 0, end: tokens }, c), perHead);
 }
 
-/** Queries from which on the native backend multiplies them with keys as fast as keys with them. */
-const SEVERAL_QUERIES = 8;
-
-/** Scores (R, Q, L) of queries (R, Q, D) and keys (R, L, D). */
-function scoresOf(q: tf.Tensor3D, k: tf.Tensor3D): tf.Tensor3D {
-  if (tf.getBackend() !== 'tensorflow' || q.shape[1] >= SEVERAL_QUERIES) return tf.matMul(q, k, false, true);
-  return tf.transpose(tf.matMul<tf.Tensor3D>(k, q, false, true), [0, 2, 1]);
-}
-
 /** Attention (B*K, G*T, D) of new tokens over one or two blocks of keys, with one softmax over all of them. Not differentiated. */
 export function attendBlocks(q: tf.Tensor3D, blocks: readonly CachedKeys[], c: ModelConfig): tf.Tensor3D {
   const options = { kvHeads: c.numKeyValueHeads, scale: 1 / Math.sqrt(c.headDim) };
-  const isToken = blocks.length === 2 && q.shape[1] === c.numHeads / c.numKeyValueHeads;
-  const whole = isToken ? attendTwoBlocks(q, blocks, options) : null;
+  const isToken = blocks.length === 1 && q.shape[1] === c.numHeads / c.numKeyValueHeads;
+  const whole = isToken ? attendCached(q, blocks[0], options) : null;
   if (whole) return whole;
   return tf.tidy(() => {
     const scaled = scaledQueries(q, c);
-    const scores = blocks.map(({ k, perHead }) => tf.add<tf.Tensor3D>(scoresOf(scaled, k), perHead));
+    const scores = blocks.map(({ k, perHead }) =>
+      tf.add<tf.Tensor3D>(tf.matMul(scaled, k, false, true), perHead),
+    );
+    if (blocks.length === 1) return tf.matMul(tf.softmax(scores[0]), blocks[0].v);
     const weights = tf.softmax(tf.concat(scores, 2));
     const lengths = blocks.map(({ k }) => k.shape[1]);
     const parts = tf.split<tf.Tensor3D>(weights, lengths, 2);

@@ -1,13 +1,12 @@
 /**
  * Generation token by token: what it computes for one token of each row, and what it caches of it.
  *
- * Shape letters: B rows, K key-value heads, L cached tokens, D head width, V vocabulary.
+ * Shape letters: B rows, L cached tokens, V vocabulary.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../tensor/webgpu-graph.js';
-import { disposeBlock, MASKED, type CacheBlock } from './key-value-cache.js';
-import type { ModelConfig } from './model-config.js';
-import type { CachedInput } from './transformer.js';
+import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../tensor/graph.js';
+import { disposeBlock, type CacheBlock, type Piece } from './key-value-cache.js';
+import type { CachedInput, CachedTokens } from './transformer.js';
 
 /** A token of each row. */
 export interface TokenInput {
@@ -20,37 +19,39 @@ export interface TokenInput {
 export interface DecodeSteps {
   /** Logits (B, V) after the next token of each row; the caller disposes of them. */
   next: (tokens: TokenInput) => tf.Tensor2D;
-  /** What is cached of the tokens, in its first `length` columns; null before the first. The caller disposes of it. */
-  readonly tail: CacheBlock | null;
-  readonly length: number;
-  /** Gives back everything but the tail. */
+  /** What is cached of the rows; the caller disposes of it in the end. */
+  readonly blocks: readonly CacheBlock[];
+  /** Where the first tokens of a row lie in the blocks. */
+  piecesOf: (row: number, numTokens: number) => Piece[];
+  /** Gives back everything but the blocks. */
   dispose: () => void;
 }
 
 /** Logits and what is cached of tokens that follow those before. */
-type Forward = (
-  input: CachedInput,
-  cached: { past: CacheBlock; tail: CacheBlock | null },
-) => { logits: tf.Tensor2D; block: CacheBlock };
+type Forward = (input: CachedInput, cached: CachedTokens) => { logits: tf.Tensor2D; block: CacheBlock };
 
-interface StepsOptions {
-  forward: Forward;
-  /** What comes before; stays the caller's. */
-  past: CacheBlock;
-  /** Most tokens of a row. */
-  capacity: number;
-  config: ModelConfig;
-}
-
-/** A tail that is made anew for every token, one longer. */
+/** For backends whose tensors cannot be changed: a long block is left as it is, and a short one made anew for every token, one longer. */
 class GrowingSteps implements DecodeSteps {
-  tail: CacheBlock | null = null;
-  length = 0;
+  private tail: CacheBlock | null = null;
 
-  constructor(private readonly options: StepsOptions) {}
+  /** @param lengths tokens that are cached of each row */
+  constructor(
+    private readonly past: CacheBlock,
+    private readonly lengths: readonly number[],
+    private readonly forward: Forward,
+  ) {}
+
+  get blocks(): CacheBlock[] {
+    return this.tail ? [this.past, this.tail] : [this.past];
+  }
+
+  piecesOf(row: number, numTokens: number): Piece[] {
+    const before = { block: 0, row, length: Math.min(numTokens, this.lengths[row]) };
+    const length = numTokens - before.length;
+    return length > 0 ? [before, { block: 1, row, length }] : [before];
+  }
 
   next({ ids, positions, bias }: TokenInput): tf.Tensor2D {
-    const { forward, past } = this.options;
     const column = (values: number[], dtype: 'int32' | 'float32') =>
       tf.tensor2d(values, [values.length, 1], dtype);
     const input = {
@@ -58,74 +59,70 @@ class GrowingSteps implements DecodeSteps {
       positions: column(positions, 'int32'),
       bias: column(bias, 'float32'),
     };
-    const { logits, block } = forward(input, { past, tail: this.tail });
+    const { logits, block } = this.forward(input, { past: this.past, tail: this.tail });
     tf.dispose(input);
     disposeBlock(this.tail);
     this.tail = block;
-    this.length++;
     return logits;
   }
 
   dispose(): void {
-    // Nothing is left but the tail.
+    // Nothing is left but the blocks.
   }
 }
 
-/** A tail (B, capacity) with nothing in it. */
-function emptyTail(rows: number, capacity: number, config: ModelConfig): CacheBlock {
-  const zeros = (): tf.Tensor3D =>
-    tf.fill([rows * config.numKeyValueHeads, capacity, config.headDim], 0, 'float32');
-  return {
-    bias: tf.fill([rows, capacity], MASKED),
-    layers: Array.from({ length: config.numLayers }, () => ({ k: zeros(), v: zeros() })),
-  };
-}
-
-/** A tail with room for all tokens, written in place, so that all tokens after the first are the same computation again: a {@link Graph}. */
+/** For the others: tokens are written into the block, so that all of them after the first are the same computation again, a {@link Graph}. */
 class CapturedSteps implements DecodeSteps {
-  readonly tail: CacheBlock;
-  length = 0;
-  private readonly input: Required<CachedInput>;
+  readonly blocks: readonly [CacheBlock];
+  private readonly input: CachedInput;
   private graph: Graph<tf.Tensor2D> | null = null;
 
+  /** @param room a block with columns for the tokens to come */
   constructor(
-    private readonly options: StepsOptions,
-    rows: number,
+    room: CacheBlock,
+    private readonly forward: Forward,
   ) {
-    this.tail = emptyTail(rows, options.capacity, options.config);
+    this.blocks = [room];
+    const [rows] = room.bias.shape;
     this.input = {
       ids: graphInput([rows, 1], 'int32'),
       positions: graphInput([rows, 1], 'int32'),
       bias: graphInput([rows, 1], 'float32'),
-      slot: graphInput([1], 'int32'),
     };
+  }
+
+  piecesOf(row: number, numTokens: number): Piece[] {
+    return [{ block: 0, row, length: numTokens }];
   }
 
   next({ ids, positions, bias }: TokenInput): tf.Tensor2D {
     overwrite(this.input.ids, ids);
     overwrite(this.input.positions, positions);
     overwrite(this.input.bias, bias);
-    overwrite(this.input.slot, [this.length]);
     if (this.graph) this.graph.run();
     else this.graph = captureGraph(() => this.compute());
-    this.length++;
     return this.graph.result.clone();
   }
 
   private compute(): tf.Tensor2D {
-    const { forward, past } = this.options;
-    const { logits, block } = forward(this.input, { past, tail: this.tail });
-    // Its tensors are other names for those of the tail.
+    const { logits, block } = this.forward(this.input, { room: this.blocks[0] });
+    // Its tensors are other names for those of the room.
     disposeBlock(block);
     return logits;
   }
 
   dispose(): void {
     this.graph?.dispose();
-    tf.dispose([this.graph?.result ?? [], this.input]);
+    tf.dispose([this.graph?.result ?? [], Object.values(this.input)]);
   }
 }
 
-/** Steps of so many rows: on the webgpu backend captured once and repeated, where each operation costs more to start than to do. */
-export const decodeSteps = (rows: number, options: StepsOptions): DecodeSteps =>
-  canCapture() ? new CapturedSteps(options, rows) : new GrowingSteps(options);
+/** Columns that a block must have for tokens to come. */
+export const roomFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
+
+/**
+ * Steps of the rows of a block, which has {@link roomFor} the tokens to come.
+ * @param lengths tokens that are cached of each row
+ */
+export const decodeSteps = (block: CacheBlock, lengths: readonly number[], forward: Forward): DecodeSteps =>
+  canCapture() ? new CapturedSteps(block, forward) : new GrowingSteps(block, lengths, forward);

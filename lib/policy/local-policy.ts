@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { decodeSteps, type DecodeSteps } from './decode-steps.js';
+import { decodeSteps, roomFor } from './decode-steps.js';
 import { isLarge } from './families/index.js';
 import { groupByLength } from './group-by-length.js';
-import { disposeBlock, MASKED, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
+import { disposeBlock, MASKED, moveRows, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
 import { extendedPrefix, firstEqual, sharedLength, type PrefixCache } from './prefix-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
@@ -14,6 +14,7 @@ import {
   rotaryTable,
   transposedHead,
   type CachedInput,
+  type CachedTokens,
   type RotaryTable,
 } from './transformer.js';
 import type { Weights } from './weights.js';
@@ -26,12 +27,11 @@ interface Row {
   finish: Generation['finish'] | null;
 }
 
-/** What was cached while the same rows were running. */
-interface DecodeSegment {
+/** What is cached of some rows: blocks, and the pieces of them that hold each row. */
+interface CachedRows {
   rows: number[];
-  block: CacheBlock;
-  /** Columns of the block that hold a token. */
-  length: number;
+  blocks: readonly CacheBlock[];
+  pieces: Piece[][];
 }
 
 /** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. On a GPU each pass costs its operations' start. */
@@ -95,9 +95,9 @@ export class LocalPolicy implements Policy {
       finish: null,
     }));
     this.head ??= transposedHead(this.weights, this.config);
-    const { logits, past } = this.prefill(contexts, this.takePrefix(contexts));
-    const segments = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
-    this.keepPrefix(contexts, rows, past, segments);
+    const { logits, past } = this.prefill(contexts, this.takePrefix(contexts), maxNewTokens);
+    const cached = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
+    this.keepPrefix(contexts, rows, cached);
     return rows.map((r) => ({
       tokenIds: r.generated,
       text: this.tokenizer.decode(r.generated),
@@ -131,11 +131,12 @@ export class LocalPolicy implements Policy {
 
   /**
    * Runs what is not cached of each context, equal contexts once, and long ones apart from short ones. Logits (B, V) after the last
-   * token of each, and what is cached of all of them. Disposes of the prefix.
+   * token of each, and what is cached of all of them, with room for new tokens. Disposes of the prefix.
    */
   private prefill(
     contexts: readonly (readonly number[])[],
     prefix: PrefixCache,
+    maxNewTokens: number,
   ): { logits: tf.Tensor2D; past: CacheBlock } {
     const chunks = contexts.map((context, i) => context.slice(prefix.contexts[i].length));
     const firsts = firstEqual(contexts);
@@ -169,6 +170,7 @@ export class LocalPolicy implements Policy {
       blocks,
       firsts.map((first) => pieces[first]),
       numKeyValueHeads,
+      roomFor(maxNewTokens),
     );
     tf.dispose(logits);
     blocks.forEach(disposeBlock);
@@ -209,7 +211,7 @@ export class LocalPolicy implements Policy {
 
   /**
    * Samples token after token until every row has finished. Finished rows ride along, masked, until half of the rows have;
-   * then the others go on by themselves. Returns what was cached on the way, a block for each segment in which the same rows ran.
+   * then the others go on by themselves. Returns what is cached of all rows but of their last tokens; takes what was cached before.
    */
   private async decode(
     rows: Row[],
@@ -217,57 +219,49 @@ export class LocalPolicy implements Policy {
     past: CacheBlock,
     options: SamplingOptions,
     isStop: (generated: readonly number[]) => boolean,
-  ): Promise<DecodeSegment[]> {
-    const segments: DecodeSegment[] = [];
+  ): Promise<CachedRows[]> {
     const { maxNewTokens } = options;
+    const finished: CachedRows[] = [];
     let active = rows.map((_, i) => i);
-    let [read, steps, logits]: [CacheBlock, DecodeSteps | null, tf.Tensor2D] = [past, null, firstLogits];
-    const endSegment = (): void => {
-      steps?.dispose();
-      if (steps?.tail) segments.push({ rows: active, block: steps.tail, length: steps.length });
-      steps = null;
-    };
+    let logits = firstLogits;
+    /** Tokens of a row that are cached: the newest has not been run. */
+    const numCached = (i: number): number => rows[i].position - 1;
+    const stepsOf = (block: CacheBlock) =>
+      decodeSteps(block, active.map(numCached), (input, cached) => this.run(input, cached));
+    let steps: ReturnType<typeof stepsOf> | null = null;
+    const piecesOf = (i: number): Piece[] => steps!.piecesOf(active.indexOf(i), numCached(i));
     for (let step = 1; ; step++) {
       await this.sampleStep(rows, active, logits, options, isStop);
+      steps ??= stepsOf(past);
       const unfinished = active.filter((i) => !rows[i].finish);
       if (unfinished.length === 0 || step >= maxNewTokens) break;
       if (unfinished.length <= active.length / 2) {
-        const { tail, length: tailLength = 0 }: Partial<DecodeSteps> = steps ?? {};
-        const pieces = unfinished.map((i): Piece[] => {
-          const row = active.indexOf(i);
-          // The newest token has not been run.
-          const readLength = rows[i].position - 1 - tailLength;
-          return [
-            { block: 0, row, length: readLength },
-            ...(tail ? [{ block: 1, row, length: tailLength }] : []),
-          ];
-        });
-        const copy = packRows(tail ? [read, tail] : [read], pieces, this.config.numKeyValueHeads);
-        endSegment();
-        if (read !== past) disposeBlock(read);
-        [read, active] = [copy, unfinished];
+        const done = active.filter((i) => rows[i].finish);
+        const groups = [
+          { rows: done.map(piecesOf), room: 0 },
+          { rows: unfinished.map(piecesOf), room: roomFor(maxNewTokens - step) },
+        ];
+        steps.dispose();
+        const [left, taken] = moveRows(steps.blocks, groups, this.config.numKeyValueHeads);
+        const pieces = done.map((i, row) => [{ block: 0, row, length: numCached(i) }]);
+        finished.push({ rows: done, blocks: [left], pieces });
+        active = unfinished;
+        steps = stepsOf(taken);
       }
-      steps ??= decodeSteps(active.length, {
-        forward: (input, cached) => this.run(input, cached),
-        past: read,
-        capacity: maxNewTokens - step,
-        config: this.config,
-      });
       logits = steps.next({
         ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
         positions: active.map((i) => rows[i].position - 1),
         bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
       });
     }
-    endSegment();
-    if (read !== past) disposeBlock(read);
-    return segments;
+    steps.dispose();
+    return [...finished, { rows: active, blocks: steps.blocks, pieces: active.map(piecesOf) }];
   }
 
   /** Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of them. */
   private run(
     input: CachedInput,
-    cached: { past: CacheBlock | null; tail: CacheBlock | null },
+    cached: CachedTokens,
     wanted?: tf.Tensor1D,
   ): { logits: tf.Tensor2D; block: CacheBlock } {
     return tf.tidy(() => {
@@ -327,22 +321,19 @@ export class LocalPolicy implements Policy {
   private keepPrefix(
     contexts: readonly (readonly number[])[],
     rows: readonly Row[],
-    past: CacheBlock,
-    segments: readonly DecodeSegment[],
+    cached: readonly CachedRows[],
   ): void {
-    const pieces = contexts.map((context, i) => {
-      let left = rows[i].generated.length - 1;
-      const tails = segments.flatMap(({ rows: running, length: numTokens }, s): Piece[] => {
-        const length = Math.min(left, numTokens);
-        left -= length;
-        return length > 0 ? [{ block: 1 + s, row: running.indexOf(i), length }] : [];
+    const pieces: Piece[][] = [];
+    const blocks: CacheBlock[] = [];
+    for (const part of cached) {
+      part.rows.forEach((i, at) => {
+        pieces[i] = part.pieces[at].map((piece) => ({ ...piece, block: blocks.length + piece.block }));
       });
-      return [{ block: 0, row: i, length: context.length }, ...tails];
-    });
+      blocks.push(...part.blocks);
+    }
     this.cache = {
       contexts: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
-      blocks: [past, ...segments.map(({ block }) => block)],
-      pieces,
+      ...{ blocks, pieces },
     };
   }
 }

@@ -6,7 +6,7 @@
  * D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { frozenProduct, gatherRows, product, rmsNorm, rotary, swiglu, writeColumn } from '../tensor/ops.js';
+import { frozenProduct, gatherRows, product, rmsNorm, rotary, swiglu, writeColumns } from '../tensor/ops.js';
 import {
   attendBlocks,
   attendCausally,
@@ -262,43 +262,52 @@ export interface CachedInput {
   positions: tf.Tensor2D;
   /** (B, T): 0 for a real token, very negative for padding. */
   bias: tf.Tensor2D;
-  /** (1), int32: the column of a tail that the token is written into, in place, on the webgpu backend; without it a longer tail is made. */
-  slot?: tf.Tensor1D;
 }
 
-/** A tail (R, L, D) with a token (R, 1, D) at its end or in its slot. */
-const withToken = (tail: tf.Tensor3D, token: tf.Tensor3D, slot?: tf.Tensor1D): tf.Tensor3D =>
-  slot ? writeColumn(tail, token, slot) : tf.concat([tail, token], 1);
+/**
+ * What is cached of the tokens before. `past`: a block that all new tokens see. `tail`: one that follows it, for a single new token, which is put
+ * at its end in a copy. `room`: a block with all that comes before a single new token, which is written into it at its position.
+ */
+export type CachedTokens = { past: CacheBlock | null; tail: CacheBlock | null } | { room: CacheBlock };
+
+/** What is cached of some rows, (B, L, D) or, head by head, (B*K, L, D), with a new token (., 1, D) of each. */
+type WithToken = (cached: tf.Tensor3D, token: tf.Tensor3D) => tf.Tensor3D;
+
+const atTheEnd: WithToken = (cached, token) => tf.concat([cached, token], 1);
+
+/** @param positions (B, 1) of the tokens */
+function atPositions(positions: tf.Tensor2D, c: ModelConfig): WithToken {
+  const ofRows = tf.reshape<tf.Rank.R1>(positions, [-1]);
+  const ofHeads = tf.reshape<tf.Rank.R1>(tf.tile(positions, [1, c.numKeyValueHeads]), [-1]);
+  return (cached, token) => writeColumns(cached, token, cached.shape[0] === ofRows.size ? ofRows : ofHeads);
+}
 
 /**
- * Final hidden states (N, C) of new tokens that follow cached ones, and the cache block of the new tokens.
- * Not differentiated. The caller disposes of both results; what was cached stays.
- * @param past a block that all new tokens see
- * @param tail a block that follows it, for a single new token: the block returned is the tail with the token, and
- *   attention has two parts to look at and not three
+ * Final hidden states (N, C) of new tokens that follow cached ones, and a cache block with the new tokens: they alone, or after what was in
+ * `tail` or `room`. Not differentiated. The caller disposes of both results; what was cached stays.
  */
 export function forwardCached(
   w: Weights,
   input: CachedInput,
-  { past, tail }: { past: CacheBlock | null; tail: CacheBlock | null },
+  cached: CachedTokens,
   c: ModelConfig,
   table: RotaryTable,
 ): { hidden: tf.Tensor2D; block: CacheBlock } {
   const [rows, tokens] = input.ids.shape;
-  if (tail && tokens > 1) throw new RangeError(`Expected one token to follow a tail, but got ${tokens}.`);
+  const { past, own } =
+    'room' in cached ? { past: null, own: cached.room } : { past: cached.past, own: cached.tail };
+  if (own && tokens > 1) throw new RangeError(`Expected one token to follow others, but got ${tokens}.`);
   const batch = { rows, tokens };
   return tf.tidy(() => {
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
-    const newBias = tail
-      ? tf.squeeze<tf.Tensor2D>(
-          withToken(tf.expandDims(tail.bias, 2), tf.expandDims(input.bias, 2), input.slot),
-          [2],
-        )
+    const withToken = 'room' in cached ? atPositions(input.positions, c) : atTheEnd;
+    const ownBias = own
+      ? tf.squeeze<tf.Tensor2D>(withToken(tf.expandDims(own.bias, 2), tf.expandDims(input.bias, 2)), [2])
       : input.bias.clone();
     const numPast = past?.bias.shape[1] ?? 0;
     const causal = tokens > 1 && isLong(numPast + tokens) ? causalBlocks(tokens, c, numPast) : null;
     const seen = past && { bias: past.bias, perHead: biasPerHead(past.bias, c) };
-    const own = { bias: newBias, perHead: biasPerHead(newBias, c, causal ? 1 : tokens) };
+    const toSee = { bias: ownBias, perHead: biasPerHead(ownBias, c, causal ? 1 : tokens) };
     const layers: KeyValue[] = [];
     let x = tf.gather(w.embed as tf.Tensor2D, tf.reshape(input.ids, [-1]));
     for (let i = 0; i < c.numLayers; i++) {
@@ -306,19 +315,17 @@ export function forwardCached(
       const layer = tf.tidy(() => {
         const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
         const { q, k, v } = byHead(queryKeyValue(normed, w, i, c, rope), batch, c);
-        const kv = tail
-          ? { k: withToken(tail.layers[i].k, k, input.slot), v: withToken(tail.layers[i].v, v, input.slot) }
-          : { k, v };
+        const kv = own ? { k: withToken(own.layers[i].k, k), v: withToken(own.layers[i].v, v) } : { k, v };
         const before = past && seen ? { ...past.layers[i], ...seen } : undefined;
         const attended = causal
           ? attendCausally({ q, ...kv }, causal, c, before)
-          : attendBlocks(q, [...(before ? [before] : []), { ...kv, ...own }], c);
+          : attendBlocks(q, [...(before ? [before] : []), { ...kv, ...toSee }], c);
         return { ...kv, x: afterAttention(x, joinHeads(attended, batch, c), w, i, c) };
       });
       layers.push({ k: layer.k, v: layer.v });
       x = layer.x;
     }
     const hidden = finalNorm(x, w, c);
-    return { hidden, block: { layers, bias: newBias } };
+    return { hidden, block: { layers, bias: ownBias } };
   });
 }

@@ -254,25 +254,22 @@ export function rotary(
 }
 
 /**
- * Attention of queries of one token each over two blocks of cached keys and values, with one softmax over both; null where the backend has
- * no kernel for it. Not differentiated.
+ * Attention of queries of one token each over cached keys and values; null where the backend has no kernel for it. Not differentiated.
  * @param q (B*K, G, D), not scaled
- * @param blocks keys and values (B*K, L, D), bias (B, L)
+ * @param cached keys and values (B*K, L, D), bias (B, L)
  */
-export function attendTwoBlocks(
+export function attendCached(
   q: tf.Tensor3D,
-  [first, second]: readonly { k: tf.Tensor3D; v: tf.Tensor3D; bias: tf.Tensor2D }[],
+  { k, v, bias }: { k: tf.Tensor3D; v: tf.Tensor3D; bias: tf.Tensor2D },
   options: { kvHeads: number; scale: number },
 ): tf.Tensor3D | null {
   if (!hasKernel('AttendCached') || q.shape[2] % 4 !== 0) return null;
-  const { k: k1, v: v1, bias: bias1 } = first;
-  const { k: k2, v: v2, bias: bias2 } = second;
-  return runKernel<tf.Tensor3D>('AttendCached', { q, k1, v1, bias1, k2, v2, bias2 }, options);
+  return runKernel<tf.Tensor3D>('AttendCached', { q, k, v, bias }, options);
 }
 
 /**
- * x (R, 1, D) written into column `slot` (1, int32) of a block (R, L, D), which is returned: there is one memory for both. Only on
- * the webgpu backend.
+ * x (R, 1, D) written into a block (R, L, D), each row into its own of `columns` (R, int32). The block is returned: there is one
+ * memory for both. Only on backends that can capture graphs.
  */
-export const writeColumn = (block: tf.Tensor3D, x: tf.Tensor3D, slot: tf.Tensor1D): tf.Tensor3D =>
-  runKernel<tf.Tensor3D>('WriteColumn', { x, slot, block }, {});
+export const writeColumns = (block: tf.Tensor3D, x: tf.Tensor3D, columns: tf.Tensor1D): tf.Tensor3D =>
+  runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});

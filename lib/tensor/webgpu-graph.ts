@@ -1,9 +1,9 @@
 /**
- * What CUDA calls a graph, on the webgpu backend: the programs of a computation are recorded once and run again on the same memory, without the
- * hundred microseconds that TensorFlow.js takes for each of them. Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22,
- * which package.json pins.
+ * Graphs on the webgpu backend: the programs are recorded, and run again on the same memory, without the hundred microseconds that
+ * TensorFlow.js takes for each of them. Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import type { Graph } from './graph.js';
 
 /** The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only passed on. */
 type Opaque = object;
@@ -33,9 +33,6 @@ interface Dispatch {
   workgroups: [number, number, number];
 }
 
-/** Whether computations can be captured on the current backend. */
-export const canCapture = (): boolean => tf.getBackend() === 'webgpu';
-
 const currentBackend = (): Backend => tf.backend() as unknown as Backend;
 
 /** What is queued goes to the GPU, so that what is written into buffers afterwards comes after it. */
@@ -59,11 +56,7 @@ function recording(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
   };
 }
 
-/** A tensor of zeros that a captured computation reads and {@link overwrite} fills. */
-export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
-  tf.fill<R>(shape, 0, dtype);
-
-/** New numbers for a tensor of {@link graphInput}, or for any that lies on the GPU and has not been read. */
+/** New numbers for a tensor that lies on the GPU and has not been read. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   const backend = currentBackend();
   flush(backend);
@@ -71,21 +64,8 @@ export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   backend.queue.writeBuffer(backend.tensorMap.get(tensor.dataId).resource!, 0, data);
 }
 
-/** A computation that has been captured. */
-export interface Graph<T> {
-  /** Its result, whose numbers each run replaces. It must not be read itself, since TensorFlow.js keeps what it has read: copy it, or go on from it. */
-  result: T;
-  /** Does it again. */
-  run: () => void;
-  /** Gives back the memory in which it computes; what it read and its result are the caller's. */
-  dispose: () => void;
-}
-
-/**
- * Runs a computation and keeps what it was made of. It must be the same every time: what it reads that changes is overwritten in place
- * ({@link overwrite}), and nothing in it may depend on numbers that have been read.
- */
-export function captureGraph<T>(compute: () => T): Graph<T> {
+/** @see captureGraph in graph.ts */
+export function captureGraph<T extends tf.Tensor>(compute: () => T): Graph<T> {
   const backend = currentBackend();
   const { bufferManager } = backend;
   const dispatches: Dispatch[] = [];

@@ -161,15 +161,15 @@ const KEYS = 256;
 /** Values that a thread has underway at a time: each of them takes long to come. */
 const UNDERWAY = 4;
 
-/** One block of keys: some of them at a time, with the maximum and the sums that were before. Loops are written out, so that reads overlap. */
-const attendBlock = (n: 1 | 2, vectors: number, parts: number): string => `
-      for (var base = 0; base < uniforms.k${n}Shape.y; base += ${KEYS}) {
-        let count = min(${KEYS}, uniforms.k${n}Shape.y - base);
-        let first = head * uniforms.k${n}Shape.y + base;
+/** Keys: some of them at a time, with the maximum and the sums that were before. Loops are written out, so that reads overlap. */
+const attendKeys = (vectors: number, parts: number): string => `
+      for (var base = 0; base < uniforms.kShape.y; base += ${KEYS}) {
+        let count = min(${KEYS}, uniforms.kShape.y - base);
+        let first = head * uniforms.kShape.y + base;
         let at = (first + min(thread, count - 1)) * ${vectors};
-        var score = bias${n}[(head / uniforms.kvHeads) * uniforms.k${n}Shape.y + base + min(thread, count - 1)];
+        var score = bias[(head / uniforms.kvHeads) * uniforms.kShape.y + base + min(thread, count - 1)];
         ${range(vectors)
-          .map((d) => `score += dot(query[${d}], k${n}[at + ${d}]);`)
+          .map((d) => `score += dot(query[${d}], k[at + ${d}]);`)
           .join('\n')}
         if (thread >= count) { score = -3.0e38; }
         highest[thread] = score;
@@ -191,7 +191,7 @@ const attendBlock = (n: 1 | 2, vectors: number, parts: number): string => `
               (i) => `
           let key${i} = min(t + ${i * parts}, count - 1);
           let weight${i} = select(0.0, weights[key${i}], t + ${i * parts} < count);
-          let value${i} = v${n}[(first + key${i}) * ${vectors} + lane];`,
+          let value${i} = v[(first + key${i}) * ${vectors} + lane];`,
             )
             .join('')}
           ${range(UNDERWAY)
@@ -201,11 +201,11 @@ const attendBlock = (n: 1 | 2, vectors: number, parts: number): string => `
         workgroupBarrier();
       }`;
 
-/** Queries (B*K, G, D) of a token each over two blocks of keys and values (B*K, L, D) with biases (B, L), one softmax over both -> (B*K, G, D). */
+/** Queries (B*K, G, D) of a token each over keys and values (B*K, L, D) with bias (B, L) -> (B*K, G, D). */
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
-  inputs: ['q', 'k1', 'v1', 'bias1', 'k2', 'v2', 'bias2'],
-  vectors: ['q', 'k1', 'v1', 'k2', 'v2', 'result'],
+  inputs: ['q', 'k', 'v', 'bias'],
+  vectors: ['q', 'k', 'v', 'result'],
   uniforms: 'kvHeads : i32, scale : f32',
   outputShape: ([q]) => q,
   threads: KEYS,
@@ -232,8 +232,7 @@ const ATTEND_CACHED: KernelCode = {
       var before = -3.0e38;
       var total = 0.0;
       var sums = vec4<f32>(0.0);
-      ${attendBlock(1, vectors, parts)}
-      ${attendBlock(2, vectors, parts)}
+      ${attendKeys(vectors, parts)}
       if (part < ${parts}) {
         partial[thread] = sums;
         if (lane == 0) { totals[part] = total; }
@@ -250,10 +249,10 @@ const ATTEND_CACHED: KernelCode = {
   },
 };
 
-/** x (R, 1, D) into column slot (1) of the block (R, L, D), in place. */
-const WRITE_COLUMN: KernelCode = {
-  name: 'WriteColumn',
-  inputs: ['x', 'slot'],
+/** x (R, 1, D) into the block (R, L, D), each row into its own column (R), in place. */
+const WRITE_COLUMNS: KernelCode = {
+  name: 'WriteColumns',
+  inputs: ['x', 'columns'],
   uniforms: '',
   into: 'block',
   outputShape: ([[rows, , width]]) => [rows, 1, width],
@@ -263,13 +262,13 @@ const WRITE_COLUMN: KernelCode = {
       let width = uniforms.xShape.z;
       if (index >= uniforms.xShape.x * width) { return; }
       let row = index / width;
-      result[(row * uniforms.outShape.y + slot[0]) * width + index % width] = x[index];
+      result[(row * uniforms.outShape.y + columns[row]) * width + index % width] = x[index];
     }`,
 };
 
 /** Registers the kernels; once. */
 export const installWebGpuKernels = (): void =>
-  [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMN].forEach(register);
+  [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMNS].forEach(register);
 
 /** What the backend knows of its memory: buffers that are free, by size and use, to be used again. */
 interface BufferManager {

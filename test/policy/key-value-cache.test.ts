@@ -1,7 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disposeBlock, MASKED, packRows, type CacheBlock } from '../../lib/policy/key-value-cache.js';
+import {
+  disposeBlock,
+  MASKED,
+  moveRows,
+  packRows,
+  type CacheBlock,
+} from '../../lib/policy/key-value-cache.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const KV_HEADS = 2;
@@ -92,21 +98,44 @@ const packing = fc
 
 beforeAll(() => useBackend('wasm'));
 
+/** The tokens of pieces, with padding up to the longest row and room after it. */
+function rowsAsPacked(
+  old: readonly Token[][][],
+  rows: readonly { block: number; row: number; length: number }[][],
+  room: number,
+): Token[][] {
+  const tokens = rows.map((pieces) =>
+    pieces.flatMap(({ block, row, length }) => old[block][row].slice(0, length)),
+  );
+  const width = room + Math.max(...tokens.map(({ length }) => length));
+  return tokens.map((row) => [...row, ...Array<null>(width - row.length).fill(null)]);
+}
+
 describe('the key-value cache', () => {
   it('packs pieces of old rows into new ones, with padding at the ends only, and leaves the old ones', () => {
     fc.assert(
-      fc.property(packing, ([old, rows]) =>
+      fc.property(packing, fc.nat(3), ([old, rows], room) =>
         withoutLeak(() => {
           const blocks = old.map(blockOf);
-          const packed = packRows(blocks, rows, KV_HEADS);
-          const tokens = rows.map((pieces) =>
-            pieces.flatMap(({ block, row, length }) => old[block][row].slice(0, length)),
-          );
-          const longest = Math.max(...tokens.map(({ length }) => length));
-          const padded = tokens.map((row) => [...row, ...Array<null>(longest - row.length).fill(null)]);
-          expect(tokensOf(packed)).toEqual(padded);
+          const packed = packRows(blocks, rows, KV_HEADS, room);
+          expect(tokensOf(packed)).toEqual(rowsAsPacked(old, rows, room));
           blocks.forEach((block, b) => expect(tokensOf(block)).toEqual(old[b]));
           [packed, ...blocks, null].forEach(disposeBlock);
+        }),
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('moves rows into several blocks, each with its room, and gives the old ones back', () => {
+    fc.assert(
+      fc.property(packing, fc.nat(3), ([old, rows], room) =>
+        withoutLeak(() => {
+          const parts = [rows.slice(0, 1), rows];
+          const groups = parts.map((part, i) => ({ rows: part, room: i * room }));
+          const moved = moveRows(old.map(blockOf), groups, KV_HEADS);
+          expect(moved.map(tokensOf)).toEqual(parts.map((part, i) => rowsAsPacked(old, part, i * room)));
+          moved.forEach(disposeBlock);
         }),
       ),
       { numRuns: 60 },

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
-import { tryBackend, useBackend } from '../../lib/tensor/backend.js';
+import { useBackend } from '../../lib/tensor/backend.js';
 import {
   LOGITS_AT_ONCE,
   chosenLogProbs,
@@ -15,6 +15,7 @@ import {
   type LowRank,
 } from '../../lib/tensor/ops.js';
 import { readFixture } from '../fixtures/read.js';
+import { HAS_NATIVE } from './has-backend.js';
 
 /** Nested lists of numbers. */
 type Nested = number[] | Nested[];
@@ -115,8 +116,7 @@ const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, 
   ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
 ];
 
-const isNative = 'detail' in (await tryBackend('native'));
-const BACKENDS = ['wasm', 'cpu', ...(isNative ? (['native'] as const) : [])] as const;
+const BACKENDS = ['wasm', 'cpu', ...(HAS_NATIVE ? (['native'] as const) : [])] as const;
 
 describe.each(BACKENDS)('on the %s backend', (backend) => {
   beforeAll(async () => {

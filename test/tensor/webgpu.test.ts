@@ -3,9 +3,9 @@ import { max } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { attendTwoBlocks, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
+import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
 import { boundFreeBuffers } from '../../lib/tensor/webgpu-kernels.js';
-import { HAS_WEBGPU } from './has-webgpu.js';
+import { HAS_WEBGPU } from './has-backend.js';
 
 /** Numbers that are the same on every backend. */
 function numbers(name: string, shape: number[]): tf.Tensor {
@@ -35,19 +35,14 @@ const block = (name: string, length: number, width: number) => ({
 
 function attended(width: number): tf.Tensor3D {
   const q = numbers('q', [6, 3, width]) as tf.Tensor3D;
-  const blocks = [block('past', 300, width), block('tail', 5, width)];
+  const cached = block('cached', 300, width);
   const scale = 1 / Math.sqrt(width);
-  const whole = attendTwoBlocks(q, blocks, { kvHeads: 2, scale });
+  const whole = attendCached(q, cached, { kvHeads: 2, scale });
   if (whole) return whole;
-  const scores = blocks.map(({ k, bias }) => {
-    const perHead = tf.reshape(tf.tile(tf.expandDims(bias, 1), [1, 2, 1]), [6, 1, bias.shape[1]]);
-    return tf.add<tf.Tensor3D>(tf.matMul(tf.mul<tf.Tensor3D>(q, scale), k, false, true), perHead);
-  });
-  const values = tf.concat(
-    blocks.map(({ v }) => v),
-    1,
-  );
-  return tf.matMul(tf.softmax(tf.concat(scores, 2)), values);
+  const { k, v, bias } = cached;
+  const perHead = tf.reshape(tf.tile(tf.expandDims(bias, 1), [1, 2, 1]), [6, 1, bias.shape[1]]);
+  const scores = tf.matMul(tf.mul<tf.Tensor3D>(q, scale), k, false, true);
+  return tf.matMul(tf.softmax(tf.add<tf.Tensor3D>(scores, perHead)), v);
 }
 
 const half = (name: string) => tf.concat([matrix(name, 9, 8), matrix(name, 9, 8)], 1);
@@ -82,8 +77,8 @@ const CASES: [string, () => tf.Tensor[]][] = [
         matrix('x', 9, 16),
       ),
   ],
-  ['attention over cached blocks', () => [attended(64)]],
-  ['attention over cached blocks, heads wider than a workgroup', () => [attended(80)]],
+  ['attention over what is cached', () => [attended(64)]],
+  ['attention over what is cached, heads wider than a workgroup', () => [attended(80)]],
 ];
 
 describe.skipIf(!HAS_WEBGPU)('the webgpu backend, where there is one', () => {

@@ -3,7 +3,7 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
-import { HAS_WEBGPU } from '../../tensor/has-webgpu.js';
+import { HAS_WEBGPU } from '../../tensor/has-backend.js';
 
 async function twoSteps(backend: BackendName) {
   await useBackend(backend);

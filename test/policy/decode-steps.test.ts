@@ -1,3 +1,4 @@
+/** Generation whose steps are recorded once and repeated, beside the same computed anew for every token. */
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
@@ -5,8 +6,9 @@ import type { Generation } from '../../lib/policy/policy.js';
 import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { canCapture } from '../../lib/tensor/graph.js';
+import { HAS_NATIVE, HAS_WEBGPU } from '../tensor/has-backend.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
-import { HAS_WEBGPU } from '../tensor/has-webgpu.js';
 
 /** A quarter of the vocabulary ends a row, so that rows end one after the other and the others go on by themselves. */
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: range(0, CONFIG.vocabSize, 8) };
@@ -15,6 +17,7 @@ const CONTEXTS = range(8).map((row) => range(3 + 2 * row).map((t) => 1 + ((row *
 /** Three turns, each of which goes on from what is cached of the one before. */
 async function generated(backend: BackendName): Promise<Generation[][]> {
   await useBackend(backend);
+  expect(canCapture()).toBe(backend !== 'wasm');
   const policy = new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
   const turns: Generation[][] = [];
   let contexts = CONTEXTS;
@@ -29,18 +32,25 @@ async function generated(backend: BackendName): Promise<Generation[][]> {
   return turns;
 }
 
-describe.skipIf(!HAS_WEBGPU)('generation on the webgpu backend, where there is one', () => {
-  it('gives the tokens that wasm gives, with log-probabilities within 1e-4, while rows end and over turns', async () => {
-    const expected = await generated('wasm');
-    const turns = await generated('webgpu');
-    const lengths = expected.flat().map(({ tokenIds }) => tokenIds.length);
-    expect(new Set(lengths).size).toBeGreaterThan(5);
-    turns.flat().forEach(({ tokenIds, logProbs }, i) => {
-      const other = expected.flat()[i];
-      expect(tokenIds).toEqual(other.tokenIds);
-      logProbs!.forEach((logProb, t) =>
-        expect(Math.abs(logProb - other.logProbs![t]), `row ${i} token ${t}`).toBeLessThan(1e-4),
-      );
-    });
-  }, 600_000);
+describe.each([
+  { backend: 'native' as const, isThere: HAS_NATIVE },
+  { backend: 'webgpu' as const, isThere: HAS_WEBGPU },
+])('generation on the $backend backend, where there is one', ({ backend, isThere }) => {
+  it.skipIf(!isThere)(
+    'gives the tokens that wasm gives, with log-probabilities within 1e-4, while rows end and over turns',
+    async () => {
+      const expected = await generated('wasm');
+      const turns = await generated(backend);
+      const lengths = expected.flat().map(({ tokenIds }) => tokenIds.length);
+      expect(new Set(lengths).size).toBeGreaterThan(5);
+      turns.flat().forEach(({ tokenIds, logProbs }, i) => {
+        const other = expected.flat()[i];
+        expect(tokenIds).toEqual(other.tokenIds);
+        logProbs!.forEach((logProb, t) =>
+          expect(Math.abs(logProb - other.logProbs![t]), `row ${i} token ${t}`).toBeLessThan(1e-4),
+        );
+      });
+    },
+    600_000,
+  );
 });
