@@ -4,7 +4,6 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
-import type { Graph } from './graph.js';
 import { updateInPlace, type NativeBackend } from './native-kernels.js';
 
 /** A tensor of libtensorflow's, by its place among those that the graph knows. */
@@ -76,8 +75,8 @@ class Recording {
   }
 }
 
-/** @see captureGraph in graph.ts */
-export function captureGraph<T extends tf.Tensor>(compute: () => T): Graph<T> {
+/** {@link captureGraph} of graph.ts on this backend. */
+export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const backend = currentBackend();
   const { binding } = backend;
   const recording = new Recording();

@@ -3,7 +3,6 @@
  * TensorFlow.js takes for each of them. Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import type { Graph } from './graph.js';
 
 /** The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only passed on. */
 type Opaque = object;
@@ -64,8 +63,8 @@ export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   backend.queue.writeBuffer(backend.tensorMap.get(tensor.dataId).resource!, 0, data);
 }
 
-/** @see captureGraph in graph.ts */
-export function captureGraph<T extends tf.Tensor>(compute: () => T): Graph<T> {
+/** {@link captureGraph} of graph.ts on this backend. */
+export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const backend = currentBackend();
   const { bufferManager } = backend;
   const dispatches: Dispatch[] = [];
