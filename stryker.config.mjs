@@ -15,7 +15,7 @@ const PARTS = {
   bootstrap: { mutate: ['lib/evaluation/bootstrap.ts'], tests: ['test/evaluation/bootstrap.test.ts'] },
   checkpoint: {
     mutate: ['lib/training/checkpoint.ts'],
-    tests: ['test/training/checkpoint.test.ts'],
+    tests: ['test/training/checkpoint.alone.test.ts'],
   },
   lock: { mutate: ['lib/io/folder-lock.ts'], tests: ['test/io/folder-lock.test.ts'] },
 };

@@ -65,25 +65,34 @@ function filesIn(folder) {
 
 // Processes
 
-let child = null;
+const children = new Set();
 let interruptedBy = null;
 
-/** Passes signals on. A terminal's Ctrl-C reaches the child by itself, and twice could mean "at once, without saving". */
+/** Passes signals on. A terminal's Ctrl-C reaches the children by itself, and twice could mean "at once, without saving". */
 function forwardSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       interruptedBy = signal;
-      if (signal === 'SIGTERM' || !process.stdin.isTTY) child?.kill(signal);
+      if (signal === 'SIGTERM' || !process.stdin.isTTY) for (const child of children) child.kill(signal);
     });
   }
 }
 
-/** Runs a program in the project's folder. Resolves to its exit code, 128 + n where signal n ended it. */
-function run(program, args, { env = {}, shell = false } = {}) {
+/**
+ * Runs a program in the project's folder. Resolves to its exit code, 128 + n where signal n ended it.
+ * @param say takes what it prints; without it, that goes where this script's goes
+ */
+function run(program, args, { env = {}, shell = false, say } = {}) {
   return new Promise((resolve, reject) => {
-    child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env }, shell });
+    const stdio = say ? ['inherit', 'pipe', 'pipe'] : 'inherit';
+    const child = spawn(program, args, { cwd: ROOT, stdio, env: { ...process.env, ...env }, shell });
+    children.add(child);
+    for (const stream of say ? [child.stdout, child.stderr] : []) stream.on('data', say);
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code));
+    child.on('close', (code, signal) => {
+      children.delete(child);
+      resolve(signal ? 128 + constants.signals[signal] : code);
+    });
   });
 }
 
@@ -217,7 +226,7 @@ async function runVitest(args, env) {
   const output = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${output}`];
   try {
-    const about = args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about seven minutes)';
+    const about = args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about eight minutes)';
     const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );
@@ -227,16 +236,36 @@ async function runVitest(args, env) {
   }
 }
 
-/** Lint, layers, format, types: all of them, so that one run shows everything. Returns `[name, exit code]` of each. */
+/** Prints what a check said, in one piece, for another runs beside it. */
+async function runCheck([name, what, args]) {
+  const startMs = Date.now();
+  const said = [];
+  const env = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+  const code = await run(process.execPath, args, { env, say: (chunk) => said.push(chunk) });
+  console.log(`[${name}] ${what}`);
+  for (const chunk of said) process.stdout.write(chunk);
+  console.log(`[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`);
+  return [name, code];
+}
+
+/** Lint, and beside it layers, format and types: all of them, so that one run shows everything. Returns `[name, exit code]` of each. */
 async function runChecks() {
-  const checks = [
-    ['lint', 'eslint .', [TOOLS.eslint, '.']],
-    ['layers', 'depcruise lib', [TOOLS.depcruise, 'lib', '--config', '.dependency-cruiser.mjs']],
-    ['format', 'prettier --check .', [TOOLS.prettier, '--check', '--log-level=warn', '.']],
-    ['types', 'tsc -p tsconfig.json', [TOOLS.tsc, '-p', 'tsconfig.json']],
+  const lanes = [
+    [['lint', 'eslint .', [TOOLS.eslint, '.']]],
+    [
+      ['layers', 'depcruise lib', [TOOLS.depcruise, 'lib', '--config', '.dependency-cruiser.mjs']],
+      ['format', 'prettier --check .', [TOOLS.prettier, '--check', '--log-level=warn', '.']],
+      ['types', 'tsc -p tsconfig.json', [TOOLS.tsc, '-p', 'tsconfig.json']],
+    ],
   ];
-  const results = [];
-  for (const [name, what, args] of checks) results.push([name, await phase(name, what, () => runNode(args))]);
+  console.log('[checks] lint, layers, format, types (less than a minute)');
+  const inTurn = async (checks) => {
+    const results = [];
+    for (const check of checks) if (!interruptedBy) results.push(await runCheck(check));
+    return results;
+  };
+  const results = (await Promise.all(lanes.map(inTurn))).flat();
+  if (interruptedBy) process.exit(128 + constants.signals[interruptedBy]);
   return results;
 }
 

@@ -197,7 +197,7 @@ export function contrastEstimate(a: Estimate, b: Estimate, kind: 'difference' | 
 
 /** The central interval of the resamples, with percentiles interpolated linearly. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
-  const sorted = Array.from(samples.slice().sort());
+  const sorted = Array.from(samples.toSorted());
   const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => quantileSorted(sorted, p)!);
   return { value, low, high };
 }

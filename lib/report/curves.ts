@@ -39,24 +39,24 @@ export function trainingRows(
   metrics: readonly string[],
   maxPoints = 60,
 ): TrainingRow[] {
+  const order = curves.toSorted((a, b) => runOf(a).localeCompare(runOf(b)) || a.step - b.step);
+  const numSeeds = rollup(order, (own) => new Set(own.map(seedOf)).size, runOf);
   return metrics.flatMap((name) => {
-    const points = curves.filter((point) => typeof point[name] === 'number');
+    const points = order.filter((point) => typeof point[name] === 'number');
     const lastStep = points.reduce((last, { step }) => Math.max(last, step), 0);
     const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
     const [stem, suffix] = name.split('/');
     const isSubset = SUBSETS.includes(suffix);
-    const order = points.toSorted((a, b) => runOf(a).localeCompare(runOf(b)) || a.step - b.step);
-    const windows = flatGroup(order, runOf, ({ step }) => Math.floor(step / width));
-    return windows.map(([, window, own]): TrainingRow => {
+    const windows = flatGroup(points, runOf, ({ step }) => Math.floor(step / width));
+    return windows.map(([run, window, own]): TrainingRow => {
       const { method, model } = own[0];
       const seedMean = (seed: CurvePoint[]): number => mean(seed, (point) => point[name] as number)!;
       const means = [...rollup(own, seedMean, seedOf).values()];
-      const all = curves.filter((point) => point.method === method && point.model === model);
       return {
         ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
         ...{ metric: isSubset ? stem : name, step: Math.min(window * width + (width - 1) / 2, lastStep) },
         ...{ value: mean(means)!, low: Math.min(...means), high: Math.max(...means) },
-        ...{ seeds: new Set(all.map(seedOf)).size, band: 'range of seeds' },
+        ...{ seeds: numSeeds.get(run)!, band: 'range of seeds' },
       };
     });
   });

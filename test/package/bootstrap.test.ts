@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { folderForEach } from '../folder.js';
 
 // A project in miniature, whose tools write one line to calls.txt each: no network, no real build.
@@ -166,12 +166,34 @@ describe('test', () => {
     write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
     const { code, output, stdout } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
-    expect(names).toEqual(['tsc', 'rolldown', 'eslint', 'depcruise', 'prettier', 'tsc', 'vitest', 'full=']);
+    expect(names.slice(0, 2)).toEqual(['tsc', 'rolldown']);
+    // Side by side.
+    expect(names.slice(2, 6).toSorted()).toEqual(['depcruise', 'eslint', 'prettier', 'tsc']);
+    expect(names.slice(6)).toEqual(['vitest', 'full=']);
     expect(code).toBe(4);
-    expect(stdout).toContain('[tests] vitest run (about seven minutes)\n');
+    expect(stdout).toContain('[tests] vitest run (about eight minutes)\n');
     expect(output).toContain('failed: lint, tests\n');
     // one failed test and one file that could not be loaded; two skipped and one todo
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
+  });
+  it('prints what a check says in one piece, though another runs beside it', async () => {
+    const speak = "console.log('one'); setTimeout(() => console.error('two'), 500);";
+    write('node_modules/eslint/bin/eslint.js', tool('eslint', speak));
+    const { stdout } = await bootstrap('test');
+    expect(stdout).toMatch(/^\[types\] ok.*\n\[lint\] eslint \.\none\ntwo\n\[lint\] ok/m);
+  });
+  it('stops all checks when it is told to', async () => {
+    const waiting = (name: string): string => `process.on('SIGTERM', () => process.exit(7));
+      setInterval(() => {}, 1000); require('node:fs').writeFileSync('${name}.started', '');`;
+    write('node_modules/eslint/bin/eslint.js', waiting('eslint'));
+    write('node_modules/prettier/bin/prettier.cjs', waiting('prettier'));
+    const child = spawnBootstrap(['test']);
+    const finished = finish(child);
+    const isStarted = (name: string): boolean => existsSync(inProject(`${name}.started`));
+    await vi.waitUntil(() => ['eslint', 'prettier'].every(isStarted), { timeout: 30_000 });
+    child.kill('SIGTERM');
+    expect((await finished).code).toBe(143);
+    expect(takeCalls().map((call) => call.split(' ')[0])).not.toContain('vitest');
   });
   it('passes filters to vitest, without the checks, and --full as an environment variable', async () => {
     expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
