@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { decodeSteps, roomFor } from './decode-steps.js';
+import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
 import { isLarge } from './families/index.js';
 import { groupByLength } from './group-by-length.js';
 import { disposeBlock, MASKED, moveRows, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
@@ -226,33 +226,41 @@ export class LocalPolicy implements Policy {
     let logits = firstLogits;
     /** Tokens of a row that are cached: the newest has not been run. */
     const numCached = (i: number): number => rows[i].position - 1;
-    const stepsOf = (block: CacheBlock) =>
-      decodeSteps(block, active.map(numCached), (input, cached) => this.run(input, cached));
-    let steps: ReturnType<typeof stepsOf> | null = null;
-    const piecesOf = (i: number): Piece[] => steps!.piecesOf(active.indexOf(i), numCached(i));
-    for (let step = 1; ; step++) {
-      await this.sampleStep(rows, active, logits, options, isStop);
-      steps ??= stepsOf(past);
-      const unfinished = active.filter((i) => !rows[i].finish);
-      if (unfinished.length === 0 || step >= maxNewTokens) break;
-      if (unfinished.length <= active.length / 2) {
-        const done = active.filter((i) => rows[i].finish);
-        const groups = [
-          { rows: done.map(piecesOf), room: 0 },
-          { rows: unfinished.map(piecesOf), room: roomFor(maxNewTokens - step) },
-        ];
-        steps.dispose();
-        const [left, taken] = moveRows(steps.blocks, groups, this.config.numKeyValueHeads);
-        const pieces = done.map((i, row) => [{ block: 0, row, length: numCached(i) }]);
-        finished.push({ rows: done, blocks: [left], pieces });
-        active = unfinished;
-        steps = stepsOf(taken);
+    const stepsOf = (block: CacheBlock, lengths: readonly number[]): DecodeSteps =>
+      decodeSteps(block, lengths, (input, cached) => this.run(input, cached));
+    let steps = stepsOf(
+      past,
+      rows.map(({ position }) => position),
+    );
+    const piecesOf = (i: number): Piece[] => steps.piecesOf(active.indexOf(i), numCached(i));
+    try {
+      for (let step = 1; ; step++) {
+        await this.sampleStep(rows, active, logits, options, isStop);
+        const unfinished = active.filter((i) => !rows[i].finish);
+        if (unfinished.length === 0 || step >= maxNewTokens) break;
+        if (unfinished.length <= active.length / 2) {
+          const done = active.filter((i) => rows[i].finish);
+          const groups = [
+            { rows: done.map(piecesOf), room: 0 },
+            { rows: unfinished.map(piecesOf), room: roomFor(maxNewTokens - step) },
+          ];
+          steps.dispose();
+          const [left, taken] = moveRows(steps.blocks, groups, this.config.numKeyValueHeads);
+          const pieces = done.map((i, row) => [{ block: 0, row, length: numCached(i) }]);
+          finished.push({ rows: done, blocks: [left], pieces });
+          active = unfinished;
+          steps = stepsOf(taken, active.map(numCached));
+        }
+        logits = steps.next({
+          ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
+          positions: active.map((i) => rows[i].position - 1),
+          bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
+        });
       }
-      logits = steps.next({
-        ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
-        positions: active.map((i) => rows[i].position - 1),
-        bias: active.map((i) => (rows[i].finish ? MASKED : 0)),
-      });
+    } catch (error) {
+      steps.dispose();
+      [...steps.blocks, ...finished.flatMap(({ blocks }) => blocks)].forEach(disposeBlock);
+      throw error;
     }
     steps.dispose();
     return [...finished, { rows: active, blocks: steps.blocks, pieces: active.map(piecesOf) }];

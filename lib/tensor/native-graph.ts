@@ -98,13 +98,13 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
     result,
     dispose,
     run: () => {
-      binding.deleteTensor(info.id);
       for (const { name, attributes, inputs, outputs, deletes } of calls) {
         const ids = inputs.map((slot) => handles[slot]);
         const made = binding.executeOp(name, attributes, ids, outputs.length);
         for (let i = 0; i < made.length; i++) handles[outputs[i]] = made[i].id;
         for (const slot of deletes) binding.deleteTensor(handles[slot]);
       }
+      binding.deleteTensor(info.id);
       info.id = handles[resultSlot];
     },
   };

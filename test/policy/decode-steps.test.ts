@@ -1,4 +1,5 @@
 /** Generation whose steps are recorded once and repeated, beside the same computed anew for every token. */
+import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
@@ -14,17 +15,22 @@ import { CONFIG, TOKENIZER } from '../training/tiny.js';
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: range(0, CONFIG.vocabSize, 8) };
 const CONTEXTS = range(8).map((row) => range(3 + 2 * row).map((t) => 1 + ((row * 31 + t * 7) % 250)));
 
+const optionsOf = (turn: number, contexts: readonly unknown[]) => ({
+  ...{ temperature: 1, topP: 1, maxNewTokens: 20, stop: [] },
+  randoms: contexts.map((_, i) => createRandom(`turn ${turn}, row ${i}`)),
+});
+const policyOf = (): LocalPolicy =>
+  new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
+
 /** Three turns, each of which goes on from what is cached of the one before. */
 async function generated(backend: BackendName): Promise<Generation[][]> {
   await useBackend(backend);
   expect(canCapture()).toBe(backend !== 'wasm');
-  const policy = new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
+  const policy = policyOf();
   const turns: Generation[][] = [];
   let contexts = CONTEXTS;
   for (const turn of range(3)) {
-    const randoms = contexts.map((_, i) => createRandom(`turn ${turn}, row ${i}`));
-    const options = { temperature: 1, topP: 1, maxNewTokens: 20, stop: [], randoms };
-    const rows = await policy.generate(contexts, options);
+    const rows = await policy.generate(contexts, optionsOf(turn, contexts));
     turns.push(rows);
     contexts = contexts.map((context, i) => [...context, ...rows[i].tokenIds, 7, 11, 13]).slice(1);
   }
@@ -33,10 +39,11 @@ async function generated(backend: BackendName): Promise<Generation[][]> {
 }
 
 describe.each([
+  { backend: 'wasm' as const, isThere: true },
   { backend: 'native' as const, isThere: HAS_NATIVE },
   { backend: 'webgpu' as const, isThere: HAS_WEBGPU },
 ])('generation on the $backend backend, where there is one', ({ backend, isThere }) => {
-  it.skipIf(!isThere)(
+  it.skipIf(!isThere || backend === 'wasm')(
     'gives the tokens that wasm gives, with log-probabilities within 1e-4, while rows end and over turns',
     async () => {
       const expected = await generated('wasm');
@@ -52,5 +59,24 @@ describe.each([
       });
     },
     600_000,
+  );
+
+  it.skipIf(!isThere)(
+    'leaves nothing behind where whoever listens fails, after some rows have ended',
+    async () => {
+      await useBackend(backend);
+      const policy = policyOf();
+      await policy.generate(CONTEXTS, optionsOf(0, CONTEXTS));
+      policy.release();
+      const before = tf.memory();
+      let numTokens = 0;
+      const onToken = (): void => {
+        if (++numTokens === 40) throw new Error('gone');
+      };
+      const failing = policy.generate(CONTEXTS, { ...optionsOf(0, CONTEXTS), onToken });
+      await expect(failing).rejects.toThrow('gone');
+      expect(tf.memory()).toEqual(before);
+      policy.dispose();
+    },
   );
 });
