@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
-import { updateInPlace, type NativeBackend } from './native-kernels.js';
+import { currentBackend, updateInPlace, type NativeBackend } from './native-kernels.js';
 
 /** A tensor of libtensorflow's, by its place among those that the graph knows. */
 type Slot = number;
@@ -16,8 +16,6 @@ interface Call {
   /** Tensors that are deleted once it is done. */
   deletes: Slot[];
 }
-
-const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
 
 /** Whether libtensorflow is the current backend and computes on the processor. */
 export const isCurrent = (): boolean =>

@@ -20,7 +20,7 @@ export interface NativeBackend {
   incRef(dataId: tf.DataId): void;
 }
 
-const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
+export const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
 
 const typeAttribute = (dtype: string, { binding }: NativeBackend): object => ({
   ...{ name: 'T', type: binding.TF_ATTR_TYPE },
