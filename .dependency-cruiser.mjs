@@ -1,6 +1,7 @@
 /**
- * The layers of lib/: a folder imports only from those below it, and nothing imports in a circle. Checked by `npm test`.
- * Top down, as README's table names them; what stands on one line does not know each other.
+ * * The layers of lib/: a folder imports only from those below it, and nothing imports in
+ * a circle. Checked by `npm test`. Top down, as README's table names them; what stands on
+ * one line does not know each other.
  */
 export const LAYERS = [
   ['cli.ts'],
@@ -8,7 +9,7 @@ export const LAYERS = [
   ['doctor', 'model-packages'],
   ['index.ts', 'pages'],
   ['experiments'],
-  ['report', 'small-world', 'engines'],
+  ['report', 'small-world', 'interop'],
   ['html', 'notebook'],
   ['methods'],
   ['training', 'evaluation'],
@@ -23,7 +24,9 @@ export const LAYERS = [
 const pattern = (rooms) =>
   `^lib/(${rooms.map((room) => (room.endsWith('.ts') ? room : `${room}/`)).join('|')})`;
 
-/** Modules that also run in a browser: neither they nor what they import may need Node. */
+/**
+ * Modules that also run in a browser: neither they nor what they import may need Node.
+ */
 const BROWSER =
   '^lib/(text|rewards|rollout|html/browser|pages/[^/]+/page)/|^lib/policy/(local-policy|transformer|model|lora)[.]ts|^lib/retrieval/bm25[.]ts';
 
@@ -47,7 +50,10 @@ export default {
               from: { path: pattern([room]) },
               to: { path: pattern(rooms.filter((other) => other !== room)) },
             }));
-      return [...(above.length > 0 ? [{ ...upwards, to: { path: pattern(above) } }] : []), ...beside];
+      return [
+        ...(above.length > 0 ? [{ ...upwards, to: { path: pattern(above) } }] : []),
+        ...beside,
+      ];
     }),
     {
       name: 'viewer-without-report',

@@ -10,9 +10,15 @@ const PARTS = {
       'lib/training/{advantages,on-policy,adapter,rollouts}.ts',
       'lib/training/grpo/{loss,trainer}.ts',
     ],
-    tests: ['test/training/{advantages,on-policy,adapter,rollouts}.test.ts', 'test/training/grpo/*.test.ts'],
+    tests: [
+      'test/training/{advantages,on-policy,adapter,rollouts}.test.ts',
+      'test/training/grpo/*.test.ts',
+    ],
   },
-  bootstrap: { mutate: ['lib/evaluation/bootstrap.ts'], tests: ['test/evaluation/bootstrap.test.ts'] },
+  bootstrap: {
+    mutate: ['lib/evaluation/bootstrap.ts'],
+    tests: ['test/evaluation/bootstrap.test.ts'],
+  },
   checkpoint: {
     mutate: ['lib/training/checkpoint.ts'],
     tests: ['test/training/checkpoint.alone.test.ts'],
@@ -22,7 +28,9 @@ const PARTS = {
 
 const name = process.env.PART ?? '';
 if (!Object.hasOwn(PARTS, name))
-  throw new Error(`Expected PART to be one of ${Object.keys(PARTS).join(', ')}, but got ${name || 'none'}.`);
+  throw new Error(
+    `Expected PART to be one of ${Object.keys(PARTS).join(', ')}, but got ${name || 'none'}.`,
+  );
 
 export const { mutate, tests } = PARTS[name];
 

@@ -9,13 +9,19 @@ class QuickestFirst extends BaseSequencer {
   }
 }
 
-/** Stryker counts failed tests: without this, a change with which no test can be loaded would pass for one that none noticed. */
+/**
+ * Stryker counts failed tests: without this, a change with which no test can be loaded
+ * would pass for one that none noticed.
+ */
 const unloadable = {
   onTestModuleEnd: (module) =>
     module.errors().forEach((error) => module.project.vitest.state.catchError(error, 'Unloadable')),
 };
 
-/** The tests that have to notice what Stryker changes in a part, and no others. Counting what they reach is slow. */
+/**
+ * The tests that have to notice what Stryker changes in a part, and no others. Counting
+ * what they reach is slow.
+ */
 export default defineConfig({
   test: {
     include: tests,

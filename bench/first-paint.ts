@@ -1,6 +1,7 @@
 /**
- * How soon pages show something in headless Chromium, opened from disk, beside a page of one word in the same run: takes files,
- * opens each in turn, and prints one JSON object. Milliseconds are of this machine: least, median and most.
+ * How soon pages show something in headless Chromium, opened from disk, beside a page
+ * of one word in the same run: takes files, opens each in turn, and prints one JSON
+ * object. Milliseconds are of this machine: least, median and most.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,9 @@ const FIRST_PAINT = `new Promise((resolve) => {
 /** Least, median and most. */
 function spread(values: readonly number[]): number[] {
   const sorted = [...values].sort((a, b) => a - b);
-  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) => Math.round(10 * sorted[i]) / 10);
+  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map(
+    (i) => Math.round(10 * sorted[i]) / 10,
+  );
 }
 
 const files = process.argv.slice(2);
@@ -48,4 +51,6 @@ const [, ...rows] = pages.map((file) => {
   const ratios = ofFile.map((time, i) => time / times.get(oneWord)![i]);
   return { page: path.basename(file), ms: spread(ofFile), ratioToOneWord: spread(ratios) };
 });
-console.log(JSON.stringify({ repeats: REPEATS, oneWordMs: spread(times.get(oneWord)!), rows }, null, 2));
+console.log(
+  JSON.stringify({ repeats: REPEATS, oneWordMs: spread(times.get(oneWord)!), rows }, null, 2),
+);

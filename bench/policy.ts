@@ -1,8 +1,9 @@
 /**
- * Generation and gradients of the small policy beside PyTorch with Hugging Face transformers, on the same weights, prompts and
- * cores, in turns: `npm run bench -- policy PYTHON [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt. Both must
- * write the same tokens and find the same loss. Prints one JSON object: least, median
- * and most of each figure; ratios are ours over theirs, above 1 where this project is slower.
+ * Generation and gradients of the small policy beside PyTorch with Hugging Face
+ * transformers, on the same weights, prompts and cores, in turns: `npm run bench --
+ * policy PYTHON [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt. Both must
+ * write the same tokens and find the same loss. Prints one JSON object: least, median and
+ * most of each figure; ratios are ours over theirs, above 1 where this project is slower.
  */
 import { modelPath } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
@@ -10,7 +11,12 @@ import { loadLocalPolicy } from '../lib/policy/policies.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';
-import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../lib/tensor/backend.js';
+import {
+  BACKEND_NAMES,
+  describeBackend,
+  useBackend,
+  type BackendName,
+} from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { supervisedGradients, totalWeight } from '../lib/training/supervised.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
@@ -62,7 +68,9 @@ for (const batch of BATCHES) {
   rows.push({ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS), sameRows: same });
 }
 for (const batch of BATCHES) {
-  const some = Array.from({ length: batch }, (_, i) => text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH));
+  const some = Array.from({ length: batch }, (_, i) =>
+    text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH),
+  );
   const theirs = () => peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: some });
   const { own, other, seconds } = await inTurns(REPEATS, () => gradients(some), theirs);
   const lossDifference = Math.abs(own.loss - other.loss);

@@ -1,9 +1,11 @@
 /**
- * LoRA gradients and generation of a language model beside PyTorch, transformers and peft, on the same weights, rows and two cores, in
- * turns: `npm run bench -- real-model PYTHON [MODEL] [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt and peft, and MODEL
- * is a folder in Hugging Face format (default: models/smollm2-135m-instruct). Prints one JSON object: least, median and most of each
- * figure; ratios are ours over theirs, above 1 where this project is slower. Peaks are the most memory that the process ever had, so
- * that small work is measured before large.
+ * LoRA gradients and generation of a language model beside PyTorch, transformers and
+ * peft, on the same weights, rows and two cores, in turns: `npm run bench -- real-model
+ * PYTHON [MODEL] [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt and peft,
+ * and MODEL is a folder in Hugging Face format (default: models/smollm2-135m-instruct).
+ * Prints one JSON object: least, median and most of each figure; ratios are ours over
+ * theirs, above 1 where this project is slower. Peaks are the most memory that the
+ * process ever had, so that small work is measured before large.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { trainingEnvironment } from '../lib/io/child-process.js';
@@ -13,7 +15,12 @@ import { trainingPreset } from '../lib/methods/config.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { createRandom } from '../lib/random.js';
-import { BACKEND_NAMES, describeBackend, useBackend, type BackendName } from '../lib/tensor/backend.js';
+import {
+  BACKEND_NAMES,
+  describeBackend,
+  useBackend,
+  type BackendName,
+} from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { TrainedAdapter } from '../lib/training/adapter.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
@@ -41,12 +48,17 @@ const { model } = load;
 const text = world.passages.flatMap(({ contents }) => model.tokenizer.encode(`${contents}\n`));
 const prompts = world.questions
   .filter(({ split }) => split === 'dev')
-  .map(({ question }) => model.tokenizer.encode(buildPrompt('parallel', question, { form: 'full' })));
+  .map(({ question }) =>
+    model.tokenizer.encode(buildPrompt('parallel', question, { form: 'full' })),
+  );
 const { grpo } = trainingPreset('parallelsearch', folder, 1, { scale: 'language-model' });
 
 const adapter = new TrainedAdapter(model, {
-  ...{ name: 'bench', lora: { rank: RANK, alpha: 2 * RANK }, random: createRandom(0) },
-  ...{ temperature: 1, maxTokensPerPass: grpo.maxTokensPerPass },
+  name: 'bench',
+  lora: { rank: RANK, alpha: 2 * RANK },
+  random: createRandom(0),
+  temperature: 1,
+  maxTokensPerPass: grpo.maxTokensPerPass,
 });
 
 /** One optimizer step at rate 0, so that every repeat has the same loss. */
@@ -54,8 +66,10 @@ const gradients = (rows: readonly number[][]) =>
   timed(async () => {
     const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));
     const numTokens = rows.length * (ROW_LENGTH - 1);
-    const { loss } = await adapter.update(sequences, { learningRate: 0, maxGradNorm: 1 }, (logProbs) =>
-      tf.mul(tf.sum<tf.Scalar>(logProbs), -1 / numTokens),
+    const { loss } = await adapter.update(
+      sequences,
+      { learningRate: 0, maxGradNorm: 1 },
+      (logProbs) => tf.mul(tf.sum<tf.Scalar>(logProbs), -1 / numTokens),
     );
     return { loss };
   });
@@ -66,15 +80,30 @@ const lora = ['--lora', String(RANK)];
 const threads = ['--threads', String(THREADS)];
 const rows: object[] = [];
 for (const dtype of ['float32', 'bfloat16']) {
-  const peer = startPeer(python, 'transformers_peer.py', folder, '--dtype', dtype, ...lora, ...threads);
+  const peer = startPeer(
+    python,
+    'transformers_peer.py',
+    folder,
+    '--dtype',
+    dtype,
+    ...lora,
+    ...threads,
+  );
   for (const batch of GRADIENT_ROWS) {
-    const some = Array.from({ length: batch }, (_, i) => text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH));
-    const theirs = () => peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: some });
+    const some = Array.from({ length: batch }, (_, i) =>
+      text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH),
+    );
+    const theirs = () =>
+      peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: some });
     const { own, other, seconds } = await inTurns(REPEATS, () => gradients(some), theirs);
     const { bytes } = await peer.ask<{ bytes: number }>({ do: 'memory' });
     rows.push({
-      ...{ work: 'LoRA gradients', peer: dtype, batch, ...speeds(seconds, batch * ROW_LENGTH) },
-      ...{ peakGigabytes: gigabytes(peakBytes()), peerPeakGigabytes: gigabytes(bytes) },
+      work: 'LoRA gradients',
+      peer: dtype,
+      batch,
+      ...speeds(seconds, batch * ROW_LENGTH),
+      peakGigabytes: gigabytes(peakBytes()),
+      peerPeakGigabytes: gigabytes(bytes),
       lossDifference: Math.abs(own.loss - other.loss),
     });
     console.error(JSON.stringify(rows.at(-1)));
@@ -95,12 +124,19 @@ for (const batch of GENERATED_ROWS) {
     theirs,
   );
   rows.push({
-    ...{ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS) },
+    work: 'generate',
+    batch,
+    ...speeds(seconds, batch * NEW_TOKENS),
     sameRows: sameRows(own.tokenIds, other.tokenIds),
   });
   console.error(JSON.stringify(rows.at(-1)));
 }
 peer.stop();
 const print = (row: object): string => `  ${JSON.stringify(row)}`;
-const about = { repeats: REPEATS, rowLength: ROW_LENGTH, newTokens: NEW_TOKENS, loadSeconds: load.seconds };
+const about = {
+  repeats: REPEATS,
+  rowLength: ROW_LENGTH,
+  newTokens: NEW_TOKENS,
+  loadSeconds: load.seconds,
+};
 console.log(`${JSON.stringify(about).slice(0, -1)}, "rows": [\n${rows.map(print).join(',\n')}\n]}`);

@@ -1,6 +1,7 @@
 /**
- * Recall and latency of the embedded retrievers on the small world's dev split, and what concurrent sub-queries save when
- * retrieval waits on a network. Prints one JSON object; times are of one thread and of this machine.
+ * Recall and latency of the embedded retrievers on the small world's dev split, and
+ * what concurrent sub-queries save when retrieval waits on a network. Prints one JSON
+ * object; times are of one thread and of this machine.
  */
 import { performance } from 'node:perf_hooks';
 import { readPassages, readQuestions } from '../lib/data/flashrag.js';
@@ -11,7 +12,11 @@ import { createHashedEncoder, randomWeights, type Encoder } from '../lib/retriev
 import { loadEncoder } from '../lib/retrieval/encoder-file.js';
 import { buildExactIndex } from '../lib/retrieval/exact.js';
 import { buildHnswIndex } from '../lib/retrieval/hnsw.js';
-import { queriesWithEvidence, retrievalRecall, type QueryWithEvidence } from '../lib/retrieval/recall.js';
+import {
+  queriesWithEvidence,
+  retrievalRecall,
+  type QueryWithEvidence,
+} from '../lib/retrieval/recall.js';
 import { createRemoteRetriever } from '../lib/retrieval/remote.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
 import { searchAll } from '../lib/retrieval/search.js';
@@ -46,13 +51,20 @@ async function measure(retriever: Retriever, buildMs: number) {
   return rows;
 }
 
-/** Milliseconds of a search turn of `count` sub-queries against a server that takes 50 ms, all at once and one by one. */
+/**
+ * Milliseconds of a search turn of `count` sub-queries against a server that takes 50 ms,
+ * all at once and one by one.
+ */
 async function turnLatency(retriever: Retriever, count: number) {
   const server = await startRetrievalServer(retriever, { delayMs: 50 });
   const remote = createRemoteRetriever({ url: server.url });
   const queries = passages.slice(0, count).map(({ title }) => title);
   await searchAll(remote, queries, { topK: 3, batchSize: 1, maxConcurrency: count }); // opens the connections
-  const parallel = await searchAll(remote, queries, { topK: 3, batchSize: 1, maxConcurrency: count });
+  const parallel = await searchAll(remote, queries, {
+    topK: 3,
+    batchSize: 1,
+    maxConcurrency: count,
+  });
   const sequential = await searchAll(remote, queries, { topK: 3, batchSize: 1, maxConcurrency: 1 });
   await server.close();
   return { count, parallelMs: parallel.stats.elapsedMs, sequentialMs: sequential.stats.elapsedMs };

@@ -1,7 +1,9 @@
 /**
- * Throughput of rollouts against the number of rows at a time: `npm run bench -- rollouts [ADDRESS]`, such as http://127.0.0.1:8000/v1, a
- * server of what `export hf` wrote of a policy of the small world; without one, that policy on this machine's backend. Where the server batches by
- * itself, rollouts that overlap are measured beside those that go turn by turn, in turns on the same questions. Prints one JSON object: questions and
+ * Throughput of rollouts against the number of rows at a time: `npm run bench -- rollouts
+ * [ADDRESS]`, such as http://127.0.0.1:8000/v1, a server of what `export hf` wrote of a
+ * policy of the small world; without one, that policy on this machine's backend. Where
+ * the server batches by itself, rollouts that overlap are measured beside those that go
+ * turn by turn, in turns on the same questions. Prints one JSON object: questions and
  * written tokens a second, least, median and most.
  *
  *   --rows 1,2,4,8,16   --delay-ms 0,500 (that a search takes; default 0)   --questions 96   --repeats 5   --backend auto   --engine NAME (of the server)   --model, --tokenizer (of the policy there)
@@ -77,13 +79,16 @@ const spread = (numbers: readonly number[]): number[] =>
 
 const settings = values.rows
   .split(',')
-  .flatMap((rows) => values['delay-ms'].split(',').map((ms) => ({ rows: Number(rows), delayMs: Number(ms) })))
+  .flatMap((rows) =>
+    values['delay-ms'].split(',').map((ms) => ({ rows: Number(rows), delayMs: Number(ms) })),
+  )
   .map((setting) => ({
     ...setting,
     times: schedules.map((): Awaited<ReturnType<typeof answerAll>>[] => []),
   }));
 await answerAll(schedules[0][1], 4, 0);
-// All settings in each repeat, so that what else the machine does falls on all of them alike.
+// All settings in each repeat, so that what else the machine does falls on all of them
+// alike.
 for (let i = 0; i < repeats; i++)
   for (const { rows, delayMs, times } of settings)
     for (const [j, [name, by]] of schedules.entries()) {
@@ -94,12 +99,14 @@ for (let i = 0; i < repeats; i++)
     }
 const rows = settings.flatMap(({ times, ...setting }) =>
   schedules.map(([schedule], j) => ({
-    ...{ schedule, ...setting },
+    schedule,
+    ...setting,
     questionsPerSecond: spread(times[j].map(({ seconds }) => asked.length / seconds)),
     tokensPerSecond: spread(times[j].map(({ seconds, tokens }) => tokens / seconds)),
     ...(j > 0 && {
       ratioOfSeconds: spread(times[0].map(({ seconds }, i) => seconds / times[j][i].seconds)),
-      sameAnswers: times[0].filter(({ answers }, i) => answers === times[j][i].answers).length / repeats,
+      sameAnswers:
+        times[0].filter(({ answers }, i) => answers === times[j][i].answers).length / repeats,
     }),
   })),
 );

@@ -1,9 +1,12 @@
 /**
- * Wall clock of a search turn of 1 to 16 sub-queries, asked in one turn and in turns, under each retriever: `npm run bench -- turns NAME ...`, where NAME
- * is `bm25`, `exact`, `hnsw`, or NAME=ADDRESS of a server that has the small world's passages, such as `serve=http://127.0.0.1:9000/retrieve` or
- * `milvus=milvus://127.0.0.1:19530/small_world`. `--python PROGRAM` starts and adds Search-R1's server in Python with FAISS. Prints one
- * JSON object: median and quartiles in milliseconds, and of those that search the encoder's vectors (all but BM25) the share of exact search's
- * ten passages that they find, over 400 queries.
+ * Wall clock of a search turn of 1 to 16 sub-queries, asked in one turn and in turns,
+ * under each retriever: `npm run bench -- turns NAME ...`, where NAME is `bm25`, `exact`,
+ * `hnsw`, or NAME=ADDRESS of a server that has the small world's passages, such as
+ * `serve=http://127.0.0.1:9000/retrieve` or
+ * `milvus=milvus://127.0.0.1:19530/small_world`. `--python PROGRAM` starts and adds
+ * Search-R1's server in Python with FAISS. Prints one JSON object: median and quartiles
+ * in milliseconds, and of those that search the encoder's vectors (all but BM25) the
+ * share of exact search's ten passages that they find, over 400 queries.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,7 +51,8 @@ async function startFaiss(python: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'faiss-'));
   const file = join(folder, 'index.json');
   const data = {
-    ...{ port: free.port, passages: passages.map(({ id, contents }) => ({ id, contents })) },
+    port: free.port,
+    passages: passages.map(({ id, contents }) => ({ id, contents })),
     vectors: vectors.map((vector) => Array.from(vector)),
     queries: Object.fromEntries(queries.map((query, i) => [query, Array.from(queryVectors[i])])),
   };
@@ -58,27 +62,33 @@ async function startFaiss(python: string): Promise<string> {
   // However this ends.
   process.on('exit', () => (child.kill(), rmSync(folder, { recursive: true })));
   const url = `http://127.0.0.1:${free.port}/retrieve`;
-  for (let i = 0; i < 240 && !(await fetch(url, { method: 'POST' }).catch(() => null)); i++) await delay(500);
+  for (let i = 0; i < 240 && !(await fetch(url, { method: 'POST' }).catch(() => null)); i++)
+    await delay(500);
   return url;
 }
 
 const faiss = values.python === undefined ? null : await startFaiss(values.python);
 const named = [...positionals, ...(faiss ? [`faiss=${faiss}`] : [])].map((argument) => {
   const [, name, place] = /^([^=:]+)(?:=(.*))?$/.exec(argument) ?? [];
-  if (!name) throw new Error(`Expected the name of a retriever, or NAME=ADDRESS, but got ${argument}.`);
+  if (!name)
+    throw new Error(`Expected the name of a retriever, or NAME=ADDRESS, but got ${argument}.`);
   return { name, place: place ?? name };
 });
 if (named.length === 0)
   throw new Error('Expected retrievers, such as: npm run bench -- turns bm25 exact hnsw');
 
-/** Over the encoder's vectors; an address of another name is a server of BM25, as `serve-retriever` is unless told otherwise. */
+/**
+ * Over the encoder's vectors; an address of another name is a server of BM25, as
+ * `serve-retriever` is unless told otherwise.
+ */
 const isDense = (name: string): boolean => ['exact', 'hnsw', 'faiss', 'milvus'].includes(name);
 
 async function askMs(retriever: Retriever, turns: readonly string[][]): Promise<number> {
   const start = performance.now();
   for (const turn of turns) {
     const { stats } = await searchAll(retriever, turn, { topK: TOP_K });
-    if (stats.failed > 0) throw new Error(`Expected every search to succeed, but ${stats.failed} failed.`);
+    if (stats.failed > 0)
+      throw new Error(`Expected every search to succeed, but ${stats.failed} failed.`);
   }
   return performance.now() - start;
 }
@@ -96,7 +106,9 @@ for (const { name, place } of named) {
   const retriever = await createRetriever(place, passages);
   if (isDense(name)) {
     const found = await idsOf(retriever);
-    const shares = found.map((ids, i) => ids.filter((id) => exactIds[i].includes(id)).length / RECALL.topK);
+    const shares = found.map(
+      (ids, i) => ids.filter((id) => exactIds[i].includes(id)).length / RECALL.topK,
+    );
     recall[name] = Number(mean(shares)!.toFixed(4));
   }
   const random = createRandom('turns');
@@ -122,6 +134,11 @@ for (const { name, place } of named) {
     }
   console.error(name);
 }
-const provenance = { passages: passages.length, topK: TOP_K, warmUps: WARM_UPS, ...provenanceHere() };
+const provenance = {
+  passages: passages.length,
+  topK: TOP_K,
+  warmUps: WARM_UPS,
+  ...provenanceHere(),
+};
 console.log(JSON.stringify({ rows, recall, provenance }, null, 1));
 process.exit();

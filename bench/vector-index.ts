@@ -1,8 +1,12 @@
 /**
- * Vector search by size: exact, HNSW in this process and Milvus, on vectors made up: `npm run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`,
- * such as `vector-index 127.0.0.1:19530 10000,100000,1000000 128`, or `-` in place of a server. Prints one JSON object: seconds to build, memory (bytes of
- * the vectors, or of the graph as it is saved; what Milvus takes is not seen from here), recall at 10 against exact search, milliseconds of a turn of 1 and of 4 queries (median, 99th percentile), and what the
- * power laws through these sizes say of the paper's 21 million passages. One thread but for Milvus, which takes all cores.
+ * Vector search by size: exact, HNSW in this process and Milvus, on vectors made up:
+ * `npm run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`, such as `vector-index
+ * 127.0.0.1:19530 10000,100000,1000000 128`, or `-` in place of a server. Prints one JSON
+ * object: seconds to build, memory (bytes of the vectors, or of the graph as it is saved;
+ * what Milvus takes is not seen from here), recall at 10 against exact search,
+ * milliseconds of a turn of 1 and of 4 queries (median, 99th percentile), and what the
+ * power laws through these sizes say of the paper's 21 million passages. One thread but
+ * for Milvus, which takes all cores.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +29,10 @@ const sizes = sizeList.split(',').map(Number);
 const dimensions = Number(dimensionText);
 const NUM_QUERIES = 200;
 const TOP_K = 10;
-/** Vectors of text lie near a space of few dimensions: so do these, with a little of all others. */
+/**
+ * Vectors of text lie near a space of few dimensions: so do these, with a little of all
+ * others.
+ */
 const INNER_DIMENSIONS = 32;
 const NOISE = 0.1;
 const PAPER = { size: 21_015_324, dimensions: 768 };
@@ -34,7 +41,10 @@ const random = createRandom('vector-index');
 const projection = Array.from({ length: INNER_DIMENSIONS * dimensions }, () => random.normal());
 
 function makeVector(): Float32Array {
-  const vector = Float32Array.from({ length: dimensions }, () => random.uniform() * NOISE * INNER_DIMENSIONS);
+  const vector = Float32Array.from(
+    { length: dimensions },
+    () => random.uniform() * NOISE * INNER_DIMENSIONS,
+  );
   for (let i = 0; i < INNER_DIMENSIONS; i++) {
     const x = random.normal();
     for (let d = 0; d < dimensions; d++) vector[d] += x * projection[i * dimensions + d];
@@ -93,10 +103,17 @@ async function measure(
   const retriever = await build();
   const buildSeconds = (performance.now() - start) / 1000;
   const found = await idsOf(retriever, queries);
-  const shares = found.map((ids, i) => ids.filter((id) => (truth ?? found)[i].includes(id)).length / TOP_K);
+  const shares = found.map(
+    (ids, i) => ids.filter((id) => (truth ?? found)[i].includes(id)).length / TOP_K,
+  );
   const row: Row = {
-    ...{ engine, size: passages.length, buildSeconds, memoryMb: await memoryMb(), recall: mean(shares)! },
-    ...{ oneQueryMs: await turnMs(retriever, 1), fourQueriesMs: await turnMs(retriever, 4) },
+    engine,
+    size: passages.length,
+    buildSeconds,
+    memoryMb: await memoryMb(),
+    recall: mean(shares)!,
+    oneQueryMs: await turnMs(retriever, 1),
+    fourQueriesMs: await turnMs(retriever, 4),
   };
   console.error(JSON.stringify(row));
   rows.push(row);
@@ -109,9 +126,13 @@ async function buildMilvus(): Promise<Retriever> {
   await client.connectPromise;
   await client.dropCollection({ collection_name: name });
   await buildMilvusCollection(`milvus://${server}/${name}`, passages, encoder);
-  // The graph is built after the rows are there; before, all of them would be looked through.
+  // The graph is built after the rows are there; before, all of them would be looked
+  // through.
   for (;;) {
-    const progress = await client.getIndexBuildProgress({ collection_name: name, field_name: 'vector' });
+    const progress = await client.getIndexBuildProgress({
+      collection_name: name,
+      field_name: 'vector',
+    });
     if (Number(progress.indexed_rows) >= passages.length) break;
     await delay(500);
   }

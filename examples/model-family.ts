@@ -1,6 +1,7 @@
 /**
- * A model family of one's own: Phi-3's architecture as Phi-4 uses it. It is computed as a Llama is, but its checkpoints hold the
- * query, key and value products in one tensor, and gate and up as well.
+ * A model family of one's own: Phi-3's architecture as Phi-4 uses it. It is computed as
+ * a Llama is, but its checkpoints hold the query, key and value products in one tensor,
+ * and gate and up as well.
  */
 import { FAMILIES, type ModelFamily } from '../lib/index.js';
 
@@ -11,7 +12,10 @@ const FUSED: Record<string, string> = { qkv: 'self_attn.qkv_proj', gateUp: 'mlp.
 export const phi3: ModelFamily = {
   name: 'phi3',
   parse: (json) => {
-    const { sliding_window: window, partial_rotary_factor: rotated } = json as Record<string, unknown>;
+    const { sliding_window: window, partial_rotary_factor: rotated } = json as Record<
+      string,
+      unknown
+    >;
     if (typeof window === 'number' || (rotated ?? 1) !== 1)
       throw new Error(
         'Expected a Phi-3 without sliding_window and with partial_rotary_factor 1, as Phi-4 is.',
@@ -33,5 +37,6 @@ export const phi3: ModelFamily = {
     }),
 };
 
-// The one line of registration. In this repository: the family's name in the list of lib/policy/families/index.ts.
+// The one line of registration. In this repository: the family's name in the list of
+// lib/policy/families/index.ts.
 FAMILIES.add(phi3);

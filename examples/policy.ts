@@ -1,6 +1,7 @@
 /**
- * A policy over an API: a server that continues token ids. `GET /model` answers with `maxLength` and a `tokenizer` (the JSON of a
- * tokenizer.json), `POST /generate` with `generations`, whose token ids are the server's own and never encoded again.
+ * A policy over an API: a server that continues token ids. `GET /model` answers with
+ * `maxLength` and a `tokenizer` (the JSON of a tokenizer.json), `POST /generate` with
+ * `generations`, whose token ids are the server's own and never encoded again.
  */
 import { createTokenizer, POLICY_KINDS, type Generation, type Policy } from '../lib/index.js';
 
@@ -13,7 +14,9 @@ async function ask<T>(url: string, body?: object): Promise<T> {
 /** @param address such as `toy:http://127.0.0.1:8000` */
 export async function openToyPolicy(address: string): Promise<Policy> {
   const url = address.slice('toy:'.length);
-  const { tokenizer, maxLength } = await ask<{ tokenizer: object; maxLength: number }>(`${url}/model`);
+  const { tokenizer, maxLength } = await ask<{ tokenizer: object; maxLength: number }>(
+    `${url}/model`,
+  );
   return {
     name: address,
     tokenizer: createTokenizer(tokenizer),
@@ -26,5 +29,6 @@ export async function openToyPolicy(address: string): Promise<Policy> {
   };
 }
 
-// The one line of registration. In this repository: an entry in the list of lib/policy/policies.ts.
+// The one line of registration. In this repository: an entry in the list of
+// lib/policy/policies.ts.
 POLICY_KINDS.add({ name: 'toy', open: openToyPolicy });

@@ -1,4 +1,7 @@
-/** A retriever of one's own: passages whose title stands in the query word for word, those with the longest title first. */
+/**
+ * A retriever of one's own: passages whose title stands in the query word for word, those
+ * with the longest title first.
+ */
 import { RETRIEVERS, type Passage, type Retriever } from '../lib/index.js';
 
 const wordsOf = (text: string): string =>
@@ -21,5 +24,6 @@ export function createTitleRetriever(passages: readonly Passage[]): Retriever {
   };
 }
 
-// The one line of registration. In this repository: an entry in the list of lib/retrieval/retrievers.ts.
+// The one line of registration. In this repository: an entry in the list of
+// lib/retrieval/retrievers.ts.
 RETRIEVERS.add({ name: 'titles', create: createTitleRetriever });

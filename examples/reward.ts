@@ -1,11 +1,13 @@
 /**
- * A reward of one's own: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870, Eq. 6), which is highest for right answers with
- * as few searches as any right answer in the group needed.
+ * A reward of one's own: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870,
+ * Eq. 6), which is highest for right answers with as few searches as any right answer in
+ * the group needed.
  */
 import type { Reward, Rollout } from '../lib/index.js';
 import { exactMatch } from '../lib/text/normalize.js';
 
-const isRight = ({ answer, goldenAnswers }: Rollout): boolean => exactMatch(answer, goldenAnswers) === 1;
+const isRight = ({ answer, goldenAnswers }: Rollout): boolean =>
+  exactMatch(answer, goldenAnswers) === 1;
 const numSearches = ({ searchTurns }: Rollout): number => searchTurns.length;
 
 const fewSearches: Reward = {
@@ -19,5 +21,6 @@ const fewSearches: Reward = {
   },
 };
 
-// The one line of registration. A file's default export is used without a list: train --reward examples/reward.ts
+// The one line of registration. A file's default export is used without a list: train
+// --reward examples/reward.ts
 export default fewSearches;

@@ -5,7 +5,10 @@ import { scoreCommand } from './commands/score.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
-/** Commands that load tensors or charts are imported when they are called, so that `--help` is quick. */
+/**
+ * Commands that load tensors or charts are imported when they are called, so that
+ * `--help` is quick.
+ */
 const LAZY: Record<string, () => Promise<Command>> = {
   reproduce: async () => (await import('./commands/reproduce.js')).reproduceCommand(),
   train: async () => (await import('./commands/train.js')).trainCommand(),
@@ -14,7 +17,8 @@ const LAZY: Record<string, () => Promise<Command>> = {
   model: async () => (await import('./commands/model.js')).modelCommand(),
   index: async () => (await import('./commands/index-build.js')).indexCommand(),
   data: async () => (await import('./commands/data.js')).dataCommand(),
-  'serve-retriever': async () => (await import('./commands/serve-retriever.js')).serveRetrieverCommand(),
+  'serve-retriever': async () =>
+    (await import('./commands/serve-retriever.js')).serveRetrieverCommand(),
   compare: async () => (await import('./commands/compare.js')).compareCommand(),
   sweep: async () => (await import('./commands/sweep.js')).sweepCommand(),
   view: async () => (await import('./commands/view.js')).viewCommand(),

@@ -1,4 +1,7 @@
-/** `parallelsearch`: what it takes to run, train and evaluate a policy that searches, on one page. */
+/**
+ * `parallelsearch`: what it takes to run, train and evaluate a policy that searches, on
+ * one page.
+ */
 
 // text and data
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
@@ -32,11 +35,22 @@ export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout
 export { rollOut, type RolloutOptions } from './rollout/rollout.js';
-export { lossMask, responseText, tokenIds, type Segment, type Trajectory } from './rollout/trajectory.js';
+export {
+  lossMask,
+  responseText,
+  tokenIds,
+  type Segment,
+  type Trajectory,
+} from './rollout/trajectory.js';
 
 // rewards
 export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
-export { scoreRollout, type Reward, type RewardComponents, type TurnReward } from './rewards/reward.js';
+export {
+  scoreRollout,
+  type Reward,
+  type RewardComponents,
+  type TurnReward,
+} from './rewards/reward.js';
 export { REWARD_PRESETS, rewardsOf } from './rewards/presets.js';
 export { outcomeReward } from './rewards/outcome.js';
 export { loadRewards } from './training/reward-files.js';

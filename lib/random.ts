@@ -1,6 +1,7 @@
 /**
- * The project's one source of randomness: a counter-free 32-bit generator (sfc32) seeded by hashing labels, so that
- * every consumer draws from a stream of its own and one seed decides them all.
+ * The project's one source of randomness: a counter-free 32-bit generator (sfc32)
+ * seeded by hashing labels, so that every consumer draws from a stream of its own and one
+ * seed decides them all.
  */
 export interface Random {
   /** A number in [0, 1). */
@@ -31,7 +32,8 @@ function hash32(text: string, basis: number): number {
 /** Makes a generator from a seed (any number or text), or goes on from a kept `state`. */
 export function createRandom(seed: number | string, state?: readonly number[]): Random {
   const name = String(seed);
-  let [a, b, c, d] = state ?? [1, 2, 3, 4].map((lane) => hash32(name, 0x811c9dc5 + lane * 0x9e3779b9));
+  let [a, b, c, d] =
+    state ?? [1, 2, 3, 4].map((lane) => hash32(name, 0x811c9dc5 + lane * 0x9e3779b9));
   const next = (): number => {
     const t = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;

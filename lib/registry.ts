@@ -29,7 +29,9 @@ export function createRegistry<T extends { readonly name: string }>(
   const byName = new Map<string, T>();
   const add = (item: T): void => {
     if (byName.has(item.name))
-      throw new RangeError(`Expected a new name for a ${kind}, but there is a ${item.name} already.`);
+      throw new RangeError(
+        `Expected a new name for a ${kind}, but there is a ${item.name} already.`,
+      );
     byName.set(item.name, item);
     onAdd?.(item);
   };
@@ -50,8 +52,16 @@ export function createRegistry<T extends { readonly name: string }>(
   };
 }
 
-/** A name of a registry in a configuration. @param isOther what may stand in a name's place */
-export const nameSchema = <T>(registry: Registry<T>, isOther: (name: string) => boolean = () => false) =>
-  z.string().refine((name) => registry.has(name) || isOther(name), {
-    error: ({ input }) => registry.complaint(String(input)),
-  });
+/**
+ * A name of a registry in a configuration. @param isOther what may stand in a name's
+ * place
+ */
+export const nameSchema = <T>(
+  registry: Registry<T>,
+  isOther: (name: string) => boolean = () => false,
+) =>
+  z
+    .string()
+    .refine((name) => registry.has(name) || isOther(name), {
+      error: ({ input }) => registry.complaint(String(input)),
+    });

@@ -1,6 +1,7 @@
 /**
- * Runs a benchmark: `npm run bench -- NAME [arguments]`, where NAME is a file of `bench/`. Node does not read TypeScript, so it is
- * bundled first, into `dist/bench/`: as deep as the library's modules, it finds the package's data as they do.
+ * Runs a benchmark: `npm run bench -- NAME [arguments]`, where NAME is a file of
+ * `bench/`. Node does not read TypeScript, so it is bundled first, into `dist/bench/`: as
+ * deep as the library's modules, it finds the package's data as they do.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,9 @@ const names = readdirSync(join(root, 'bench')).flatMap((file) =>
 const [name] = process.argv.splice(2, 1);
 
 if (!names.includes(name)) {
-  console.error(`Expected the name of a benchmark, but it is ${name}. There are: ${names.join(', ')}.`);
+  console.error(
+    `Expected the name of a benchmark, but it is ${name}. There are: ${names.join(', ')}.`,
+  );
   process.exit(1);
 }
 const file = join(root, 'dist', 'bench', `${name}.mjs`);

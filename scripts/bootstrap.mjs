@@ -68,24 +68,34 @@ function filesIn(folder) {
 const children = new Set();
 let interruptedBy = null;
 
-/** Passes signals on. A terminal's Ctrl-C reaches the children by itself, and twice could mean "at once, without saving". */
+/**
+ * Passes signals on. A terminal's Ctrl-C reaches the children by itself, and twice could
+ * mean "at once, without saving".
+ */
 function forwardSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       interruptedBy = signal;
-      if (signal === 'SIGTERM' || !process.stdin.isTTY) for (const child of children) child.kill(signal);
+      if (signal === 'SIGTERM' || !process.stdin.isTTY)
+        for (const child of children) child.kill(signal);
     });
   }
 }
 
 /**
- * Runs a program in the project's folder. Resolves to its exit code, 128 + n where signal n ended it.
+ * Runs a program in the project's folder. Resolves to its exit code, 128 + n where
+ * signal n ended it.
  * @param say takes what it prints; without it, that goes where this script's goes
  */
 function run(program, args, { env = {}, shell = false, say } = {}) {
   return new Promise((resolve, reject) => {
     const stdio = say ? ['inherit', 'pipe', 'pipe'] : 'inherit';
-    const child = spawn(program, args, { cwd: ROOT, stdio, env: { ...process.env, ...env }, shell });
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      stdio,
+      env: { ...process.env, ...env },
+      shell,
+    });
     children.add(child);
     for (const stream of say ? [child.stdout, child.stderr] : []) stream.on('data', say);
     child.on('error', reject);
@@ -98,12 +108,17 @@ function run(program, args, { env = {}, shell = false, say } = {}) {
 
 const runNode = (args, env) => run(process.execPath, args, { env });
 
-/** Runs one phase between two lines that name it. Returns its exit code; ends the process when a signal came. */
+/**
+ * Runs one phase between two lines that name it. Returns its exit code; ends the process
+ * when a signal came.
+ */
 async function phase(name, what, action) {
   const startMs = Date.now();
   console.log(`[${name}] ${what}`);
   const code = await action();
-  console.log(`[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`);
+  console.log(
+    `[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`,
+  );
   if (interruptedBy) process.exit(code || 128 + constants.signals[interruptedBy]);
   return code;
 }
@@ -120,7 +135,9 @@ function isNodeIn(range) {
   const [hasMajor, hasMinor] = process.versions.node.split('.').map(Number);
   return range.split('||').some((part) => {
     const [, sign, major, minor] = /(\^|>=)\s*(\d+)\.(\d+)/.exec(part);
-    return hasMajor === Number(major) ? hasMinor >= Number(minor) : sign === '>=' && hasMajor > Number(major);
+    return hasMajor === Number(major)
+      ? hasMinor >= Number(minor)
+      : sign === '>=' && hasMajor > Number(major);
   });
 }
 
@@ -133,13 +150,18 @@ function checkNode() {
   process.exit(1);
 }
 
-/** Whether node_modules holds what package-lock.json says; optional packages may be absent. */
+/**
+ * Whether node_modules holds what package-lock.json says; optional packages may be
+ * absent.
+ */
 function isInstalled() {
   if (!existsSync(inRoot('node_modules/.package-lock.json'))) return false;
   const installed = readJson('node_modules/.package-lock.json').packages;
   return Object.entries(readJson('package-lock.json').packages).every(([path, wanted]) => {
     if (path === '' || (wanted.optional && !installed[path])) return true;
-    return installed[path]?.version === wanted.version && installed[path]?.integrity === wanted.integrity;
+    return (
+      installed[path]?.version === wanted.version && installed[path]?.integrity === wanted.integrity
+    );
   });
 }
 
@@ -198,17 +220,30 @@ async function build() {
     runNode([TOOLS.tsc, '-p', 'tsconfig.build.json']),
   );
   removeStaleOutputs();
-  // tfjs-core has its gradients only in files that Node cannot load; the package in which it can, @tensorflow/tfjs, has 141 MB.
+  // tfjs-core has its gradients only in files that Node cannot load; the package in which
+  // it can, @tensorflow/tfjs, has 141 MB.
   const gradients = 'node_modules/@tensorflow/tfjs-core/dist/register_all_gradients.js';
-  const output = ['--file', 'dist/tensor/tfjs-gradients.cjs', '--format', 'cjs', '--platform', 'node'];
-  await required('build', 'rolldown, gradients', () => runNode([TOOLS.rolldown, gradients, ...output]));
+  const output = [
+    '--file',
+    'dist/tensor/tfjs-gradients.cjs',
+    '--format',
+    'cjs',
+    '--platform',
+    'node',
+  ];
+  await required('build', 'rolldown, gradients', () =>
+    runNode([TOOLS.rolldown, gradients, ...output]),
+  );
   if (existsSync(inRoot('dist/cli.js'))) chmodSync(inRoot('dist/cli.js'), 0o755);
   writeFileSync(inRoot(BUILD_STAMP), hash);
 }
 
 // Tests
 
-/** Numbers of tests in vitest's JSON report; a file that could not be loaded counts as one failed test. */
+/**
+ * Numbers of tests in vitest's JSON report; a file that could not be loaded counts as one
+ * failed test.
+ */
 function countTests(report) {
   const unloadable = report.testResults.filter(
     (f) => f.status === 'failed' && f.assertionResults.length === 0,
@@ -220,7 +255,10 @@ function countTests(report) {
   };
 }
 
-/** Runs vitest; returns its exit code and the counts, null where it died before it wrote them. */
+/**
+ * Runs vitest; returns its exit code and the counts, null where it died before it wrote
+ * them.
+ */
 async function runVitest(args, env) {
   const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-test-'));
   const output = join(folder, 'report.json');
@@ -230,7 +268,10 @@ async function runVitest(args, env) {
     const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );
-    return { code, counts: existsSync(output) ? countTests(JSON.parse(readFileSync(output, 'utf8'))) : null };
+    return {
+      code,
+      counts: existsSync(output) ? countTests(JSON.parse(readFileSync(output, 'utf8'))) : null,
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -244,11 +285,16 @@ async function runCheck([name, what, args]) {
   const code = await run(process.execPath, args, { env, say: (chunk) => said.push(chunk) });
   console.log(`[${name}] ${what}`);
   for (const chunk of said) process.stdout.write(chunk);
-  console.log(`[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`);
+  console.log(
+    `[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`,
+  );
   return [name, code];
 }
 
-/** Lint, and beside it layers, format and types: all of them, so that one run shows everything. Returns `[name, exit code]` of each. */
+/**
+ * Lint, and beside it layers, format and types: all of them, so that one run shows
+ * everything. Returns `[name, exit code]` of each.
+ */
 async function runChecks() {
   const lanes = [
     [['lint', 'eslint .', [TOOLS.eslint, '.']]],
@@ -273,17 +319,23 @@ async function test(args) {
   const isFull = args.includes('--full');
   const filters = args.filter((arg) => arg !== '--full');
   const results = filters.length > 0 ? [] : await runChecks();
-  const { code, counts } = await runVitest(filters, isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {});
+  const { code, counts } = await runVitest(
+    filters,
+    isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {},
+  );
   results.push(['tests', code]);
   const failures = results.filter(([, exitCode]) => exitCode !== 0);
   if (failures.length > 0) console.error(`failed: ${failures.map(([name]) => name).join(', ')}`);
-  if (counts) console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  if (counts)
+    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   process.exitCode = failures[0]?.[1] ?? 0;
 }
 
 async function start(args) {
   const what = ['parallelsearch reproduce', ...args].join(' ');
-  process.exitCode = await phase('start', what, () => runNode(['dist/cli.js', 'reproduce', ...args]));
+  process.exitCode = await phase('start', what, () =>
+    runNode(['dist/cli.js', 'reproduce', ...args]),
+  );
 }
 
 const COMMANDS = { start, test, build: async () => {} };
@@ -292,7 +344,10 @@ async function main([command, ...args]) {
   if (!Object.hasOwn(COMMANDS, command ?? '') || args.includes('--help')) {
     process.stdout.write(HELP);
     const isKnown =
-      command === undefined || command === '--help' || command === 'help' || args.includes('--help');
+      command === undefined ||
+      command === '--help' ||
+      command === 'help' ||
+      args.includes('--help');
     if (!isKnown) console.error(`Expected start, test or build, but got ${command}.`);
     process.exitCode = isKnown ? 0 : 1;
     return;

@@ -1,10 +1,12 @@
 /**
- * Whether two versions of the project behave alike: the JSON of every report, 300 answers given anew, and two GRPO steps.
+ * Whether two versions of the project behave alike: the JSON of every report, 300 answers
+ * given anew, and two GRPO steps.
  *
  *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER   # of a checkout in which `npm start` has run
  *   node scripts/compare-behaviour.mjs compare BEFORE AFTER       # of two such folders
  *
- * It goes through the command line alone, so that it can look at versions whose modules have other names.
+ * It goes through the command line alone, so that it can look at versions whose modules
+ * have other names.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +16,15 @@ import { join } from 'node:path';
 const NUM_QUESTIONS = 300;
 const NUM_STEPS = 2;
 /** Differences in what a machine is, or how fast: nothing that a version decides. */
-const IGNORED = new Set(['commit', 'durationSeconds', 'hardware', 'node', 'configHash', 'load', 'recorded']);
+const IGNORED = new Set([
+  'commit',
+  'durationSeconds',
+  'hardware',
+  'node',
+  'configHash',
+  'load',
+  'recorded',
+]);
 /** Times of training differ from run to run. */
 const TIMES = /seconds$/i;
 
@@ -33,7 +43,10 @@ function writeSample(checkout, folder) {
   const sample = Array.from({ length: NUM_QUESTIONS }, (_, i) => dev[Math.floor(i * every)]);
   mkdirSync(folder, { recursive: true });
   cpSync(join(data, 'passages.jsonl'), join(folder, 'passages.jsonl'));
-  writeFileSync(join(folder, 'questions.jsonl'), sample.map((q) => `${JSON.stringify(q)}\n`).join(''));
+  writeFileSync(
+    join(folder, 'questions.jsonl'),
+    sample.map((q) => `${JSON.stringify(q)}\n`).join(''),
+  );
 }
 
 function run(checkout, args) {
@@ -54,7 +67,18 @@ function snapshot(checkout, folder) {
   writeSample(checkout, sample);
   for (const method of ['parallelsearch', 'search-r1']) {
     const out = join(folder, `answers-${method}.jsonl`);
-    const how = ['--data', sample, '--split', 'dev', '--out', out, '--backend', 'wasm', '--batch-size', '16'];
+    const how = [
+      '--data',
+      sample,
+      '--split',
+      'dev',
+      '--out',
+      out,
+      '--backend',
+      'wasm',
+      '--batch-size',
+      '16',
+    ];
     run(checkout, ['evaluate', '--method', method, ...how]);
   }
   const training = join(folder, 'training');
@@ -124,7 +148,9 @@ function compareTraining(before, after) {
 function compare(before, after) {
   compareReports(before, after);
   for (const method of ['parallelsearch', 'search-r1']) {
-    const [a, b] = [before, after].map((folder) => asSet(readLines(join(folder, `answers-${method}.jsonl`))));
+    const [a, b] = [before, after].map((folder) =>
+      asSet(readLines(join(folder, `answers-${method}.jsonl`))),
+    );
     report(`answers of ${method}`, a, b);
   }
   compareTraining(before, after);

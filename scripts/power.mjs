@@ -1,10 +1,13 @@
 /**
- * How many questions, warm-up seeds and RL seeds make a difference between two methods visible: from the variance of dev answers.
+ * How many questions, warm-up seeds and RL seeds make a difference between two methods
+ * visible: from the variance of dev answers.
  *
  *   node scripts/power.mjs [effect=0.01] [secondsPerRun=1000]
  *
- * Reads `data/results/dev-answers.json`: the exact match of the two methods' answers to the dev questions, a digit a question. The average counts every benchmark
- * once. A difference is visible when 2.8 of its standard errors are not more than it (80 % power at 5 %).
+ * Reads `data/results/dev-answers.json`: the exact match of the two methods' answers to
+ * the dev questions, a digit a question. The average counts every benchmark once. A
+ * difference is visible when 2.8 of its standard errors are not more than it (80 % power
+ * at 5 %).
  */
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL, URL } from 'node:url';
@@ -13,7 +16,10 @@ import { group, mean, rollup, sum, variance } from 'd3-array';
 const VISIBLE = 2.8;
 const ANSWERS = new URL('../data/results/dev-answers.json', import.meta.url);
 
-/** Rows `{ method, warmUp, seed, questionId, benchmark, em }` of a model's answers to the questions that `chosen` takes. */
+/**
+ * Rows `{ method, warmUp, seed, questionId, benchmark, em }` of a model's answers to the
+ * questions that `chosen` takes.
+ */
 export function rowsOf({ questions, runs }, model, chosen) {
   return runs
     .filter((run) => run.model === model)
@@ -24,11 +30,16 @@ export function rowsOf({ questions, runs }, model, chosen) {
     );
 }
 
-/** Variance components of paired differences: of warm-ups, of RL runs within one, of questions, and what is left. */
+/**
+ * Variance components of paired differences: of warm-ups, of RL runs within one, of
+ * questions, and what is left.
+ */
 export function varianceComponents(rows) {
   const [first, second] = [...new Set(rows.map(({ method }) => method))];
   const key = ({ warmUp, seed, questionId }) => [warmUp, seed, questionId].join(' ');
-  const others = new Map(rows.filter(({ method }) => method === second).map((row) => [key(row), row.em]));
+  const others = new Map(
+    rows.filter(({ method }) => method === second).map((row) => [key(row), row.em]),
+  );
   const sizes = rollup(
     rows,
     (own) => new Set(own.map(({ questionId }) => questionId)).size,
@@ -37,8 +48,11 @@ export function varianceComponents(rows) {
   const differences = rows
     .filter((row) => row.method === first)
     .map((row) => ({
-      ...{ warmUp: row.warmUp, run: `${row.warmUp} ${row.seed}`, question: row.questionId },
-      ...{ difference: row.em - others.get(key(row)), weight: 1 / (sizes.get(row.benchmark) * sizes.size) },
+      warmUp: row.warmUp,
+      run: `${row.warmUp} ${row.seed}`,
+      question: row.questionId,
+      difference: row.em - others.get(key(row)),
+      weight: 1 / (sizes.get(row.benchmark) * sizes.size),
     }));
   const runs = [...group(differences, ({ run }) => run).values()];
   const meanOf = (own) => sum(own, ({ difference, weight }) => difference * weight);
@@ -47,7 +61,8 @@ export function varianceComponents(rows) {
     own.map(({ value }) => value),
   );
   const perQuestion = [...group(differences, ({ question }) => question).values()];
-  // Of the weighted mean over the questions of one run: what changes with the question, and what with question and run.
+  // Of the weighted mean over the questions of one run: what changes with the question,
+  // and what with question and run.
   const left = sum(
     perQuestion,
     (own) => own[0].weight ** 2 * (variance(own, ({ difference }) => difference) ?? 0),
@@ -70,9 +85,14 @@ export function varianceComponents(rows) {
   };
 }
 
-/** Standard error of the mean difference with so many questions (relative to those of the data), warm-ups and seeds. */
+/**
+ * Standard error of the mean difference with so many questions (relative to those of the
+ * data), warm-ups and seeds.
+ */
 export const standardError = ({ questions, left, runs, warmUps }, share, numWarmUps, numSeeds) =>
-  Math.sqrt(warmUps / numWarmUps + (runs + left / share) / (numWarmUps * numSeeds) + questions / share);
+  Math.sqrt(
+    warmUps / numWarmUps + (runs + left / share) / (numWarmUps * numSeeds) + questions / share,
+  );
 
 const SHARES = [1, 2.5, 5];
 const SEEDS = [

@@ -1,4 +1,7 @@
-/** Makes the picture of the documentation: node scripts/screenshots.mjs [reports [pictures]] (folders; needs a build and Chromium). */
+/**
+ * Makes the picture of the documentation: node scripts/screenshots.mjs [reports
+ * [pictures]] (folders; needs a build and Chromium).
+ */
 /* global scrollY */
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL, URL } from 'node:url';
@@ -10,11 +13,16 @@ const [reports = join(root, 'reports'), pictures = join(root, 'docs')] = process
 
 /** Pixels. */
 const WIDTH = 1200;
-/** For a machine that is busy with other things; a free one needs a quarter of a minute. */
+/**
+ * For a machine that is busy with other things; a free one needs a quarter of a minute.
+ */
 const PATIENCE_MS = 200_000;
 const DELAY_MS = 1000;
 
-/** Asks both methods the page's own first question, and waits for both answers: the time line is complete, and every sub-query has its passage. */
+/**
+ * Asks both methods the page's own first question, and waits for both answers: the time
+ * line is complete, and every sub-query has its passage.
+ */
 async function answers(page) {
   await page.waitForSelector('#playground[data-ready]');
   await page.fill('[name=delay]', String(DELAY_MS));

@@ -3,14 +3,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach } from 'vitest';
 
-/** A new folder that is gone after the tests of the file or `describe` that asks for it. */
+/**
+ * A new folder that is gone after the tests of the file or `describe` that asks for it.
+ */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'parallelsearch-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }
 
-/** A new folder for each test of the file or `describe` that asks for it. Returns a function that gives paths in it. */
+/**
+ * A new folder for each test of the file or `describe` that asks for it. Returns a
+ * function that gives paths in it.
+ */
 export function folderForEach(): (...parts: string[]) => string {
   const root = temporaryFolder();
   let folder = root;

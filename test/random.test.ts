@@ -16,7 +16,9 @@ describe('createRandom', () => {
   });
 
   it('keeps giving the numbers that recorded results were made with', () => {
-    expect(uniforms(3, createRandom(1))).toEqual([0.8617370063439012, 0.7208751861471683, 0.995670884847641]);
+    expect(uniforms(3, createRandom(1))).toEqual([
+      0.8617370063439012, 0.7208751861471683, 0.995670884847641,
+    ]);
   });
 
   it('goes on from a kept state', () => {
@@ -33,7 +35,9 @@ describe('createRandom', () => {
     expect(uniforms(5, still)).toEqual(uniforms(5, createRandom(5)));
     expect(uniforms(5, still.fork('a'))).not.toEqual(uniforms(5, still.fork('b')));
     expect(uniforms(5, still.fork(1))).toEqual(uniforms(5, still.fork('1')));
-    expect(uniforms(5, still.fork('a').fork('b'))).not.toEqual(uniforms(5, still.fork('b').fork('a')));
+    expect(uniforms(5, still.fork('a').fork('b'))).not.toEqual(
+      uniforms(5, still.fork('b').fork('a')),
+    );
   });
 });
 
@@ -69,7 +73,9 @@ describe('the distributions', () => {
     for (let i = 0; i < 14_000; i++) counts[random.integer(7)]++;
     for (const count of counts) expect(Math.abs(count - 2000)).toBeLessThan(210);
     expect(random.integer(1)).toBe(0);
-    expect(new Set(Array.from({ length: 50 }, () => random.choice([4, 5, 6])))).toEqual(new Set([4, 5, 6]));
+    expect(new Set(Array.from({ length: 50 }, () => random.choice([4, 5, 6])))).toEqual(
+      new Set([4, 5, 6]),
+    );
   });
 
   it.each([0, -1, 1.5, NaN])('integer refuses the bound %d', (bound) => {

@@ -1,6 +1,7 @@
 /**
- * Weights for the whole test run: the trained ones, and for runs that have not been trained those of others of their kind. Tests of
- * reports make up all answers anyway, and are to see every run that there can be.
+ * Weights for the whole test run: the trained ones, and for runs that have not been
+ * trained those of others of their kind. Tests of reports make up all answers anyway, and
+ * are to see every run that there can be.
  */
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,9 @@ export default async function setup(): Promise<() => void> {
 
   const root = mkdtempSync(join(tmpdir(), 'parallelsearch-checkpoints-'));
   const link = (name: string, standIn: string): void => {
-    const from = [name, standIn].map((one) => join(CHECKPOINTS, one)).find((folder) => existsSync(folder));
+    const from = [name, standIn]
+      .map((one) => join(CHECKPOINTS, one))
+      .find((folder) => existsSync(folder));
     if (from && !existsSync(join(root, name))) symlinkSync(from, join(root, name));
   };
   for (const run of [...trainedRuns(), ...baselineRuns()]) {

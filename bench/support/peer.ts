@@ -1,4 +1,7 @@
-/** A Python program beside ours: it reads one JSON request a line and answers with one, until its input ends. */
+/**
+ * A Python program beside ours: it reads one JSON request a line and answers with one,
+ * until its input ends.
+ */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { packagePath } from '../../lib/io/paths.js';
@@ -25,14 +28,19 @@ export function startPeer(python: string, script: string, ...options: readonly s
 /** Least, median and most. */
 export function spread(values: readonly number[]): number[] {
   const sorted = values.toSorted((a, b) => a - b);
-  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) => Number(sorted[i].toPrecision(3)));
+  return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) =>
+    Number(sorted[i].toPrecision(3)),
+  );
 }
 
 interface Timed {
   seconds: number;
 }
 
-/** Ours and theirs in turns, after one warm-up each: what the last of each gave, and the seconds of every repeat. */
+/**
+ * Ours and theirs in turns, after one warm-up each: what the last of each gave, and the
+ * seconds of every repeat.
+ */
 export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   repeats: number,
   ours: () => Promise<Ours>,
@@ -47,25 +55,43 @@ export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   return { own, other, seconds };
 }
 
-/** How much is done a second on both sides, and the ratio of the seconds: ours over theirs. */
-export const speeds = (seconds: readonly (readonly [ours: number, theirs: number])[], amount: number) => ({
+/**
+ * How much is done a second on both sides, and the ratio of the seconds: ours over
+ * theirs.
+ */
+export const speeds = (
+  seconds: readonly (readonly [ours: number, theirs: number])[],
+  amount: number,
+) => ({
   perSecond: spread(seconds.map(([own]) => amount / own)),
   peerPerSecond: spread(seconds.map(([, peer]) => amount / peer)),
   ratioOfSeconds: spread(seconds.map(([own, peer]) => own / peer)),
 });
 
-/** The share of rows that are the same up to the end of ours, which stop at the end token. */
+/**
+ * The share of rows that are the same up to the end of ours, which stop at the end token.
+ */
 export function sameRows(ours: readonly number[][], theirs: readonly number[][]): number {
   const same = ours.filter((row, i) => row.every((id, t) => id === theirs[i][t]));
   return same.length / ours.length;
 }
 
-/** A policy's greedy continuations, with their seconds; nothing of an earlier call is kept. */
-export const generate = (policy: LocalPolicy, contexts: readonly number[][], maxNewTokens: number) =>
+/**
+ * A policy's greedy continuations, with their seconds; nothing of an earlier call is
+ * kept.
+ */
+export const generate = (
+  policy: LocalPolicy,
+  contexts: readonly number[][],
+  maxNewTokens: number,
+) =>
   timed(async () => {
     policy.release();
     const rows = await policy.generate(contexts, {
-      ...{ temperature: 0, topP: 1, maxNewTokens, stop: [] },
+      temperature: 0,
+      topP: 1,
+      maxNewTokens,
+      stop: [],
       randoms: contexts.map(() => createRandom(0)),
     });
     return { tokenIds: rows.map(({ tokenIds }) => tokenIds) };

@@ -1,9 +1,14 @@
 /**
- * An experiment of one's own: does a question find its evidence when it is searched for as it stands, without a policy? One job, one
- * measure, one table.
+ * An experiment of one's own: does a question find its evidence when it is searched for
+ * as it stands, without a policy? One job, one measure, one table.
  */
 import { mean, rollups } from 'd3-array';
-import { computation, EXPERIMENTS, requireResults, type Experiment } from '../../lib/experiments/index.js';
+import {
+  computation,
+  EXPERIMENTS,
+  requireResults,
+  type Experiment,
+} from '../../lib/experiments/index.js';
 import { dataHash } from '../../lib/experiments/answers.js';
 import { evaluatedQuestions } from '../../lib/experiments/world.js';
 import { questionShape } from '../../lib/index.js';
@@ -28,7 +33,8 @@ export const plainQuestions: Experiment = {
       {
         key: 'plain-questions/bm25',
         hash: configHash({ data: await dataHash(), topK: TOP_K }),
-        ...{ input: TOP_K, seconds: 20 },
+        input: TOP_K,
+        seconds: 20,
       },
     ],
     work: async (topK, { world: { questions, retriever } }) => {
@@ -44,7 +50,10 @@ export const plainQuestions: Experiment = {
   }),
 };
 
-/** What its notebook shows. @throws Error naming the command that computes it, where it has not been */
+/**
+ * What its notebook shows. @throws Error naming the command that computes it, where it
+ * has not been
+ */
 export async function plainQuestionsTable(folder?: string): Promise<Table> {
   const [{ record }] = await requireResults<number, Found[]>(plainQuestions, folder);
   const means = rollups(
@@ -57,5 +66,6 @@ export async function plainQuestionsTable(folder?: string): Promise<Table> {
   return table(frameOf(rows), { caption, rows: ['subset'], cells: { Share: figure() } });
 }
 
-// The one line of registration. In this repository: the experiment's name in the list of lib/experiments/list.ts.
+// The one line of registration. In this repository: the experiment's name in the list of
+// lib/experiments/list.ts.
 EXPERIMENTS.push(plainQuestions);

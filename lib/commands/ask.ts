@@ -1,13 +1,22 @@
-/** `parallelsearch ask "QUESTION"`: one question through the rollout, written as it happens. */
+/**
+ * `parallelsearch ask "QUESTION"`: one question through the rollout, written as it
+ * happens.
+ */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { NOTHING_ALIKE, outsideText } from '../html/passages.js';
 import { answerQuestion, type AnswerEvent } from '../pages/playground/answer.js';
 import type { SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
-import { interruptible, say } from './frame.js';
+import { interruptible, log } from './cli-utils.js';
 import { announceBackend } from './options.js';
-import { loadSubject, openRetriever, searchOf, withSubjectOptions, type SubjectSettings } from './subject.js';
+import {
+  loadSubject,
+  openRetriever,
+  searchOf,
+  withSubjectOptions,
+  type SubjectSettings,
+} from './subject.js';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -19,7 +28,10 @@ const STYLES: Readonly<Record<Tag, Style>> = {
   answer: ['green', 'bold'],
 };
 
-/** Writes coloured text to a terminal, plain text elsewhere and where colours are not wanted (NO_COLOR). */
+/**
+ * Writes coloured text to a terminal, plain text elsewhere and where colours are not
+ * wanted (NO_COLOR).
+ */
 const write = (text: string, style?: Style): void => {
   const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
   process.stdout.write(isColoured ? styleText(style, text) : text);
@@ -31,12 +43,15 @@ const counted = (number: number, one: string, many = `${one}s`): string =>
 /** Says of which sub-queries a turn found nothing that is like them. */
 function warnOfUnlike({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
-    if (result.status === 'ok' && result.isUnlike) write(`${queries[i]}: ${NOTHING_ALIKE}\n`, 'yellow');
+    if (result.status === 'ok' && result.isUnlike)
+      write(`${queries[i]}: ${NOTHING_ALIKE}\n`, 'yellow');
 }
 
 /** Writes what happens, token by token. */
 function createWriter(): (event: AnswerEvent) => void {
-  /** What the policy has written of its segment; a policy elsewhere may tell no tokens. */
+  /**
+   * What the policy has written of its segment; a policy elsewhere may tell no tokens.
+   */
   let written = '';
   return (event) => {
     if (event.kind === 'token') {
@@ -60,7 +75,7 @@ function createWriter(): (event: AnswerEvent) => void {
         counted(numQueries, 'sub-query', 'sub-queries'),
         counted(modelCalls, 'model call'),
       ];
-      say(`${counts.join(', ')}, ${(event.elapsedMs / 1000).toFixed(1)} s`);
+      log(`${counts.join(', ')}, ${(event.elapsedMs / 1000).toFixed(1)} s`);
     }
   };
 }
@@ -76,7 +91,8 @@ async function runAsk(question: string, settings: SubjectSettings): Promise<numb
   const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
   return interruptible(
     'Stopping.',
-    (signal) => answerQuestion(question, { policy, retriever }, { ...options, signal }, createWriter()),
+    (signal) =>
+      answerQuestion(question, { policy, retriever }, { ...options, signal }, createWriter()),
     'Stopped.',
   );
 }

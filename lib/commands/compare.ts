@@ -4,9 +4,12 @@ import { dataSetFiles, readQuestions } from '../data/flashrag.js';
 import { writeFileSafely } from '../io/files.js';
 import { compareHtml } from '../pages/compare/html.js';
 import { parseSources, readComparedRuns, type RunSource } from '../pages/compare/runs.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
-/** Writes the page about runs and says where it is. @param data whose questions the answers are about; default the small world */
+/**
+ * Writes the page about runs and says where it is. @param data whose questions the
+ * answers are about; default the small world
+ */
 export async function runCompare(
   sources: readonly RunSource[],
   { out, data }: { out: string; data?: string },
@@ -14,13 +17,15 @@ export async function runCompare(
   const runs = await readComparedRuns(sources);
   const questions = (await Promise.all(dataSetFiles(data).questions.map(readQuestions))).flat();
   await writeFileSafely(out, await compareHtml(runs, questions));
-  say(`${runs.length} runs compared: ${out}`);
+  log(`${runs.length} runs compared: ${out}`);
 }
 
 /** The `compare` command. */
 export function compareCommand(): Command {
   return new Command('compare')
-    .description('write one page about several runs: final figures, settings that differ, curves, answers')
+    .description(
+      'write one page about several runs: final figures, settings that differ, curves, answers',
+    )
     .argument(
       '<runs...>',
       'folders of `train`, files of `evaluate --out` or --trajectories; also NAME=PATH, and paths of one name are one run',

@@ -1,4 +1,7 @@
-/** `parallelsearch data convert SOURCE...`: questions and passages from one layout into another. */
+/**
+ * `parallelsearch data convert SOURCE...`: questions and passages from one layout into
+ * another.
+ */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group } from 'd3-array';
@@ -8,14 +11,14 @@ import { readFolder } from '../data/formats/folder.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark } from '../data/formats/read.js';
 import type { Question } from '../data/question.js';
-import { readRows, writeRows } from '../engines/rows.js';
+import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../experiments/runs.js';
 import { writeTextsSafely } from '../io/files.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
 import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
 /** Between lines that say how far a large file has been read. */
@@ -29,9 +32,16 @@ export interface ConvertSettings {
   promptForm: PromptForm;
 }
 
-/** The questions of a folder in the FlashRAG layout, of a Parquet file of verl, or of a benchmark's file; null for one without an answer. */
-async function* readSource(source: string, passages: PassageCollector): AsyncGenerator<Question | null> {
-  if (!existsSync(source)) throw new Error(`Expected ${source}, but there is none. Check the path.`);
+/**
+ * The questions of a folder in the FlashRAG layout, of a Parquet file of verl, or of a
+ * benchmark's file; null for one without an answer.
+ */
+async function* readSource(
+  source: string,
+  passages: PassageCollector,
+): AsyncGenerator<Question | null> {
+  if (!existsSync(source))
+    throw new Error(`Expected ${source}, but there is none. Check the path.`);
   if (statSync(source).isDirectory()) yield* readFolder(source, passages);
   else if (source.endsWith('.parquet')) yield* await readRows(source);
   else yield* readBenchmark(source, passages);
@@ -43,7 +53,7 @@ async function readAll(
 ): Promise<{ questions: Question[]; numLeftOut: number }> {
   const questions: Question[] = [];
   let numLeftOut = 0;
-  const timer = setInterval(() => say(`${questions.length} questions so far`), INTERVAL_MS).unref();
+  const timer = setInterval(() => log(`${questions.length} questions so far`), INTERVAL_MS).unref();
   try {
     for (const source of sources)
       for await (const question of readSource(source, passages))
@@ -103,8 +113,14 @@ async function writeAll(
   return files;
 }
 
-/** Converts, and says what there is. Returns the files that were written. @throws Error for what cannot be read, or no question */
-export async function runConvert(sources: readonly string[], settings: ConvertSettings): Promise<string[]> {
+/**
+ * Converts, and says what there is. Returns the files that were written. @throws Error
+ * for what cannot be read, or no question
+ */
+export async function runConvert(
+  sources: readonly string[],
+  settings: ConvertSettings,
+): Promise<string[]> {
   const passages = new PassageCollector();
   const { questions, numLeftOut } = await readAll(sources, passages);
   if (questions.length === 0)
@@ -112,12 +128,12 @@ export async function runConvert(sources: readonly string[], settings: ConvertSe
   const files = await writeAll(questions, passages, settings);
   const kinds = group(questions, (question) => shapeOf(question) ?? 'of no known shape');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
-  say(
+  log(
     `${questions.length} questions (${listed(Array.from(kinds, ([kind, some]) => `${some.length} ${kind}`))}; ` +
       `${numGraphs} with a dependency graph) and ${passages.contents.size} passages: ${listed(files)}`,
   );
   if (numLeftOut > 0)
-    say(`Rows left out, for they have no answer or none in their paragraphs: ${numLeftOut}`);
+    log(`Rows left out, for they have no answer or none in their paragraphs: ${numLeftOut}`);
   return files;
 }
 

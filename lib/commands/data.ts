@@ -1,4 +1,7 @@
-/** `parallelsearch data check FOLDER`: what is in a data set's folder, what each part enables, and what is wrong. */
+/**
+ * `parallelsearch data check FOLDER`: what is in a data set's folder, what each part
+ * enables, and what is wrong.
+ */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { rollup, sort } from 'd3-array';
@@ -34,13 +37,19 @@ function counted<T>(items: readonly T[], nameOf: (item: T) => string): string {
 }
 
 /** Questions whose evidence names passages that the corpus lacks. */
-function evidenceComplaints(questions: readonly Question[], passages: readonly Passage[]): string[] {
+function evidenceComplaints(
+  questions: readonly Question[],
+  passages: readonly Passage[],
+): string[] {
   const ids = new Set(passages.map(({ id }) => id));
   return questions.flatMap(({ id, metadata: { graph = [] } }) =>
     graph
       .flatMap(({ evidence }) => evidence)
       .filter((passage) => !ids.has(passage))
-      .map((passage) => `question ${id}: evidence ${passage} is none of the ${count(ids.size)} passages.`),
+      .map(
+        (passage) =>
+          `question ${id}: evidence ${passage} is none of the ${count(ids.size)} passages.`,
+      ),
   );
 }
 
@@ -102,7 +111,10 @@ export async function runDataCheck(folder: string): Promise<number> {
       `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl; without one it can only be asked.`,
     );
   for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl'])
-    if (existsSync(join(folder, name)) && ![files.passages, ...files.questions].includes(join(folder, name)))
+    if (
+      existsSync(join(folder, name)) &&
+      ![files.passages, ...files.questions].includes(join(folder, name))
+    )
       row(name, 'is not read: another file has its place');
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
@@ -115,11 +127,18 @@ export async function runDataCheck(folder: string): Promise<number> {
   print('\nWhat that is good for');
   if (passages.length > 0) row('ask, playground', `search in ${count(passages.length)} passages`);
   if (questions.length > 0) enabledBy(questions).forEach((line) => row(...line));
-  print(`How to add type or a graph, with an example: ${shortPath(packagePath('docs', 'data.md'))}`);
+  print(
+    `How to add type or a graph, with an example: ${shortPath(packagePath('docs', 'data.md'))}`,
+  );
 
-  print(complaints.length > 0 ? `\n${count(complaints.length)} things are wrong` : '\nNothing is wrong.');
+  print(
+    complaints.length > 0
+      ? `\n${count(complaints.length)} things are wrong`
+      : '\nNothing is wrong.',
+  );
   complaints.slice(0, MOST_COMPLAINTS).forEach((complaint) => print(`  ${complaint}`));
-  if (complaints.length > MOST_COMPLAINTS) print(`  and ${count(complaints.length - MOST_COMPLAINTS)} more`);
+  if (complaints.length > MOST_COMPLAINTS)
+    print(`  and ${count(complaints.length - MOST_COMPLAINTS)} more`);
   return complaints.length > 0 ? 1 : 0;
 }
 

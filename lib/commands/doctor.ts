@@ -1,4 +1,6 @@
-/** `parallelsearch doctor`: what this machine has, what it lacks, and what to do about it. */
+/**
+ * `parallelsearch doctor`: what this machine has, what it lacks, and what to do about it.
+ */
 import { Command } from 'commander';
 import { diagnose, formatDiagnosis, isComplete } from '../doctor/check.js';
 import { allParts } from '../doctor/parts.js';

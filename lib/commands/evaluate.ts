@@ -13,11 +13,22 @@ import { configHash, contentHash } from '../io/hash.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { settingFiles } from '../policy/model-folder.js';
-import { printTrajectory, tokenUsage, type TokenUsage, type Trajectory } from '../rollout/trajectory.js';
+import {
+  printTrajectory,
+  tokenUsage,
+  type TokenUsage,
+  type Trajectory,
+} from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
-import { interruptible, parseCount, parseWeight, say } from './frame.js';
+import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import { announceBackend } from './options.js';
-import { loadSubject, openRetriever, searchOf, withSubjectOptions, type SubjectSettings } from './subject.js';
+import {
+  loadSubject,
+  openRetriever,
+  searchOf,
+  withSubjectOptions,
+  type SubjectSettings,
+} from './subject.js';
 
 interface EvaluateSettings extends SubjectSettings {
   split?: string;
@@ -37,7 +48,8 @@ interface Answer {
 }
 
 /**
- * Questions of the wanted split, by default those of test, else of dev; those that name no benchmark are of that which the folder is called.
+ * Questions of the wanted split, by default those of test, else of dev; those that name
+ * no benchmark are of that which the folder is called.
  * @throws Error naming the splits that there are
  */
 export async function askedQuestions({
@@ -50,7 +62,10 @@ export async function askedQuestions({
   const asked = questionsOfSplit(questions, wanted).slice(0, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
   if (asked.length > 0)
-    return asked.map((question) => ({ ...question, metadata: { benchmark, ...question.metadata } }));
+    return asked.map((question) => ({
+      ...question,
+      metadata: { benchmark, ...question.metadata },
+    }));
   const splits = listed([...new Set(questions.map(({ split: name }) => name!))]);
   throw new Error(
     `Expected questions of split ${wanted}, but there are none. Name another by --split: there is ${splits}.`,
@@ -64,7 +79,10 @@ const weightFiles = (folder: string): string[] =>
     .sort()
     .map((name) => join(folder, name));
 
-/** Answers questions with a policy; results go to `--out`, a summary to stdout. The exit code is 130 after Ctrl-C. */
+/**
+ * Answers questions with a policy; results go to `--out`, a summary to stdout. The exit
+ * code is 130 after Ctrl-C.
+ */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const questions = await askedQuestions(settings);
   await announceBackend(settings.backend);
@@ -79,7 +97,12 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   ]);
   const { batchSize, trajectories: trajectoryFile } = settings;
   const hash = configHash({
-    ...{ run, rollout, search, inputs, split: settings.split, hasTrajectories: Boolean(trajectoryFile) },
+    run,
+    rollout,
+    search,
+    inputs,
+    split: settings.split,
+    hasTrajectories: Boolean(trajectoryFile),
     policy: settings.policy,
   });
   const out = settings.out ?? join('runs', `evaluate-${hash}`);
@@ -87,7 +110,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     const journal = await openJournal<Answer>(`${out}.partial`, hash);
     const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
     const left = questions.filter(({ id }) => !answers.has(id));
-    if (left.length < questions.length) say(`Going on after ${questions.length - left.length} answers.`);
+    if (left.length < questions.length)
+      log(`Going on after ${questions.length - left.length} answers.`);
     const progress = startProgress('Evaluating', questions.length, questions.length - left.length);
     const start = performance.now();
     const keep = (question: Question, trajectory: Trajectory): void => {
@@ -103,7 +127,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     const options = { rollout: asked, batchSize, signal, keep, onBatch };
     await answerQuestions(policy, retriever, left, options)
       .catch((error: unknown) => {
-        if (!signal.aborted) say(`${answers.size} answers are kept: the same command goes on after them.`);
+        if (!signal.aborted)
+          log(`${answers.size} answers are kept: the same command goes on after them.`);
         throw error;
       })
       .finally(() => progress.stop());
@@ -112,7 +137,10 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     const done = questions.map(({ id }) => answers.get(id)!);
     const results = done.map(({ result }) => result);
     if (settings.out)
-      await writeFileSafely(settings.out, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
+      await writeFileSafely(
+        settings.out,
+        results.map((result) => `${JSON.stringify(result)}\n`).join(''),
+      );
     if (trajectoryFile) {
       const lines = done.map(({ trajectory }) => printTrajectory({ ...run, ...trajectory! }));
       await writeFileSafely(trajectoryFile, lines.join(''));
@@ -128,7 +156,10 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   return interruptible('Stopping.', work);
 }
 
-/** Tokens of all answers, and what they cost. @param price US dollars for a million of each */
+/**
+ * Tokens of all answers, and what they cost. @param price US dollars for a million of
+ * each
+ */
 function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
   const [read, written] = (['read', 'written'] as const).map((kind) =>
     sum(answers, ({ usage }) => usage[kind]),
@@ -145,7 +176,10 @@ function parsePrice(text: string): TokenUsage {
   throw new InvalidArgumentError(`Expected two prices, such as 0.5,1.5, but got ${text}.`);
 }
 
-/** Means of all and by subset, a line each; what needs a dependency graph says so where no question has one. */
+/**
+ * Means of all and by subset, a line each; what needs a dependency graph says so where no
+ * question has one.
+ */
 function summaryOf(results: readonly Measurement[]): string {
   const subsets = sort(
     group(results, ({ subset }) => subset),
@@ -154,7 +188,8 @@ function summaryOf(results: readonly Measurement[]): string {
   return [['all', results] as const, ...subsets]
     .map(([name, some]) => {
       const metrics = Object.entries(meanMetrics(some)).map(
-        ([metric, value]) => `${metric} ${Number.isNaN(value) ? 'needs graphs' : value.toFixed(3)}  `,
+        ([metric, value]) =>
+          `${metric} ${Number.isNaN(value) ? 'needs graphs' : value.toFixed(3)}  `,
       );
       const valid = mean(some, ({ formatOk }) => Number(formatOk))!.toFixed(3);
       return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;

@@ -8,19 +8,24 @@ import { RESULTS, resultsOf } from '../experiments/results.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { describeDuration, interruptible, say } from './frame.js';
+import { describeDuration, interruptible, log as printLine } from './cli-utils.js';
 import { backendOption } from './options.js';
 
 interface ExperimentSettings {
   force?: boolean;
-  /** Whether runs that are missing are trained first; otherwise those that there are count. Default true. */
+  /**
+   * Whether runs that are missing are trained first; otherwise those that there are
+   * count. Default true.
+   */
   train?: boolean;
   out: string;
   backend: BackendName | 'auto';
 }
 
 interface RunOptions
-  extends Omit<ExperimentSettings, 'backend'>, Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
+  extends
+    Omit<ExperimentSettings, 'backend'>,
+    Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
   /** Lines for people; default stderr. */
   log?: (line: string) => void;
   startProgress?: (title: string, total: number) => Progress;
@@ -38,7 +43,10 @@ interface Planned {
 }
 
 /** What is to be done for an experiment, and about how long that takes. */
-async function planOf(experiment: Experiment, { out, force, train = true }: RunOptions): Promise<Planned> {
+async function planOf(
+  experiment: Experiment,
+  { out, force, train = true }: RunOptions,
+): Promise<Planned> {
   const planned = (isPrepared: boolean, seconds: number, ...words: string[]): Planned => {
     if (seconds > 0) words.push(`about ${describeDuration(seconds)}`);
     const line = `${experiment.name}: ${experiment.title}: ${words.join(', ')}`;
@@ -49,7 +57,8 @@ async function planOf(experiment: Experiment, { out, force, train = true }: RunO
   const preparation = train ? await prepare?.plan() : null;
   if (preparation && lacks) return planned(true, 0, preparation.work, `left out: ${lacks}`);
   // Jobs are not known before what they need is there.
-  if (preparation) return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
+  if (preparation)
+    return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
   const results = await resultsOf(experiment, out);
   if (results.length === 0) return planned(true, 0, 'left out: its runs have not been trained');
   const open = results.filter(({ done }) => force || !done?.isOwn);
@@ -64,14 +73,27 @@ async function planOf(experiment: Experiment, { out, force, train = true }: RunO
  * Runs experiments and says beforehand what is there already and how long the rest takes.
  * @throws the signal's reason when it was stopped; the same call then goes on
  */
-export async function runExperiments(experiments: readonly Experiment[], options: RunOptions): Promise<void> {
-  const { signal, backend, log = say, startProgress: start = startProgress, out: folder, force } = options;
+export async function runExperiments(
+  experiments: readonly Experiment[],
+  options: RunOptions,
+): Promise<void> {
+  const {
+    signal,
+    backend,
+    log = printLine,
+    startProgress: start = startProgress,
+    out: folder,
+    force,
+  } = options;
   const plan: Planned[] = [];
   for (const experiment of experiments) plan.push(await planOf(experiment, options));
   plan.forEach(({ line }) => log(line));
   const wanted = plan.filter(({ seconds }) => seconds > 0);
   if (wanted.length === 0) return;
-  const progress = start('Experiments', Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds))));
+  const progress = start(
+    'Experiments',
+    Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds))),
+  );
   let before = 0;
   try {
     for (const { experiment, isPrepared, seconds } of wanted) {
@@ -81,8 +103,16 @@ export async function runExperiments(experiments: readonly Experiment[], options
         const onProgress = (fraction: number): void => report(fraction, 'training');
         await experiment.computation!.prepare!.run({ backend: backend.name, signal, onProgress });
       }
-      const onProgress = (fraction: number, note: string): void => report(isPrepared ? fraction : 1, note);
-      await runJobs(experiment, { backend, folder, force, signal, onProgress, start: options.start });
+      const onProgress = (fraction: number, note: string): void =>
+        report(isPrepared ? fraction : 1, note);
+      await runJobs(experiment, {
+        backend,
+        folder,
+        force,
+        signal,
+        onProgress,
+        start: options.start,
+      });
       before += seconds;
     }
   } finally {
@@ -98,7 +128,10 @@ export function experimentCommand(): Command {
       'compute what a notebook reads; skips what was computed here, goes on where an earlier run stopped',
     )
     .addArgument(
-      new Argument('<name>', 'an experiment, or all').choices([...COMPUTED.map(({ name }) => name), 'all']),
+      new Argument('<name>', 'an experiment, or all').choices([
+        ...COMPUTED.map(({ name }) => name),
+        'all',
+      ]),
     )
     .option('--force', 'compute again what is there')
     .option('--no-train', 'train nothing: compute with the runs that there are')

@@ -1,9 +1,12 @@
-/** `parallelsearch export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load. */
+/**
+ * `parallelsearch export hf FOLDER`: a policy as a folder that vLLM, transformers and
+ * PEFT load.
+ */
 import { Command, Option } from 'commander';
 import { CHECKPOINTS } from '../io/paths.js';
 import { exportModel } from '../policy/export.js';
 import { useBackend } from '../tensor/backend.js';
-import { parseCount, say } from './frame.js';
+import { parseCount, log } from './cli-utils.js';
 import { weightsOf } from './subject.js';
 
 type ExportHfSettings = Parameters<typeof weightsOf>[0] & { dtype: 'float32' | 'float16' };
@@ -13,7 +16,7 @@ export async function runExportHf(folder: string, settings: ExportHfSettings): P
   const weights = await weightsOf(settings);
   await useBackend('auto');
   await exportModel(folder, weights, settings.dtype === 'float32' ? 'F32' : 'F16');
-  say(
+  log(
     `${weights.join(' with ')}: ${folder}${weights.length > 1 ? ', the adapter alone in its folder adapter' : ''}`,
   );
 }

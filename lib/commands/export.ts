@@ -1,4 +1,7 @@
-/** `parallelsearch export REPORT...`: charts and tables of report pages as files for a paper. */
+/**
+ * `parallelsearch export REPORT...`: charts and tables of report pages as files for a
+ * paper.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
@@ -10,7 +13,7 @@ import {
   type ExportFormat,
 } from '../report/publication.js';
 import { exportHfCommand } from './export-hf.js';
-import { say } from './frame.js';
+import { log as printLine } from './cli-utils.js';
 import { handOverCommands } from './hand-over.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
@@ -34,17 +37,24 @@ interface Page {
 }
 
 function readPage(file: string): Page {
-  return { name: path.basename(file, '.html'), artefacts: readArtefacts(readFileSync(file, 'utf8')) };
+  return {
+    name: path.basename(file, '.html'),
+    artefacts: readArtefacts(readFileSync(file, 'utf8')),
+  };
 }
 
 /** All pages of the folder that have charts or tables. */
 function allPages(folder: string): Page[] {
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.html')) : [];
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((file) => file.endsWith('.html'))
+    : [];
   const pages = files
     .map((file) => readPage(path.join(folder, file)))
     .filter((page) => page.artefacts.length > 0);
   if (pages.length === 0)
-    throw new Error(`Expected reports in ${folder}, but found none. Run "npm start", or name --reports.`);
+    throw new Error(
+      `Expected reports in ${folder}, but found none. Run "npm start", or name --reports.`,
+    );
   return pages;
 }
 
@@ -61,9 +71,15 @@ function onePage(report: string, folder: string): Page {
   return page;
 }
 
-/** Exports the charts and tables of pages, `all` for all of the folder. Returns the files' names. */
-export async function runExport(reports: readonly string[], settings: ExportSettings): Promise<string[]> {
-  const { out, format, reports: folder, log = say } = settings;
+/**
+ * Exports the charts and tables of pages, `all` for all of the folder. Returns the files'
+ * names.
+ */
+export async function runExport(
+  reports: readonly string[],
+  settings: ExportSettings,
+): Promise<string[]> {
+  const { out, format, reports: folder, log = printLine } = settings;
   const pages = reports.flatMap((report) =>
     report === 'all' ? allPages(folder) : [onePage(report, folder)],
   );
@@ -71,14 +87,17 @@ export async function runExport(reports: readonly string[], settings: ExportSett
   for (const { name, artefacts } of pages) {
     const target = path.join(out, name);
     const files: string[] = [];
-    for (const artefact of artefacts) files.push(...(await writeArtefact(artefact, target, format)));
+    for (const artefact of artefacts)
+      files.push(...(await writeArtefact(artefact, target, format)));
     log(`${name}: ${files.length} files of ${artefacts.length} charts and tables in ${target}`);
     written.push(...files);
   }
   return written;
 }
 
-/** The `export` command: charts and tables of reports, unless it is told something else. */
+/**
+ * The `export` command: charts and tables of reports, unless it is told something else.
+ */
 export function exportCommand(): Command {
   const reports = new Command('reports')
     .description(
@@ -99,8 +118,12 @@ export function exportCommand(): Command {
     .description(
       'write reports as files for a paper, the metrics of trainings for TensorBoard (export tensorboard), a policy for other engines (export hf), or a training for verl or TRL (export verl, export trl)',
     )
-    .usage('<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>')
+    .usage(
+      '<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>',
+    )
     .addCommand(reports, { isDefault: true });
-  [tensorBoardCommand(), exportHfCommand(), ...handOverCommands()].forEach((one) => command.addCommand(one));
+  [tensorBoardCommand(), exportHfCommand(), ...handOverCommands()].forEach((one) =>
+    command.addCommand(one),
+  );
   return command;
 }

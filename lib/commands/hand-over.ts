@@ -1,17 +1,20 @@
-/** `parallelsearch export verl DIR` and `export trl DIR`: a training as files for another trainer. */
+/**
+ * `parallelsearch export verl DIR` and `export trl DIR`: a training as files for another
+ * trainer.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
-import { methodsElsewhere, type HandOver } from '../engines/hand-over.js';
-import type { RewardCase } from '../engines/reward-cases.js';
-import { writeTrl } from '../engines/trl.js';
-import { writeVerl } from '../engines/verl.js';
+import { methodsElsewhere, type HandOver } from '../interop/hand-over.js';
+import type { RewardCase } from '../interop/reward-cases.js';
+import { writeTrl } from '../interop/trl.js';
+import { writeVerl } from '../interop/verl.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../experiments/runs.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { parseTranscript } from '../rollout/recorded.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { parseCount, say } from './frame.js';
+import { parseCount, log } from './cli-utils.js';
 
 /** Drawn responses in the test of the rewards. */
 const NUM_DRAWN = 10_000;
@@ -34,12 +37,16 @@ function readCase(value: unknown): RewardCase {
   return { response: response ?? written, goldenAnswers, shape: shape ?? undefined };
 }
 
-/** Recorded responses with the answers and shapes of their questions. @throws Error naming the line that is none */
+/**
+ * Recorded responses with the answers and shapes of their questions. @throws Error naming
+ * the line that is none
+ */
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
   const cases: RewardCase[] = [];
   for (const file of files)
     for await (const line of streamJsonLines(file, readCase)) {
-      if ('complaint' in line) throw new Error(`Expected recorded transcripts, but: ${line.complaint}`);
+      if ('complaint' in line)
+        throw new Error(`Expected recorded transcripts, but: ${line.complaint}`);
       cases.push(line.value);
     }
   return cases;
@@ -47,7 +54,11 @@ async function readCases(files: readonly string[]): Promise<RewardCase[]> {
 
 type Write = (folder: string, handOver: HandOver) => Promise<{ train: number; val: number }>;
 
-async function runHandOver(folder: string, settings: HandOverSettings, write: Write): Promise<void> {
+async function runHandOver(
+  folder: string,
+  settings: HandOverSettings,
+  write: Write,
+): Promise<void> {
   const { data, method, model, retriever, promptForm, topK, transcripts = [] } = settings;
   const isHere = parseModelName(model) !== null || existsSync(model);
   const recorded = await readCases(transcripts);
@@ -55,9 +66,12 @@ async function runHandOver(folder: string, settings: HandOverSettings, write: Wr
     questions: await loadQuestions(data),
     model: isHere ? path.resolve(modelPath(model)) : model,
     rewardTest: { recorded, numDrawn: NUM_DRAWN },
-    ...{ method, retriever, promptForm, topK },
+    method,
+    retriever,
+    promptForm,
+    topK,
   });
-  say(
+  log(
     `${method} from ${model}: ${numbers.train} questions to train on, ${numbers.val} to validate with, ` +
       `${recorded.length + NUM_DRAWN} rewards and their test in ${folder}. Its README.md says how to go on.`,
   );
@@ -73,8 +87,16 @@ const handOverCommand = (name: string, description: string, write: Write): Comma
         .choices(methodsElsewhere())
         .default(DEFAULT_METHOD),
     )
-    .option('--model <name>', 'on the hub, or a folder in Hugging Face format', 'Qwen/Qwen2.5-7B-Instruct')
-    .option('--retriever <url>', 'a server with Search-R1’s protocol', 'http://127.0.0.1:8000/retrieve')
+    .option(
+      '--model <name>',
+      'on the hub, or a folder in Hugging Face format',
+      'Qwen/Qwen2.5-7B-Instruct',
+    )
+    .option(
+      '--retriever <url>',
+      'a server with Search-R1’s protocol',
+      'http://127.0.0.1:8000/retrieve',
+    )
     .addOption(
       new Option(
         '--prompt-form <form>',
@@ -84,7 +106,10 @@ const handOverCommand = (name: string, description: string, write: Write): Comma
         .default('chat'),
     )
     .option('--top-k <n>', 'passages per query', parseCount, 3)
-    .option('--transcripts <files...>', 'recorded responses (JSONL) for the test of the rewards, too')
+    .option(
+      '--transcripts <files...>',
+      'recorded responses (JSONL) for the test of the rewards, too',
+    )
     .action((folder: string, settings: HandOverSettings) => runHandOver(folder, settings, write));
 
 /** The commands below `export`. */

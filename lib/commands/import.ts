@@ -1,20 +1,25 @@
-/** `parallelsearch import verl FOLDER` and `import trl FOLDER`: weights and rollouts of another trainer, to evaluate, compare and view. */
+/**
+ * `parallelsearch import verl FOLDER` and `import trl FOLDER`: weights and rollouts of
+ * another trainer, to evaluate, compare and view.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
-import { copyCheckpoint, findCheckpoint } from '../engines/checkpoint.js';
-import { methodsElsewhere } from '../engines/hand-over.js';
-import { importRollouts, type RecordedStep } from '../engines/recorded-rollout.js';
-import { readTrlRollouts, trlRolloutFiles } from '../engines/trl-rollouts.js';
-import { readVerlRollouts, verlRolloutFiles } from '../engines/verl-rollouts.js';
+import { copyCheckpoint, findCheckpoint } from '../interop/checkpoint.js';
+import { methodsElsewhere } from '../interop/hand-over.js';
+import { importRollouts, type RecordedStep } from '../interop/recorded-rollout.js';
+import { readTrlRollouts, trlRolloutFiles } from '../interop/trl-rollouts.js';
+import { readVerlRollouts, verlRolloutFiles } from '../interop/verl-rollouts.js';
 import { DEFAULT_METHOD } from '../experiments/runs.js';
 import { startProgress } from '../io/progress.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
 interface Trainer {
   name: string;
-  /** Where its checkpoints and its rollouts lie in a folder of `export`, or in its own. */
+  /**
+   * Where its checkpoints and its rollouts lie in a folder of `export`, or in its own.
+   */
   checkpoints: string;
   rollouts: string[];
   files: (folder: string) => string[];
@@ -30,7 +35,10 @@ const TRAINERS: readonly Trainer[] = [
     read: readVerlRollouts,
   },
   {
-    ...{ name: 'trl', checkpoints: 'checkpoints', files: trlRolloutFiles, read: readTrlRollouts },
+    name: 'trl',
+    checkpoints: 'checkpoints',
+    files: trlRolloutFiles,
+    read: readTrlRollouts,
     rollouts: ['checkpoints/completions', 'completions'],
   },
 ];
@@ -41,7 +49,10 @@ interface ImportSettings {
   data?: string;
 }
 
-/** Brings back what there is. @throws Error where there is neither a checkpoint nor rollouts */
+/**
+ * Brings back what there is. @throws Error where there is neither a checkpoint nor
+ * rollouts
+ */
 async function runImport(
   folder: string,
   { out, method, data }: ImportSettings,
@@ -55,33 +66,43 @@ async function runImport(
     (place) => existsSync(place) && files(place).length > 0,
   );
   if (!checkpoint && !recorded)
-    throw new Error(`Expected a checkpoint or rollouts of ${name} in ${folder}, but there are neither.`);
+    throw new Error(
+      `Expected a checkpoint or rollouts of ${name} in ${folder}, but there are neither.`,
+    );
   if (recorded) {
     const progress = startProgress('Reading steps', files(recorded).length);
     let done = 0;
     const onStep = (): void => progress.update(++done);
-    const options = { folder: out, questions: await loadQuestions(data), method, trainer: name, onStep };
+    const options = {
+      folder: out,
+      questions: await loadQuestions(data),
+      method,
+      trainer: name,
+      onStep,
+    };
     const { numSteps, numRollouts, numDifferent, numAmbiguous } = await importRollouts(
       read(recorded),
       options,
     ).finally(() => progress.stop());
-    say(
+    log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, 'trajectories.jsonl')}`,
     );
     if (numDifferent > 0)
-      say(
+      log(
         `${numDifferent} of them have another reward than ${method} gives here, and keep theirs: the weights were others, or their text does not tell who wrote what.`,
       );
     if (numAmbiguous > 0)
-      say(
+      log(
         `${numAmbiguous} of them do not tell who wrote what: information in doubt counts as the policy's own, and the viewer marks them.`,
       );
-    say(`Their metrics beside another run's: npx parallelsearch compare ${out} ANOTHER`);
+    log(`Their metrics beside another run's: npx parallelsearch compare ${out} ANOTHER`);
   }
   if (checkpoint) {
     const model = path.join(out, 'model');
     await copyCheckpoint(checkpoint, model);
-    say(`The weights of ${checkpoint}: npx parallelsearch evaluate --model ${model} --method ${method}`);
+    log(
+      `The weights of ${checkpoint}: npx parallelsearch evaluate --model ${model} --method ${method}`,
+    );
   }
 }
 
@@ -94,14 +115,20 @@ export function importCommand(): Command {
     command.addCommand(
       new Command(trainer.name)
         .description(`read what ${trainer.name} has written`)
-        .argument('<folder>', `of \`export ${trainer.name}\`, or one with a checkpoint or with rollouts`)
+        .argument(
+          '<folder>',
+          `of \`export ${trainer.name}\`, or one with a checkpoint or with rollouts`,
+        )
         .requiredOption('-o, --out <folder>', 'gets model, trajectories.jsonl and metrics.jsonl')
         .addOption(
           new Option('--method <name>', 'whose rewards the rollouts got')
             .choices(methodsElsewhere())
             .default(DEFAULT_METHOD),
         )
-        .option('--data <folder>', 'the questions, for their types and graphs; by default the small world')
+        .option(
+          '--data <folder>',
+          'the questions, for their types and graphs; by default the small world',
+        )
         .action((folder: string, settings: ImportSettings) => runImport(folder, settings, trainer)),
     );
   return command;

@@ -5,7 +5,7 @@ import { startProgress } from '../io/progress.js';
 import { ENCODER } from '../io/paths.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { openEncoder } from '../retrieval/retrievers.js';
-import { interruptible, parseCount, say } from './frame.js';
+import { interruptible, parseCount, log } from './cli-utils.js';
 
 interface IndexSettings {
   to: string;
@@ -16,17 +16,22 @@ interface IndexSettings {
 }
 
 /** Encodes all passages and writes them; the exit code is 130 after Ctrl-C. */
-export async function runIndexBuild({ to, data, encoder, ...graph }: IndexSettings): Promise<number> {
+export async function runIndexBuild({
+  to,
+  data,
+  encoder,
+  ...graph
+}: IndexSettings): Promise<number> {
   const passages = await loadPassages(data);
   const loaded = await openEncoder(encoder);
   const progress = startProgress('Indexing', passages.length);
   const token = process.env.RETRIEVAL_TOKEN;
   return interruptible('Stopping.', async (signal) => {
     const onRows = (numRows: number): void => progress.update(numRows);
-    await buildMilvusCollection(to, passages, loaded, { ...graph, token, signal, onRows }).finally(() =>
-      progress.stop(),
+    await buildMilvusCollection(to, passages, loaded, { ...graph, token, signal, onRows }).finally(
+      () => progress.stop(),
     );
-    say(`${passages.length} passages, encoded by ${loaded.name}: --retriever ${to}`);
+    log(`${passages.length} passages, encoded by ${loaded.name}: --retriever ${to}`);
   });
 }
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
 interface Manifest {
   dependencies: Record<string, string>;
@@ -19,21 +19,32 @@ interface Manifest {
 /** Packages that notebooks need, whatever else a user of the library does without. */
 const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
-/** Packs this copy of the package into a folder, so that nobody has to have published it. Returns the file's name. */
+/**
+ * Packs this copy of the package into a folder, so that nobody has to have published it.
+ * Returns the file's name.
+ */
 async function packInto(folder: string): Promise<string> {
   const isWindows = process.platform === 'win32';
-  const args = ['pack', isWindows ? `"${packagePath()}"` : packagePath(), '--ignore-scripts', '--silent'];
+  const args = [
+    'pack',
+    isWindows ? `"${packagePath()}"` : packagePath(),
+    '--ignore-scripts',
+    '--silent',
+  ];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: folder, shell: isWindows });
   return stdout.trim();
 }
 
 /**
- * The template's package.json with a name and with what it depends on, in the versions of this package.
+ * The template's package.json with a name and with what it depends on, in the versions
+ * of this package.
  * @param file what it takes of this package: a tarball beside it, or a folder
  */
 async function packageJson(name: string, file: string): Promise<object> {
   const ours = (await readJson(packagePath('package.json'))) as Manifest;
-  const template = (await readJson(packagePath('data', 'templates', 'project', 'package.json'))) as object;
+  const template = (await readJson(
+    packagePath('data', 'templates', 'project', 'package.json'),
+  )) as object;
   const needed = Object.entries({ ...ours.dependencies, ...ours.peerDependencies });
   return {
     name:
@@ -53,7 +64,8 @@ async function packageJson(name: string, file: string): Promise<object> {
 
 /**
  * Writes the project.
- * @param link whether it depends on this very copy of the package instead of a tarball of it
+ * @param link whether it depends on this very copy of the package instead of a tarball of
+ * it
  * @throws Error where something is in the folder already
  */
 export async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
@@ -66,8 +78,11 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
   await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
   const file = link ? path.resolve(packagePath()) : await packInto(folder);
   const manifest = await packageJson(path.basename(path.resolve(folder)), file);
-  await writeFileSafely(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  say(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);
+  await writeFileSafely(
+    path.join(folder, 'package.json'),
+    `${JSON.stringify(manifest, null, 2)}\n`,
+  );
+  log(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);
 }
 
 /** The `init` command. */

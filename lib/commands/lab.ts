@@ -1,10 +1,18 @@
-/** `parallelsearch lab`: opens the notebooks in JupyterLab, with this package's own TypeScript kernel. */
+/**
+ * `parallelsearch lab`: opens the notebooks in JupyterLab, with this package's own
+ * TypeScript kernel.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, registerKernel } from '../notebook/jupyter.js';
+import {
+  findJupyterLab,
+  INSTALL_JUPYTERLAB,
+  KERNEL_NAME,
+  registerKernel,
+} from '../notebook/jupyter.js';
 import { packagePath } from '../io/paths.js';
-import { parsePort, say } from './frame.js';
+import { parsePort, log } from './cli-utils.js';
 
 export interface LabSettings {
   /** Checks and registers only. */
@@ -19,7 +27,10 @@ export interface LabSettings {
 /** Starts a program on this terminal; resolves to its exit code. */
 export type Start = (program: string, args: readonly string[]) => Promise<number>;
 
-/** JupyterLab handles Ctrl-C itself (it asks, then shuts its kernels down); SIGTERM is passed on. */
+/**
+ * JupyterLab handles Ctrl-C itself (it asks, then shuts its kernels down); SIGTERM is
+ * passed on.
+ */
 const startHere: Start = (program, args) =>
   new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: 'inherit' });
@@ -33,8 +44,15 @@ const startHere: Start = (program, args) =>
     });
   });
 
-/** JupyterLab's arguments: it listens on this machine only, whatever its own configuration says. */
-export function labArguments(target: string, settings: LabSettings, extra: readonly string[]): string[] {
+/**
+ * JupyterLab's arguments: it listens on this machine only, whatever its own configuration
+ * says.
+ */
+export function labArguments(
+  target: string,
+  settings: LabSettings,
+  extra: readonly string[],
+): string[] {
   const port = settings.port === undefined ? [] : [`--ServerApp.port=${settings.port}`];
   const browser = settings.browser ? [] : ['--no-browser'];
   return ['-m', 'jupyterlab', target, '--ServerApp.ip=127.0.0.1', ...port, ...browser, ...extra];
@@ -42,8 +60,10 @@ export function labArguments(target: string, settings: LabSettings, extra: reado
 
 /**
  * Registers the kernel and opens JupyterLab.
- * @param args a notebook or folder (default: this package's notebooks), and options for JupyterLab itself
- * @returns the exit code: JupyterLab's own; 1 when there is none, with the remedy on stderr
+ * @param args a notebook or folder (default: this package's notebooks), and options for
+ * JupyterLab itself
+ * @returns the exit code: JupyterLab's own; 1 when there is none, with the remedy on
+ * stderr
  */
 export async function runLab(
   args: readonly string[],
@@ -57,12 +77,12 @@ export async function runLab(
   }
   const { found, tried } = await findJupyterLab(settings.python ? [settings.python] : undefined);
   if (!found) {
-    say(`JupyterLab was not found in ${tried.join(', ') || 'any Python'}.\n${INSTALL_JUPYTERLAB}`);
+    log(`JupyterLab was not found in ${tried.join(', ') || 'any Python'}.\n${INSTALL_JUPYTERLAB}`);
     return 1;
   }
-  say(`JupyterLab ${found.jupyterlab} in ${found.executable}`);
+  log(`JupyterLab ${found.jupyterlab} in ${found.executable}`);
   const { folder, isNew } = await registerKernel(found.executable);
-  say(`kernel ${KERNEL_NAME}: ${isNew ? 'registered' : 'is registered'} in ${folder}`);
+  log(`kernel ${KERNEL_NAME}: ${isNew ? 'registered' : 'is registered'} in ${folder}`);
   if (settings.check) return 0;
   const extra = args.filter((arg) => arg.startsWith('-'));
   return start(found.executable, labArguments(target, settings, extra));

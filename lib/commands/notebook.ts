@@ -1,4 +1,7 @@
-/** `parallelsearch notebook`: executes notebooks without Jupyter or Python, writes them as pages, starts new ones. */
+/**
+ * `parallelsearch notebook`: executes notebooks without Jupyter or Python, writes them as
+ * pages, starts new ones.
+ */
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +11,7 @@ import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/outputs.js';
-import { collect, parseSeconds, say } from './frame.js';
+import { collect, parseSeconds, log } from './cli-utils.js';
 
 /** Where outputs are remembered, below the working folder. */
 const CACHE = path.join('runs', 'notebooks');
@@ -20,7 +23,10 @@ export interface NotebookRunSettings {
   timeout?: number;
   /** Goes on after cells and notebooks that fail. */
   continue?: boolean;
-  /** A folder, or for one notebook a file that ends in `.ipynb`; absent: the notebooks themselves. */
+  /**
+   * A folder, or for one notebook a file that ends in `.ipynb`; absent: the notebooks
+   * themselves.
+   */
   out?: string;
   input?: readonly string[];
   /** Where outputs are remembered; false: nowhere. */
@@ -39,15 +45,17 @@ function outputsOf(files: readonly string[], out: string | undefined): string[] 
   }
   const outputs = files.map((file) => path.join(out, path.basename(file)));
   const twice = outputs.find((output, i) => outputs.indexOf(output) !== i);
-  if (twice) throw new Error(`Expected notebooks of different names for --out, but two are ${twice}.`);
+  if (twice)
+    throw new Error(`Expected notebooks of different names for --out, but two are ${twice}.`);
   return outputs;
 }
 
 const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
- * Runs notebooks one after the other and writes each with its outputs. Failures go to stderr with the cell's source.
- * Returns the exit code: 0, or 1 when a cell or a notebook failed; without `continue` the first one ends the run.
+ * Runs notebooks one after the other and writes each with its outputs. Failures go to
+ * stderr with the cell's source. Returns the exit code: 0, or 1 when a cell or a notebook
+ * failed; without `continue` the first one ends the run.
  */
 export async function runNotebooks(
   files: readonly string[],
@@ -87,7 +95,11 @@ async function attempt(
 ): Promise<Pick<RunResult, 'cached'> & { failures: Error[] }> {
   try {
     return await runNotebook(file, {
-      ...{ output, log, parameters: param, keepGoing, force },
+      output,
+      log,
+      parameters: param,
+      keepGoing,
+      force,
       cellTimeoutMs: timeout === undefined ? undefined : timeout * 1000,
       cache: cache === false ? undefined : cache,
       inputs: input?.map((each) => path.resolve(each)),
@@ -95,7 +107,10 @@ async function attempt(
   } catch (error) {
     if (error instanceof NotebookError) return { cached: false, failures: [error] };
     const message = error instanceof Error ? error.message : String(error);
-    return { cached: false, failures: [new Error(`${file} did not run: ${message}`, { cause: error })] };
+    return {
+      cached: false,
+      failures: [new Error(`${file} did not run: ${message}`, { cause: error })],
+    };
   }
 }
 
@@ -107,7 +122,8 @@ interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> 
 
 /**
  * Writes a notebook with its outputs as one page.
- * @param out the page, or a folder that is there for it; by default the page lies beside the notebook
+ * @param out the page, or a folder that is there for it; by default the page lies beside
+ * the notebook
  * @returns the page's name
  * @throws NotebookError where a cell fails
  */
@@ -127,7 +143,10 @@ export async function renderNotebook(
   await writeFileSafely(page, (await reportHtml(notebook)).html);
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
-    log(`${file} has no outputs, and so the page has none. Execute it first with --run.\n`, 'stderr');
+    log(
+      `${file} has no outputs, and so the page has none. Execute it first with --run.\n`,
+      'stderr',
+    );
   return page;
 }
 
@@ -136,11 +155,16 @@ const isInstalled = (folder: string): boolean =>
   existsSync(path.join(folder, 'node_modules', 'parallelsearch', 'package.json')) ||
   (path.dirname(folder) !== folder && isInstalled(path.dirname(folder)));
 
-/** Writes a notebook that runs as it is. Returns the file's name. @throws Error where it is there already */
+/**
+ * Writes a notebook that runs as it is. Returns the file's name. @throws Error where it
+ * is there already
+ */
 export async function newNotebook(name: string): Promise<string> {
   const file = path.resolve(name.replace(/(\.ipynb)?$/, '.ipynb'));
   if (existsSync(file))
-    throw new Error(`Expected ${file} not to be there, but it is. Choose another name, or remove it first.`);
+    throw new Error(
+      `Expected ${file} not to be there, but it is. Choose another name, or remove it first.`,
+    );
   const dist = path.relative(path.dirname(file), packagePath('dist')).split(path.sep).join('/');
   const places = [`${dist}/index.js`, `${dist}/report/index.js`];
   const [main, report] = isInstalled(path.dirname(file))
@@ -162,7 +186,9 @@ export function notebookCommand(): Command {
   );
   notebook
     .command('run')
-    .description('execute notebooks cell by cell through the TypeScript kernel and keep their outputs')
+    .description(
+      'execute notebooks cell by cell through the TypeScript kernel and keep their outputs',
+    )
     .argument('<files...>', 'notebooks (.ipynb)')
     .option(
       '-p, --param <name=value>',
@@ -170,7 +196,10 @@ export function notebookCommand(): Command {
       collect,
     )
     .option('--timeout <seconds>', 'longest time for one cell (default: 600)', parseSeconds)
-    .option('--continue', 'go on after cells and notebooks that fail, and keep what the others show')
+    .option(
+      '--continue',
+      'go on after cells and notebooks that fail, and keep what the others show',
+    )
     .option('--out <path>', 'a folder, or an .ipynb file for one notebook, instead of in place')
     .option(
       '--input <path>',
@@ -192,12 +221,18 @@ export function notebookCommand(): Command {
     .option('-o, --out <path>', 'the page, or a folder for it; by default beside the notebook')
     .option('--run', 'execute it first; the notebook itself stays as it is')
     .option('-p, --param <name=value>', 'as of `notebook run`; implies --run; repeatable', collect)
-    .option('--timeout <seconds>', 'longest time for one cell, with --run (default: 600)', parseSeconds)
-    .action(async (file: string, settings: RenderSettings) => say(await renderNotebook(file, settings)));
+    .option(
+      '--timeout <seconds>',
+      'longest time for one cell, with --run (default: 600)',
+      parseSeconds,
+    )
+    .action(async (file: string, settings: RenderSettings) =>
+      log(await renderNotebook(file, settings)),
+    );
   notebook
     .command('new')
     .description('start a notebook that runs as it is: a question, a data frame, a chart')
     .argument('<name>', 'the file, with or without .ipynb; one that is there is never overwritten')
-    .action(async (name: string) => say(await newNotebook(name)));
+    .action(async (name: string) => log(await newNotebook(name)));
   return notebook;
 }

@@ -11,7 +11,7 @@ import {
   type BackendReport,
 } from '../tensor/backend.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
 /** What is told of a retriever and of what it searches. */
 export interface RetrieverSettings {
@@ -86,6 +86,6 @@ export const withPolicyOptions = (command: Command, orElse: OrElse): Command =>
 /** Loads the backend and says on stderr which one it is and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {
   const report = await useBackend(requested);
-  say(describeBackend(report));
+  log(describeBackend(report));
   return report;
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/html.js';
 import { outputPath } from '../io/paths.js';
-import { say } from './frame.js';
+import { log } from './cli-utils.js';
 
 /** The `playground` command. */
 export function playgroundCommand(): Command {
@@ -12,12 +12,15 @@ export function playgroundCommand(): Command {
     )
     .option('--out-dir <folder>', 'gets playground.html', outputPath('reports'))
     .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
-    .option('--data <folder>', 'passages of your own (see `data check`), and questions where there are any')
+    .option(
+      '--data <folder>',
+      'passages of your own (see `data check`), and questions where there are any',
+    )
     .option(
       '--adapter <folder>',
       'an adapter of your own and its model (see `train`), before and after training',
     )
     .action(async (settings: ExportPlaygroundOptions) =>
-      say(await exportPlayground({ ...settings, log: say })),
+      log(await exportPlayground({ ...settings, log: log })),
     );
 }

@@ -1,4 +1,7 @@
-/** `parallelsearch reproduce` (npm start): answers anew what there is time for, executes the notebooks, exports the reports. */
+/**
+ * `parallelsearch reproduce` (npm start): answers anew what there is time for, executes
+ * the notebooks, exports the reports.
+ */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -18,12 +21,13 @@ import { exportPlayground } from '../pages/playground/html.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
-import { describeDuration, interruptible, parseCount, say } from './frame.js';
+import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
 import { announceBackend, backendOption } from './options.js';
 
 /**
- * Experiments some of whose questions `npm start` answers anew, and for how many seconds: with start-up and notebooks it stays within five
- * minutes on two cores. A language model answers about twenty.
+ * Experiments some of whose questions `npm start` answers anew, and for how many
+ * seconds: with start-up and notebooks it stays within five minutes on two cores. A
+ * language model answers about twenty.
  */
 const ANEW: readonly { experiment: Experiment; budgetSeconds: number; isOptional?: boolean }[] = [
   { experiment: mainResults, budgetSeconds: 60 },
@@ -42,7 +46,9 @@ interface ReproduceSettings {
   backend: BackendName | 'auto';
 }
 
-/** `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first. */
+/**
+ * `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first.
+ */
 async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
   const folder = packagePath('notebooks');
   const files = (await readdir(folder)).sort();
@@ -52,7 +58,10 @@ async function notebookReports(): Promise<{ name: string; notebook: string }[]> 
   });
 }
 
-/** Where a training keeps its checkpoints; one that is cut short has a folder of its own, lest its weights pass for others. */
+/**
+ * Where a training keeps its checkpoints; one that is cut short has a folder of its own,
+ * lest its weights pass for others.
+ */
 const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
@@ -63,25 +72,29 @@ async function trainEverything(
   maxSteps?: number,
 ): Promise<void> {
   const seconds = await estimateRetraining();
-  say(
+  log(
     seconds > 0
       ? `Training everything again took ${describeDuration(seconds)} on the native backend with 2 cores; wasm takes several times as long.`
       : 'How long this takes is not known: data/checkpoints holds no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
-    say(
+    log(
       `At most ${maxSteps} steps of each stage and run now: the weights will be of no use, and take the place of those in ` +
         'data/checkpoints (git restore data/checkpoints brings them back).',
     );
   await retrainEverything({
-    ...{ backend: backend.name, folder: retrainingFolder(maxSteps), maxSteps, signal },
-    log: say,
+    backend: backend.name,
+    folder: retrainingFolder(maxSteps),
+    maxSteps,
+    signal,
+    log: log,
   });
 }
 
 /**
- * Answers questions of an experiment anew for a while; recorded answers stand in for the rest. Without recorded ones of these weights all
- * are answered, or none of an optional experiment, nor where this machine lacks what it takes.
+ * Answers questions of an experiment anew for a while; recorded answers stand in for
+ * the rest. Without recorded ones of these weights all are answered, or none of an
+ * optional experiment, nor where this machine lacks what it takes.
  */
 async function answerForAWhile(
   { experiment, budgetSeconds, isOptional }: (typeof ANEW)[number],
@@ -92,8 +105,8 @@ async function answerForAWhile(
   const isBudgeted = results.every(({ done }) => done !== null);
   if (results.length === 0 || (isOptional && !isBudgeted)) return;
   const missing = experiment.computation?.missing?.();
-  if (missing) return say(`${experiment.name}: recorded answers only, since ${missing}`);
-  if (isBudgeted) say(`${experiment.name}: questions are answered anew for ${budgetSeconds} s.`);
+  if (missing) return log(`${experiment.name}: recorded answers only, since ${missing}`);
+  if (isBudgeted) log(`${experiment.name}: questions are answered anew for ${budgetSeconds} s.`);
   const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
   const onProgress = (fraction: number, note: string): void => {
     const elapsed = (performance.now() - start) / 1000 / budgetSeconds;
@@ -103,13 +116,15 @@ async function answerForAWhile(
   await runJobs(experiment, options).finally(() => bar.stop());
 }
 
-/** Whole lines of a notebook's log, with its name before each: two notebooks run at once. */
+/**
+ * Whole lines of a notebook's log, with its name before each: two notebooks run at once.
+ */
 function prefixedLog(name: string): (text: string) => void {
   let rest = '';
   return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
-    lines.forEach((line) => say(`[${name}] ${line}`));
+    lines.forEach((line) => log(`[${name}] ${line}`));
   };
 }
 
@@ -119,7 +134,10 @@ async function isComputed(experiment: Experiment): Promise<boolean> {
   return results.length > 0 && results.every(({ done }) => done !== null);
 }
 
-/** Tells whether all that a report shows is there, and says what is missing where it is not; looks once at what several reports read. */
+/**
+ * Tells whether all that a report shows is there, and says what is missing where it is
+ * not; looks once at what several reports read.
+ */
 function lookForResults(): (name: string) => Promise<boolean> {
   const known = new Map<Experiment, Promise<boolean>>();
   return async (name) => {
@@ -129,28 +147,34 @@ function lookForResults(): (name: string) => Promise<boolean> {
       if (!known.has(one)) known.set(one, isComputed(one));
       if (await known.get(one)) continue;
       const command = `npx parallelsearch experiment ${one.name}`;
-      say(`${name}: left out, since ${one.name} has not been computed with these weights: ${command}`);
+      log(
+        `${name}: left out, since ${one.name} has not been computed with these weights: ${command}`,
+      );
       return false;
     }
     return true;
   };
 }
 
-/** Executes the notebooks and writes their reports, the trajectories, the playground and the index. */
+/**
+ * Executes the notebooks and writes their reports, the trajectories, the playground and
+ * the index.
+ */
 async function exportReports(signal: AbortSignal): Promise<void> {
   const hasResults = lookForResults();
   await sideBySide(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;
     const report = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
-    say(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
+    log(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
   });
   signal.throwIfAborted();
-  if (await hasResults('trajectories')) say(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
-  say(`Report: ${await exportPlayground({ outDir: REPORTS, log: say })}`);
+  if (await hasResults('trajectories'))
+    log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
+  log(`Report: ${await exportPlayground({ outDir: REPORTS, log: log })}`);
   await writeIndex(REPORTS);
   await writeSummary(REPORTS);
-  say(`Open ${join('reports', 'index.html')} in a browser.`);
+  log(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 
 /** Evaluates, executes the notebooks and exports the reports. */
@@ -165,7 +189,7 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
     else for (const one of ANEW) await answerForAWhile(one, backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);
-    say('Notebooks are executed now, which takes two to three minutes.');
+    log('Notebooks are executed now, which takes two to three minutes.');
     await exportReports(signal);
     if (retrain) await finishRetraining(retrainingFolder(maxSteps));
   });
@@ -174,14 +198,19 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
 /** The `reproduce` command: what `npm start` runs. */
 export function reproduceCommand(): Command {
   return new Command('reproduce')
-    .description('evaluate the committed weights, execute the notebooks and export the reports (npm start)')
+    .description(
+      'evaluate the committed weights, execute the notebooks and export the reports (npm start)',
+    )
     .option('--retrain', 'train everything again first; says beforehand how long that takes')
     .option(
       '--max-steps <n>',
       'with --retrain: at most so many steps of each stage and run, to try all of it; replaces data/checkpoints, so do it in a copy of the project',
       parseCount,
     )
-    .option('--full', 'evaluate every run and run every experiment from the weights, however long it takes')
+    .option(
+      '--full',
+      'evaluate every run and run every experiment from the weights, however long it takes',
+    )
     .option('--fresh', 'forget earlier evaluations and experiments')
     .option('--record', 'keep the results beside the weights (implies --full)')
     .addOption(backendOption())

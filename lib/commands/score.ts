@@ -1,4 +1,7 @@
-/** `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of Eq. 3 to 7. */
+/**
+ * `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of
+ * Eq. 3 to 7.
+ */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { group, max, mean } from 'd3-array';
@@ -24,17 +27,22 @@ export interface ScoreStreams {
 
 const READER_GONE = new Set<string | undefined>(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
-/** Writes text and waits where the stream is full; rejects with what is wrong with the stream. */
+/**
+ * Writes text and waits where the stream is full; rejects with what is wrong with the
+ * stream.
+ */
 function writerTo(stream: Writable): (text: string) => Promise<void> {
   // Without a listener the error would end the process; the call that wrote gets it, too.
   stream.on('error', () => undefined);
-  return promisify<string, void>((text, done) => void stream.write(text, (error) => done(error ?? null)));
+  return promisify<string, void>(
+    (text, done) => void stream.write(text, (error) => done(error ?? null)),
+  );
 }
 
 /**
- * Scores every line of every file (`-` is standard input). Lines that can't be scored are named on stderr,
- * the others are scored all the same; it ends quietly where nobody reads on. Returns the exit code: 0, or 1 where a line
- * or a file was bad.
+ * Scores every line of every file (`-` is standard input). Lines that can't be scored
+ * are named on stderr, the others are scored all the same; it ends quietly where nobody
+ * reads on. Returns the exit code: 0, or 1 where a line or a file was bad.
  */
 export async function runScore(
   files: readonly string[],
@@ -42,7 +50,8 @@ export async function runScore(
   streams: ScoreStreams = process,
 ): Promise<number> {
   const options = rewardOptions(settings.preset);
-  const score = (value: unknown): TranscriptScore => scoreTranscript(parseTranscript(value), options);
+  const score = (value: unknown): TranscriptScore =>
+    scoreTranscript(parseTranscript(value), options);
   const [print, complain] = [writerTo(streams.stdout), writerTo(streams.stderr)];
   const scores: TranscriptScore[] = [];
   let exitCode = 0;
@@ -79,7 +88,10 @@ export async function runScore(
 const fixed = (value: number): string => value.toFixed(3);
 const component = (name: string) => (score: TranscriptScore) => score.rewards[name];
 
-/** Columns of numbers: title, value, and how one is printed; means always have three decimals. */
+/**
+ * Columns of numbers: title, value, and how one is printed; means always have three
+ * decimals.
+ */
 const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => string][] = [
   ['EM', ({ exactMatch }) => exactMatch, String],
   ['F1', ({ f1 }) => f1, fixed],
@@ -95,9 +107,13 @@ const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => s
 const WIDEST_ID = 28;
 
 /** Shortens a long id from the front, which keeps what tells ids apart. */
-const shortened = (id: string): string => (id.length > WIDEST_ID ? `…${id.slice(1 - WIDEST_ID)}` : id);
+const shortened = (id: string): string =>
+  id.length > WIDEST_ID ? `…${id.slice(1 - WIDEST_ID)}` : id;
 
-/** An aligned table: a line each transcript, then the means of each shape that occurs and of all. */
+/**
+ * An aligned table: a line each transcript, then the means of each shape that occurs and
+ * of all.
+ */
 function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
@@ -107,15 +123,19 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
   const byShape = [...group(scores, ({ shape }) => shape ?? 'unknown')];
-  const means = [...(byShape.length > 1 ? byShape : []), ['mean', scores] as const].map(([label, some]) => [
-    label,
-    `n = ${some.length}`,
-    ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
-  ]);
+  const means = [...(byShape.length > 1 ? byShape : []), ['mean', scores] as const].map(
+    ([label, some]) => [
+      label,
+      `n = ${some.length}`,
+      ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
+    ],
+  );
   const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
   const isWords = (column: number): boolean => column < 2;
   const print = (row: readonly string[]): string =>
-    row.map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
+    row
+      .map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])))
+      .join('  ');
   const rule = '-'.repeat(print(head).length);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
   const note = `? does not tell who wrote what (${numAmbiguous} of ${scores.length}): information in doubt counts as the policy's own, and --json says why.`;
@@ -128,7 +148,9 @@ export function scoreCommand(): Command {
   return new Command('score')
     .description('score recorded transcripts with the rewards of Eq. 3 to 7')
     .argument('<files...>', 'JSONL files of trajectories or transcripts; - reads standard input')
-    .addOption(new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'))
+    .addOption(
+      new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'),
+    )
     .option('--json', 'one JSON object a line instead of the table')
     .action(async (files: string[], settings: ScoreSettings) => {
       process.exitCode = await runScore(files, settings);

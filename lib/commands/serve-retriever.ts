@@ -1,9 +1,12 @@
-/** `parallelsearch serve-retriever`: a folder's passages behind Search-R1's retrieval protocol. */
+/**
+ * `parallelsearch serve-retriever`: a folder's passages behind Search-R1's retrieval
+ * protocol.
+ */
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import { startRetrievalServer } from '../retrieval/server.js';
-import { interruptible, parseCount, parsePort, say } from './frame.js';
+import { interruptible, parseCount, parsePort, log } from './cli-utils.js';
 import { announceBackend, withRetrieverOptions, type RetrieverSettings } from './options.js';
 import { openRetriever } from './subject.js';
 
@@ -26,10 +29,13 @@ async function runServe(settings: ServeSettings): Promise<number> {
     async (signal) => {
       const { retriever } = await openRetriever(settings, { name, options: { analyzer, encoder } });
       const server = await startRetrievalServer(retriever, {
-        ...{ port, host, token: process.env.RETRIEVAL_TOKEN },
-        ...{ defaultTopK: settings.topK, maxConcurrency: settings.maxRequests },
+        port,
+        host,
+        token: process.env.RETRIEVAL_TOKEN,
+        defaultTopK: settings.topK,
+        maxConcurrency: settings.maxRequests,
       });
-      say(`${retriever.name} is at ${server.url}; Ctrl-C stops it.`);
+      log(`${retriever.name} is at ${server.url}; Ctrl-C stops it.`);
       if (!signal.aborted) await once(signal, 'abort');
       await server.close(GRACE_MS);
     },
@@ -50,7 +56,12 @@ export function serveRetrieverCommand(): Command {
       '127.0.0.1',
     )
     .option('--top-k <n>', 'passages per query where a request does not say', parseCount, 3)
-    .option('--max-requests <n>', 'most requests at a time; others are told to try again', parseCount, 64);
+    .option(
+      '--max-requests <n>',
+      'most requests at a time; others are told to try again',
+      parseCount,
+      64,
+    );
   return withRetrieverOptions(command, (byDefault) => ` (default: ${byDefault})`).action(
     async (settings: ServeSettings) => {
       process.exitCode = await runServe(settings);

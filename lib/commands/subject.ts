@@ -25,10 +25,12 @@ import {
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { parseCount, say } from './frame.js';
+import { parseCount, log } from './cli-utils.js';
 import { withPolicyOptions, type PolicySettings } from './options.js';
 
-/** Who is asked: a committed run, a model or an adapter of one's own, a policy elsewhere. */
+/**
+ * Who is asked: a committed run, a model or an adapter of one's own, a policy elsewhere.
+ */
 export interface SubjectSettings extends PolicySettings {
   /** The address of a policy elsewhere; `model` is then its name there. */
   policy?: string;
@@ -55,13 +57,14 @@ export interface Subject {
 }
 
 /**
- * A committed run, or a model and an adapter of the user's, which is asked as it was trained unless a method is named.
+ * A committed run, or a model and an adapter of the user's, which is asked as it was
+ * trained unless a method is named.
  * @throws Error for an unknown model, or a folder that is missing
  */
 export async function loadSubject(settings: SubjectSettings): Promise<Subject> {
   const subject = await findSubject(settings);
   const { trained, policy, rollout } = subject;
-  if (policy.note !== undefined) say(policy.note);
+  if (policy.note !== undefined) log(policy.note);
   const ofModel = policy.tokenizer.encodeChat ? 'chat' : rollout.promptForm;
   const promptForm = settings.promptForm ?? trained?.rollout.promptForm ?? ofModel;
   return { ...subject, rollout: { ...rollout, promptForm } };
@@ -77,11 +80,14 @@ export async function weightsOf({
   seed,
   checkpoints,
   adapter,
-}: Pick<SubjectSettings, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<string[]> {
+}: Pick<SubjectSettings, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<
+  string[]
+> {
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
   if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
   if (adapter === undefined) return [modelPath(model!, checkpoints)];
-  const base = model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
+  const base =
+    model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
   return [await base, adapter];
 }
 
@@ -103,11 +109,18 @@ async function findSubject(settings: SubjectSettings): Promise<Subject> {
       ? await loadLocalPolicy(folders[0], { adapter: folders[1] })
       : await openRemotePolicy(address, settings);
   const model = address === undefined ? basename(folders[0]) : policy.name;
-  const run = { method: asked, model, seed: adapter === undefined ? seed : (trained?.seed ?? seed) };
+  const run = {
+    method: asked,
+    model,
+    seed: adapter === undefined ? seed : (trained?.seed ?? seed),
+  };
   return { policy, run, rollout, trained, folders };
 }
 
-/** The retriever that the command line names, else the one that an adapter was trained with, and its options. */
+/**
+ * The retriever that the command line names, else the one that an adapter was trained
+ * with, and its options.
+ */
 export function searchOf(
   { retriever, analyzer, encoder }: SubjectSettings,
   { trained }: Pick<Subject, 'trained'>,
@@ -122,7 +135,9 @@ export function searchOf(
   };
 }
 
-/** A retriever over the passages of a folder, and those; a server has passages of its own. */
+/**
+ * A retriever over the passages of a folder, and those; a server has passages of its own.
+ */
 export async function openRetriever(
   { data, index }: Pick<PolicySettings, 'data' | 'index'>,
   { name, options }: ReturnType<typeof searchOf>,
@@ -143,15 +158,22 @@ export function withSubjectOptions(command: Command): Command {
       '--tokenizer <folder>',
       'tokenizer of such a policy; by default that of the folder it is served from',
     )
-    .option('--config <file>', 'ask as this configuration of `train` says; by default an adapter’s own')
+    .option(
+      '--config <file>',
+      'ask as this configuration of `train` says; by default an adapter’s own',
+    )
     .addOption(
-      new Option('--method <name>', `who answers, and under which prompt${orElse(DEFAULT_METHOD)}`).choices(
-        METHODS.names(),
-      ),
+      new Option(
+        '--method <name>',
+        `who answers, and under which prompt${orElse(DEFAULT_METHOD)}`,
+      ).choices(METHODS.names()),
     )
     .option('--seed <n>', 'seed it was trained with', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
-    .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one; see `train`')
+    .option(
+      '--adapter <folder>',
+      'an adapter (PEFT format) instead of the committed one; see `train`',
+    )
     .option('--top-k <n>', 'passages per query', parseCount);
   return withPolicyOptions(command, orElse);
 }

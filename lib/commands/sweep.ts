@@ -1,4 +1,7 @@
-/** `parallelsearch sweep CONFIG.json`: a training for each combination of settings, and a page that compares them. */
+/**
+ * `parallelsearch sweep CONFIG.json`: a training for each combination of settings, and a
+ * page that compares them.
+ */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { cross } from 'd3-array';
@@ -11,7 +14,7 @@ import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { askedQuestions, runEvaluate } from './evaluate.js';
-import { collect, parseCount, say } from './frame.js';
+import { collect, parseCount, log } from './cli-utils.js';
 import { backendOption } from './options.js';
 import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
@@ -28,14 +31,15 @@ interface SweepSettings {
 
 /** One point of the grid. */
 interface Point {
-  /** The settings that it has of the grid, as Hydra names them: `rewards.lambdaD=0.5,seed=2`. */
+  /**
+   * The settings that it has of the grid, as Hydra names them:
+   * `rewards.lambdaD=0.5,seed=2`.
+   */
   name: string;
   config: TrainConfig;
 }
 
-const sweepSchema = z.looseObject({
-  sweep: z.record(z.string(), z.array(z.unknown()).min(1)),
-});
+const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknown()).min(1)) });
 
 /** A copy of nested objects with the value at a dotted name. */
 function withValue(object: object, [key, ...rest]: readonly string[], value: unknown): object {
@@ -44,9 +48,10 @@ function withValue(object: object, [key, ...rest]: readonly string[], value: unk
 }
 
 /**
- * The trainings of a grid: a training configuration whose `sweep` has lists of values by dotted names, such as
- * `"rewards.lambdaD": [0.15, 0.5]`; every combination is one.
- * @throws Error naming what is wrong in the file, or in the configuration of a combination
+ * The trainings of a grid: a training configuration whose `sweep` has lists of values
+ * by dotted names, such as `"rewards.lambdaD": [0.15, 0.5]`; every combination is one.
+ * @throws Error naming what is wrong in the file, or in the configuration of a
+ * combination
  */
 export function gridOf(json: unknown): Point[] {
   const parsed = sweepSchema.safeParse(json);
@@ -56,21 +61,25 @@ export function gridOf(json: unknown): Point[] {
     );
   const { sweep, ...base } = parsed.data;
   const combinations = Object.entries(sweep).reduce<[string, unknown][][]>(
-    (before, [name, values]) => cross(before, values, (chosen, value) => [...chosen, [name, value]]),
+    (before, [name, values]) =>
+      cross(before, values, (chosen, value) => [...chosen, [name, value]]),
     [[]],
   );
   return combinations.map((chosen) => {
     const text = (value: unknown): string =>
       typeof value === 'string' ? basename(value) : JSON.stringify(value);
-    const config = chosen.reduce<object>((so, [name, value]) => withValue(so, name.split('.'), value), base);
+    const config = chosen.reduce<object>(
+      (so, [name, value]) => withValue(so, name.split('.'), value),
+      base,
+    );
     const name = chosen.map(([field, value]) => `${field}=${text(value)}`).join(',');
     return { name: name.replaceAll(/[^\w.,=-]+/g, '_'), config: parseTrainConfig(config) };
   });
 }
 
 /**
- * Trains what is not finished, answers questions where that is asked for, and writes the page. The exit code is 130 after Ctrl-C; the
- * same command then goes on.
+ * Trains what is not finished, answers questions where that is asked for, and writes
+ * the page. The exit code is 130 after Ctrl-C; the same command then goes on.
  */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit } = settings;
@@ -81,15 +90,18 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   if (split !== undefined) await askedQuestions({ data, split, limit });
   const trainings = points.map(({ config }, i) => ({ config, folder: folders[i] }));
   const numDone = (await stepsLeft(trainings)).filter((left) => left === 0).length;
-  say(`${points.length} trainings, ${numDone} of them finished; ${await describeStepsLeft(trainings)}`);
+  log(
+    `${points.length} trainings, ${numDone} of them finished; ${await describeStepsLeft(trainings)}`,
+  );
   const sources: RunSource[] = [];
   for (const [i, point] of points.entries()) {
     const [{ name }, folder] = [point, folders[i]];
     sources.push({ name, path: folder });
-    say(`\n${i + 1} of ${points.length}: ${name}`);
+    log(`\n${i + 1} of ${points.length}: ${name}`);
     const config = join(folder, 'config.json');
     await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
-    // One that is finished does nothing again, unless data or rewards are others: then it refuses.
+    // One that is finished does nothing again, unless data or rewards are others: then it
+    // refuses.
     const trained = await runTrain({ config, out: folder, data, reward, backend });
     if (trained !== 0) return trained;
     if (split === undefined) continue;
@@ -115,7 +127,10 @@ export function sweepCommand(): Command {
       '<config>',
       'a configuration as of `train` (JSON) with lists under "sweep", such as {"rewards.lambdaD": [0.15, 0.5], "seed": [1, 2]}',
     )
-    .option('-o, --out <folder>', 'gets a folder for each training and compare.html; by default runs/CONFIG')
+    .option(
+      '-o, --out <folder>',
+      'gets a folder for each training and compare.html; by default runs/CONFIG',
+    )
     .option('--data <folder>', 'a folder in the FlashRAG layout; by default the small world')
     .option('--reward <file>', 'a reward of your own, as of `train`; again for more', collect)
     .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')

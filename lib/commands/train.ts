@@ -34,8 +34,8 @@ import {
   parseCount,
   parsePort,
   parseWeight,
-  say,
-} from './frame.js';
+  log,
+} from './cli-utils.js';
 import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
 import { openRetriever } from './subject.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
@@ -58,15 +58,27 @@ interface TrainSettings extends PolicySettings {
 }
 
 /** Numbers out of `3,6,10`. */
-const parseSteps = (text: string): number[] => text.split(',').map((part) => parseCount(part.trim()));
+const parseSteps = (text: string): number[] =>
+  text.split(',').map((part) => parseCount(part.trim()));
 
 /** Without what was not given. */
 const given = (settings: object): object =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 
-/** A configuration's file or a method's preset, with what the command line says in its place. */
+/**
+ * A configuration's file or a method's preset, with what the command line says in its
+ * place.
+ */
 async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
-  const { config: file, method = DEFAULT_METHOD, model, seed, retriever, analyzer, encoder } = settings;
+  const {
+    config: file,
+    method = DEFAULT_METHOD,
+    model,
+    seed,
+    retriever,
+    analyzer,
+    encoder,
+  } = settings;
   const { lambdaD, lambdaS, steps, promptForm } = settings;
   const name = model ?? DEFAULT_MODEL;
   const scale = parseModelName(name) ? 'embedded' : 'language-model';
@@ -76,30 +88,46 @@ async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
   const isChat = !file && chatTemplate(await readTokenizerConfig(modelPath(name))) !== null;
   return parseTrainConfig({
     ...config,
-    rollout: { ...config.rollout, ...(isChat ? { promptForm: 'chat' } : {}), ...given({ promptForm }) },
+    rollout: {
+      ...config.rollout,
+      ...(isChat ? { promptForm: 'chat' } : {}),
+      ...given({ promptForm }),
+    },
     ...given({ model, seed, retriever, analyzer, encoder }),
     rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
     grpo: { ...config.grpo, ...given({ steps }) },
-    ...(settings.simulator ? { zerosearch: { ...config.zerosearch, simulator: settings.simulator } } : {}),
+    ...(settings.simulator
+      ? { zerosearch: { ...config.zerosearch, simulator: settings.simulator } }
+      : {}),
   });
 }
 
-/** The configuration's rewards and those of the files that were given; undefined without any. */
+/**
+ * The configuration's rewards and those of the files that were given; undefined without
+ * any.
+ */
 async function withOwnRewards(
   { rewards: { preset, ...overrides } }: TrainConfig,
   files: readonly string[] = [],
 ): Promise<Reward[] | undefined> {
   if (files.length === 0) return undefined;
-  const rewards = [...rewardsOf(preset, overrides), ...(await Promise.all(files.map(loadRewards))).flat()];
+  const rewards = [
+    ...rewardsOf(preset, overrides),
+    ...(await Promise.all(files.map(loadRewards))).flat(),
+  ];
   checkRewards(rewards);
   return rewards;
 }
 
 /**
  * The training questions.
- * @throws Error where there are none, or where the rewards ask which are parallelizable and neither type nor graph tells it
+ * @throws Error where there are none, or where the rewards ask which are parallelizable
+ * and neither type nor graph tells it
  */
-async function trainingQuestions(data: string | undefined, { rewards }: TrainConfig): Promise<Question[]> {
+async function trainingQuestions(
+  data: string | undefined,
+  { rewards }: TrainConfig,
+): Promise<Question[]> {
   const all = await loadQuestions(data);
   const questions = questionsOfSplit(all, 'train');
   if (questions.length === 0)
@@ -115,13 +143,20 @@ async function trainingQuestions(data: string | undefined, { rewards }: TrainCon
       `Expected questions with a type or a dependency graph, which tell the rewards ${preset} what is parallelizable, but none ` +
         `of ${numUnknown} has either. Add "metadata": {"type": "comparison"} and so on (${shortPath(packagePath('docs', 'data.md'))}), or train with --method search-r1.`,
     );
-  say(`${numUnknown} of ${questions.length} questions have no known type and no graph: not parallelizable.`);
+  log(
+    `${numUnknown} of ${questions.length} questions have no known type and no graph: not parallelizable.`,
+  );
   return questions;
 }
 
 function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
   const { commit, ...machine } = provenanceHere();
-  const made = { seed: config.seed, commit, configHash: configHash(config), backend: backend.detail };
+  const made = {
+    seed: config.seed,
+    commit,
+    configHash: configHash(config),
+    backend: backend.detail,
+  };
   return { config, provenance: { ...made, ...machine } };
 }
 
@@ -141,15 +176,22 @@ async function announceMemory(modelFolder: string, config: TrainConfig): Promise
       `Expected ${figure} for this training, but ${free.toFixed(1)} GB are free. ` +
         'Lower grpo.questionsPerStep, grpo.maxTokensPerPass, rollout.maxSearchTurns or rollout.maxInformationTokens.',
     );
-  say(`It takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
+  log(`It takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
 }
 
-/** Serves the page of a run; what it returns ends that, once open pages have seen the last step. */
-async function watchRun(folder: string, run: RunDescription, port?: number): Promise<() => Promise<void>> {
+/**
+ * Serves the page of a run; what it returns ends that, once open pages have seen the last
+ * step.
+ */
+async function watchRun(
+  folder: string,
+  run: RunDescription,
+  port?: number,
+): Promise<() => Promise<void>> {
   const server = startWatching();
   try {
     const url = await (await server.send({ ...run, folder, port })).reply;
-    say(`Watch it at ${url}`);
+    log(`Watch it at ${url}`);
   } catch (error) {
     server.stop();
     throw new Error(
@@ -163,7 +205,9 @@ async function watchRun(folder: string, run: RunDescription, port?: number): Pro
   };
 }
 
-/** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+/**
+ * Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from.
+ */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const config = await readConfig(settings);
   const rewards = await withOwnRewards(config, settings.reward);
@@ -184,7 +228,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
-  say(
+  log(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}: ` +
       (await describeStepsLeft(training)),
   );
@@ -215,7 +259,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     });
     const report = await writeRunReport(folder, run);
     const best = join(folder, BEST_ADAPTER);
-    say(
+    log(
       `The adapter is in ${join(folder, 'adapter')}, ` +
         (existsSync(best) ? `that of the steps with the most reward in ${best}, ` : '') +
         `the report in ${report}.`,
@@ -240,14 +284,25 @@ export function trainCommand(): Command {
         .conflicts('config'),
     )
     .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
-    .option('--lambda-d <x>', 'weight of the decomposition reward, instead of the preset’s', parseWeight)
-    .option('--lambda-s <x>', 'weight of the search-count reward, instead of the preset’s', parseWeight)
+    .option(
+      '--lambda-d <x>',
+      'weight of the decomposition reward, instead of the preset’s',
+      parseWeight,
+    )
+    .option(
+      '--lambda-s <x>',
+      'weight of the search-count reward, instead of the preset’s',
+      parseWeight,
+    )
     .option(
       '--reward <file>',
       'a reward of your own, the default export of a .ts, .mjs or .js file; again for more',
       collect,
     )
-    .option('--simulator <folder>', 'the adapter that plays the search engine, for the method zerosearch')
+    .option(
+      '--simulator <folder>',
+      'the adapter that plays the search engine, for the method zerosearch',
+    )
     .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
     .option(
       '--keep-steps <list>',
@@ -255,7 +310,10 @@ export function trainCommand(): Command {
       parseSteps,
     )
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
-    .option('--watch', 'serve curves, guards and the newest rollouts in the browser, on this machine only')
+    .option(
+      '--watch',
+      'serve curves, guards and the newest rollouts in the browser, on this machine only',
+    )
     .option('--port <n>', 'port of that page; a free one by default', parsePort);
   return withPolicyOptions(command, orElse).action(async (settings: TrainSettings) => {
     process.exitCode = await runTrain(settings);

@@ -5,7 +5,7 @@ import { CHECKPOINTS } from '../io/paths.js';
 import type { TrainConfig } from '../methods/config.js';
 import { trainConfigOf } from '../experiments/runs.js';
 import { readSteps } from '../pages/run/run-folder.js';
-import { describeDuration } from './frame.js';
+import { describeDuration } from './cli-utils.js';
 
 interface Training {
   config: TrainConfig;
@@ -14,7 +14,10 @@ interface Training {
 
 const rolloutsPerStep = ({ grpo }: TrainConfig): number => grpo.questionsPerStep * grpo.groupSize;
 
-/** Seconds that a rollout and its share of the update took in a run; undefined where it has done no step. */
+/**
+ * Seconds that a rollout and its share of the update took in a run; undefined where it
+ * has done no step.
+ */
 async function secondsPerRollout({ config, folder }: Training): Promise<number | undefined> {
   const seconds = mean(
     await readSteps(folder),
@@ -33,15 +36,21 @@ async function committedRun({ config: { model, method } }: Training): Promise<Tr
 /** Numbers of steps that trainings have left. */
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
-    trainings.map(async ({ config, folder }) => config.grpo.steps - (await readSteps(folder)).length),
+    trainings.map(
+      async ({ config, folder }) => config.grpo.steps - (await readSteps(folder)).length,
+    ),
   );
 
-/** `200 steps to do, about 15 min`, by the steps of these trainings, else by those of committed runs; without a time where there are neither. */
+/**
+ * `200 steps to do, about 15 min`, by the steps of these trainings, else by those of
+ * committed runs; without a time where there are neither.
+ */
 export async function describeStepsLeft(trainings: readonly Training[]): Promise<string> {
   const left = await stepsLeft(trainings);
   const paceOf = async (runs: readonly Training[]): Promise<number | undefined> =>
     mean(await Promise.all(runs.map(secondsPerRollout)));
-  const committed = async (): Promise<Training[]> => (await Promise.all(trainings.map(committedRun))).flat();
+  const committed = async (): Promise<Training[]> =>
+    (await Promise.all(trainings.map(committedRun))).flat();
   const pace = (await paceOf(trainings)) ?? (await paceOf(await committed()));
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const about = pace && numRollouts > 0 ? `, about ${describeDuration(pace * numRollouts)}` : '';

@@ -10,7 +10,7 @@ import { totalSteps } from '../small-world/warm-up/run-warm-up.js';
 import { trainInitialModel } from '../small-world/warm-up/train-model.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
-import { CHECKPOINT_NOTICE, interruptible, parseCount, say } from './frame.js';
+import { CHECKPOINT_NOTICE, interruptible, parseCount, log } from './cli-utils.js';
 import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
 import { runTrain } from './train.js';
 
@@ -24,19 +24,23 @@ interface WarmUpSettings extends PolicySettings {
 /** The method that a language model is warmed up with. */
 const WARM_UP_METHOD = 'demonstrations';
 
-/** Trains a model of the small world; the exit code is 130 after Ctrl-C, with a checkpoint to go on from. */
+/**
+ * Trains a model of the small world; the exit code is 130 after Ctrl-C, with a checkpoint
+ * to go on from.
+ */
 async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<number> {
   await announceBackend(settings.backend);
   const { seed, checkpoints } = settings;
   const before = WARM_UP_NAMES[WARM_UP_NAMES.indexOf(name) - 1] as WarmUpName | undefined;
   const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
-  say(
+  log(
     `${initialModelName(name, seed)} into ${folder}: makes its exercises, then takes ${totalSteps(recipeOf(name).stages)} steps.`,
   );
   let progress: Progress | undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     await trainInitialModel(name, {
-      ...{ seed, folder },
+      seed,
+      folder,
       from: before && join(checkpoints, initialModelName(before, seed)),
       to: join(checkpoints, initialModelName(name, seed)),
       signal,
@@ -45,7 +49,7 @@ async function runWarmUp(name: WarmUpName, settings: WarmUpSettings): Promise<nu
         progress.update(step + 1, `loss ${loss.toFixed(3)}`);
       },
     }).finally(() => progress?.stop());
-    say(`The model is in ${join(checkpoints, initialModelName(name, seed))}.`);
+    log(`The model is in ${join(checkpoints, initialModelName(name, seed))}.`);
   });
 }
 
@@ -57,7 +61,9 @@ export function warmUpCommand(): Command {
         '(--model) on demonstrations from data with dependency graphs (--data); goes on where an earlier run stopped',
     )
     .addArgument(
-      new Argument('[name]', 'of the small world; each goes on from the one before').choices(WARM_UP_NAMES),
+      new Argument('[name]', 'of the small world; each goes on from the one before').choices(
+        WARM_UP_NAMES,
+      ),
     )
     .option('--seed <n>', 'seed of everything random', parseCount, 1)
     .option(
@@ -66,7 +72,11 @@ export function warmUpCommand(): Command {
       parseCount,
     )
     .option('--out <folder>', 'where metrics and checkpoint go')
-    .option('--checkpoints <folder>', 'where a finished model of the small world goes', CHECKPOINTS);
+    .option(
+      '--checkpoints <folder>',
+      'where a finished model of the small world goes',
+      CHECKPOINTS,
+    );
   return withPolicyOptions(command, () => '').action(
     async (name: WarmUpName | undefined, settings: WarmUpSettings) => {
       const { model, data } = settings;

@@ -1,4 +1,7 @@
-/** The FlashRAG layout as text: one JSON object a line, passages as `contents` = title, line break, text. */
+/**
+ * The FlashRAG layout as text: one JSON object a line, passages as `contents` = title,
+ * line break, text.
+ */
 import { z } from 'zod';
 import { questionMetadataSchema, type Passage, type Question } from './question.js';
 
@@ -24,7 +27,8 @@ const refuse: Complain = (complaint) => {
 /**
  * Parses a corpus.
  * @param name stands for the file in complaints
- * @param complain hears what is wrong with each line; by default the first complaint is thrown
+ * @param complain hears what is wrong with each line; by default the first complaint is
+ * thrown
  */
 export function parsePassages(text: string, name = 'corpus.jsonl', complain = refuse): Passage[] {
   const remedy = 'each line must be {"id": "...", "contents": "title\\ntext"}';
@@ -33,7 +37,11 @@ export function parsePassages(text: string, name = 'corpus.jsonl', complain = re
 }
 
 /** Parses questions; `name` and `complain` as in {@link parsePassages}. */
-export function parseQuestions(text: string, name = 'questions.jsonl', complain = refuse): Question[] {
+export function parseQuestions(
+  text: string,
+  name = 'questions.jsonl',
+  complain = refuse,
+): Question[] {
   const remedy =
     'each line must be {"id": "...", "question": "...", "golden_answers": ["..."], "metadata": {...}}';
   return parseLines(text, questionSchema, { name, remedy, complain }).map((row) => ({
@@ -60,7 +68,10 @@ export function formatQuestions(questions: readonly Question[]): string {
     .join('');
 }
 
-/** The title is the first line; FlashRAG's Wikipedia dump puts it in double quotes, which are dropped. */
+/**
+ * The title is the first line; FlashRAG's Wikipedia dump puts it in double quotes, which
+ * are dropped.
+ */
 export function splitContents(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
   if (end < 0) return { title: '', text: contents };
@@ -94,7 +105,9 @@ function parseLines<T extends { id: string }>(
       const [{ path, message }] = error.issues;
       complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
     } else if (known)
-      complain(`${where}: expected unique ids, but ${data.id} names line ${known.line} too; rename one.`);
+      complain(
+        `${where}: expected unique ids, but ${data.id} names line ${known.line} too; rename one.`,
+      );
     else rows.set(data.id, { ...data, line: index + 1 });
   }
   if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);

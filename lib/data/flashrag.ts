@@ -16,7 +16,10 @@ export async function readPassages(path: string): Promise<Passage[]> {
   return parsePassages(await readText(path), path);
 }
 
-/** Reads questions from a file of JSON lines; those of `train.jsonl` that name no split are of `train`, and so on. */
+/**
+ * Reads questions from a file of JSON lines; those of `train.jsonl` that name no split
+ * are of `train`, and so on.
+ */
 export async function readQuestions(path: string): Promise<Question[]> {
   return withSplit(parseQuestions(await readText(path), path), path);
 }
@@ -29,7 +32,10 @@ export interface DataSet {
 
 const SPLITS = ['train', 'dev', 'test'];
 
-/** Questions of a file that is named after a split are of that split, unless they name one. */
+/**
+ * Questions of a file that is named after a split are of that split, unless they name
+ * one.
+ */
 export function withSplit(questions: Question[], path: string): Question[] {
   const split = basename(path).split('.')[0];
   return SPLITS.includes(split) ? questions.map((question) => ({ split, ...question })) : questions;
@@ -42,8 +48,9 @@ export interface DataSetFiles {
 }
 
 /**
- * The files of a folder in the FlashRAG layout, plain or compressed (`.gz`): `corpus.jsonl` or `passages.jsonl`, and
- * `questions.jsonl` or `train.jsonl`, `dev.jsonl` and `test.jsonl`.
+ * The files of a folder in the FlashRAG layout, plain or compressed (`.gz`):
+ * `corpus.jsonl` or `passages.jsonl`, and `questions.jsonl` or `train.jsonl`, `dev.jsonl`
+ * and `test.jsonl`.
  */
 export function dataSetFiles(folder = SMALL_WORLD): DataSetFiles {
   const filesOf = (...stems: string[]): string[] =>
@@ -63,21 +70,31 @@ const missing = (folder: string, expected: string): Error =>
     `Expected ${expected} (also with .gz) in ${shortPath(folder)}, but there is none. Check the path.`,
   );
 
-/** The passages of a folder, by default the small world's. @throws Error naming the file that is missing or wrong */
+/**
+ * The passages of a folder, by default the small world's. @throws Error naming the file
+ * that is missing or wrong
+ */
 export async function loadPassages(folder = SMALL_WORLD): Promise<Passage[]> {
   const { passages } = dataSetFiles(folder);
   if (passages === undefined) throw missing(folder, 'corpus.jsonl or passages.jsonl');
   return readPassages(passages);
 }
 
-/** The questions of a folder, by default the small world's. @throws Error naming the file that is missing or wrong */
+/**
+ * The questions of a folder, by default the small world's. @throws Error naming the file
+ * that is missing or wrong
+ */
 export async function loadQuestions(folder = SMALL_WORLD): Promise<Question[]> {
   const { questions } = dataSetFiles(folder);
-  if (questions.length === 0) throw missing(folder, 'questions.jsonl, train.jsonl, dev.jsonl or test.jsonl');
+  if (questions.length === 0)
+    throw missing(folder, 'questions.jsonl, train.jsonl, dev.jsonl or test.jsonl');
   return (await Promise.all(questions.map(readQuestions))).flat();
 }
 
-/** The passages and questions of a folder ({@link dataSetFiles}), by default the small world's. */
+/**
+ * The passages and questions of a folder ({@link dataSetFiles}), by default the small
+ * world's.
+ */
 export const loadDataSet = async (folder?: string): Promise<DataSet> => ({
   passages: await loadPassages(folder),
   questions: await loadQuestions(folder),

@@ -1,6 +1,7 @@
 /**
- * Questions and their dependency graphs. A question is parallelizable when its sub-questions do not depend on each
- * other; that is computed from the graph, never stored as a label of its own.
+ * Questions and their dependency graphs. A question is parallelizable when its
+ * sub-questions do not depend on each other; that is computed from the graph, never
+ * stored as a label of its own.
  */
 import { z } from 'zod';
 
@@ -29,7 +30,10 @@ export const operationSchema = z.object({
 export type SubQuestion = z.infer<typeof subQuestionSchema>;
 /** A dependency graph: its nodes, with the edges in `dependsOn`. */
 export type QuestionGraph = SubQuestion[];
-/** How the answers of the last sub-questions are put together; absent or null when the last answer is the answer. */
+/**
+ * How the answers of the last sub-questions are put together; absent or null when the
+ * last answer is the answer.
+ */
 export type Operation = z.infer<typeof operationSchema>;
 /** What the edges of a graph say about the order of the searches. */
 export type QuestionShape = 'single_hop' | 'parallelizable' | 'sequential' | 'hybrid';
@@ -105,18 +109,21 @@ export function independentSubQuestions(graph: QuestionGraph): SubQuestion[] {
 }
 
 /**
- * The length of the longest chain of sub-questions: the fewest search turns that answer the question.
- * Throws when an edge names no node or when the edges form a cycle.
+ * The length of the longest chain of sub-questions: the fewest search turns that answer
+ * the question. Throws when an edge names no node or when the edges form a cycle.
  */
 export function graphDepth(graph: QuestionGraph): number {
   const nodes = new Map(graph.map((node) => [node.id, node]));
-  if (nodes.size !== graph.length) throw new Error('Expected sub-question ids to be unique within a graph.');
+  if (nodes.size !== graph.length)
+    throw new Error('Expected sub-question ids to be unique within a graph.');
   const depths = new Map<string, number>();
   const visiting = new Set<string>();
   const depthOf = (id: string): number => {
     const node = nodes.get(id);
-    if (!node) throw new Error(`Expected dependsOn to name a sub-question of the graph, but got ${id}.`);
-    if (visiting.has(id)) throw new Error(`Expected an acyclic graph, but ${id} depends on itself.`);
+    if (!node)
+      throw new Error(`Expected dependsOn to name a sub-question of the graph, but got ${id}.`);
+    if (visiting.has(id))
+      throw new Error(`Expected an acyclic graph, but ${id} depends on itself.`);
     const known = depths.get(id);
     if (known !== undefined) return known;
     visiting.add(id);
@@ -129,8 +136,9 @@ export function graphDepth(graph: QuestionGraph): number {
 }
 
 /**
- * The shape of a question: one node is `single_hop`, two or more without edges `parallelizable`, a pure chain
- * `sequential`, anything else `hybrid` (such as a bridge comparison: two chains side by side).
+ * The shape of a question: one node is `single_hop`, two or more without edges
+ * `parallelizable`, a pure chain `sequential`, anything else `hybrid` (such as a bridge
+ * comparison: two chains side by side).
  */
 export function questionShape(graph: QuestionGraph): QuestionShape {
   if (graph.length === 0)

@@ -1,6 +1,7 @@
 /**
- * Whether a tfjs backend loads here, why it does not, and how fast it multiplies matrices. As a program, this module tries the
- * backend that it is given and prints what it found as one line of JSON.
+ * Whether a tfjs backend loads here, why it does not, and how fast it multiplies
+ * matrices. As a program, this module tries the backend that it is given and prints what
+ * it found as one line of JSON.
  */
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -29,18 +30,25 @@ export const BACKEND_REMEDIES: Record<BackendName, string> = {
 };
 
 /**
- * Tries a backend in a process of its own: two native libraries need not meet, and one that crashes is only reported.
- * Takes the backend's start and a second.
+ * Tries a backend in a process of its own: two native libraries need not meet, and one
+ * that crashes is only reported. Takes the backend's start and a second.
  */
 function probeBackend(name: BackendName): Promise<BackendProbe> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, name], { timeout: PROBE_TIMEOUT_MS }, (error, stdout, stderr) => {
-      const line = stdout.trim().split('\n').at(-1) ?? '';
-      if (!error && line !== '') return resolve(JSON.parse(line) as BackendProbe);
-      const how = error?.signal ? `was ended by ${error.signal}` : `ended with code ${error?.code ?? 0}`;
-      const said = stderr.trim().split('\n').at(-1);
-      resolve({ reason: `its process ${how}${said ? `: ${said.slice(0, 200)}` : ''}` });
-    });
+    execFile(
+      process.execPath,
+      [PROGRAM, name],
+      { timeout: PROBE_TIMEOUT_MS },
+      (error, stdout, stderr) => {
+        const line = stdout.trim().split('\n').at(-1) ?? '';
+        if (!error && line !== '') return resolve(JSON.parse(line) as BackendProbe);
+        const how = error?.signal
+          ? `was ended by ${error.signal}`
+          : `ended with code ${error?.code ?? 0}`;
+        const said = stderr.trim().split('\n').at(-1);
+        resolve({ reason: `its process ${how}${said ? `: ${said.slice(0, 200)}` : ''}` });
+      },
+    );
   });
 }
 
@@ -52,8 +60,8 @@ export async function lookAtBackend(name: BackendName, probe = probeBackend): Pr
 }
 
 /**
- * Speed of the current backend: products of two square matrices for `durationMs`, each waited for. The matrices grow
- * until one product takes long enough.
+ * Speed of the current backend: products of two square matrices for `durationMs`, each
+ * waited for. The matrices grow until one product takes long enough.
  * @returns billions of floating-point operations a second (2 n^3 a product), and n
  */
 export async function measureGflops(durationMs = 1000): Promise<{ gflops: number; size: number }> {

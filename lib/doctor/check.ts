@@ -13,8 +13,12 @@ export interface Check {
   remedy?: string;
 }
 
-/** What is there, with versions; or what is wrong, with a remedy where the part's own does not fit. */
-export type Finding = string | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
+/**
+ * What is there, with versions; or what is wrong, with a remedy where the part's own does
+ * not fit.
+ */
+export type Finding =
+  string | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
 
 /** Something to look at. A look that throws finds it missing. */
 export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {
@@ -35,7 +39,9 @@ export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
       .then(look)
       .catch((error: unknown) => ({ status: 'missing' as const, detail: reasonOf(error) }));
     checks.push(
-      typeof found === 'string' ? { ...part, status: 'ok', detail: found } : { ...part, remedy, ...found },
+      typeof found === 'string'
+        ? { ...part, status: 'ok', detail: found }
+        : { ...part, remedy, ...found },
     );
   }
   return checks;
@@ -50,7 +56,11 @@ export const isComplete = (checks: readonly Check[]): boolean => !checks.some(is
 export function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {
-    const mark = isLacking(check) ? 'MISSING' : check.status === 'missing' ? 'absent' : check.status;
+    const mark = isLacking(check)
+      ? 'MISSING'
+      : check.status === 'missing'
+        ? 'absent'
+        : check.status;
     return [
       `${mark.padEnd(8)} ${check.title.padEnd(width)}  ${check.detail}`,
       ...(check.remedy ? [`${' '.repeat(width + 9)}  -> ${check.remedy}`] : []),
@@ -58,6 +68,8 @@ export function formatDiagnosis(checks: readonly Check[]): string {
   });
   const lacking = checks.filter(isLacking).map(({ title }) => title);
   const verdict =
-    lacking.length === 0 ? 'Everything required is there.' : `Required, but missing: ${lacking.join(', ')}.`;
+    lacking.length === 0
+      ? 'Everything required is there.'
+      : `Required, but missing: ${lacking.join(', ')}.`;
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }

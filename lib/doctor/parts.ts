@@ -31,47 +31,65 @@ export function allParts(): Part[] {
   const searchOnce = (): Promise<LabSearch> => (search ??= findJupyterLab());
   return [
     {
-      ...{ id: 'node', title: 'Node', required: true, look: () => lookAtNode(process.versions.node) },
+      id: 'node',
+      title: 'Node',
+      required: true,
+      look: () => lookAtNode(process.versions.node),
       remedy: 'Install a current release from https://nodejs.org.',
     },
     {
-      ...{ id: 'tslab', title: 'tslab', required: isClone(), look: lookAtTslab },
+      id: 'tslab',
+      title: 'tslab',
+      required: isClone(),
+      look: lookAtTslab,
       remedy: `Install it: \`${installCommand('tslab')}\`. Only notebooks and reports of one's own need it.`,
     },
     {
-      ...{
-        id: 'danfojs-node',
-        title: 'danfojs-node',
-        required: isClone(),
-        look: () => optionalVersion('danfojs-node'),
-      },
+      id: 'danfojs-node',
+      title: 'danfojs-node',
+      required: isClone(),
+      look: () => optionalVersion('danfojs-node'),
       remedy: `Install it: \`${installCommand('danfojs-node')}\`. Only data frames need it, which notebooks have.`,
     },
     {
-      ...{ id: 'jupyterlab', title: 'JupyterLab', required: false, remedy: INSTALL_JUPYTERLAB },
+      id: 'jupyterlab',
+      title: 'JupyterLab',
+      required: false,
+      remedy: INSTALL_JUPYTERLAB,
       look: async () => lookAtLab(await searchOnce()),
     },
     {
-      ...{ id: 'kernel', title: 'Jupyter kernel', required: false },
+      id: 'kernel',
+      title: 'Jupyter kernel',
+      required: false,
       look: async () => lookAtKernel(await searchOnce()),
       remedy: 'Register it: `npx parallelsearch lab --check`.',
     },
     ...BACKEND_NAMES.map((name) => ({
-      ...{ id: `backend-${name}`, title: `tfjs ${name}`, required: name === 'wasm' || name === 'cpu' },
+      id: `backend-${name}`,
+      title: `tfjs ${name}`,
+      required: name === 'wasm' || name === 'cpu',
       look: () => lookAtBackend(name),
       remedy: BACKEND_REMEDIES[name],
     })),
     {
-      ...{ id: 'memory', title: 'Memory', required: false },
+      id: 'memory',
+      title: 'Memory',
+      required: false,
       look: () => lookAtMemory(process.availableMemory(), totalmem()),
       remedy: `Training takes up to ${gib(GOOD_BYTES)}: close other programs, or lower grpo.maxTokensPerPass.`,
     },
     {
-      ...{ id: 'hnswlib-node', title: 'hnswlib-node', required: false, look: lookAtHnsw },
+      id: 'hnswlib-node',
+      title: 'hnswlib-node',
+      required: false,
+      look: lookAtHnsw,
       remedy: `Install a C++ compiler, make and Python, then run \`${installCommand('hnswlib-node')}\`. Without it there is no HNSW index; BM25 and exact search work.`,
     },
     {
-      ...{ id: 'chromium', title: 'Chromium', required: false },
+      id: 'chromium',
+      title: 'Chromium',
+      required: false,
       look: () => lookAtChromium(process.env.CHROMIUM ?? findChromium()),
       remedy:
         'Install it from the system (Debian: `apt-get install chromium`), or name it in CHROMIUM. Only browser tests and pictures (PDF, PNG) need it.',
@@ -106,8 +124,12 @@ export function lookAtLab({ found, tried }: LabSearch): Finding {
 }
 
 /** The kernel under our name, among those that JupyterLab knows. */
-export async function lookAtKernel({ found }: LabSearch, specsOf = readKernelspecs): Promise<Finding> {
-  if (!found) return { status: 'missing', detail: 'needs JupyterLab', remedy: 'Install JupyterLab first.' };
+export async function lookAtKernel(
+  { found }: LabSearch,
+  specsOf = readKernelspecs,
+): Promise<Finding> {
+  if (!found)
+    return { status: 'missing', detail: 'needs JupyterLab', remedy: 'Install JupyterLab first.' };
   const specs = await specsOf(found.executable);
   const names = `(kernels: ${Object.keys(specs).sort().join(', ') || 'none'})`;
   if (isOurs(specs)) return `${KERNEL_NAME} starts this package's tslab ${names}`;
@@ -117,7 +139,9 @@ export async function lookAtKernel({ found }: LabSearch, specsOf = readKernelspe
     : { status: 'warning', detail: `${KERNEL_NAME} in ${other} starts another tslab or Node` };
 }
 
-/** @param available bytes that processes can still have, limits of a container included */
+/**
+ * @param available bytes that processes can still have, limits of a container included
+ */
 export function lookAtMemory(available: number, total: number): Finding {
   const heap = gib(getHeapStatistics().heap_size_limit);
   const detail = `${gib(available)} available of ${gib(total)}; Node's heap may grow to ${heap}`;

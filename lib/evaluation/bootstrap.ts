@@ -2,25 +2,31 @@
  * Paired bootstrap intervals over questions and seeds.
  *
  * The design, resample by resample:
- * - **Questions** are drawn with replacement within strata. A stratum is what the test set fixes by design: a benchmark
+ * - **Questions** are drawn with replacement within strata. A stratum is what the test
+ *   set fixes by design: a benchmark
  *   and the subsets that cut through it (shape of question, entities, wording). The same drawn questions serve every
  *   run of every method, so that contrasts are paired by question and its difficulty cancels.
- * - **Warm-ups and seeds** are drawn with replacement in two levels: initial models (one for each seed of the warm-up), the same
+ * - **Warm-ups and seeds** are drawn with replacement in two levels: initial models (one
+ *   for each seed of the warm-up), the same
  *   ones for every method, since methods start from the same weights; and within each drawn one runs of reinforcement, for each method independently. Runs of
  *   two methods with the same seed share the adapter's first weights and the questions of each step; treating them as independent widens the
  *   interval, unless the caller says that they are one (one set of weights under two prompts). Drawing rows and columns independently is Owen's pigeonhole
  *   bootstrap (Annals of Applied Statistics 1(2), 2007): a little too wide in the part that both share.
- * - **Models** are fixed: `all` models is their plain mean, with the same drawn questions.
+ * - **Models** are fixed: `all` models is their plain mean, with the same drawn
+ *   questions.
  * - The interval spans the 2.5th to the 97.5th percentile of the resampled figure.
  *
- * Limits: drawing 3 out of 3 understates the variance between warm-ups, or between seeds, by a third, and a share that is 0 or 1 on
- * every question gets an interval of no width.
+ * Limits: drawing 3 out of 3 understates the variance between warm-ups, or between seeds,
+ * by a third, and a share that is 0 or 1 on every question gets an interval of no width.
  */
 import { group, quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Run, ScoreTable } from './scores.js';
 
-/** A figure and its resampled values; `samples[b]` of two figures come from the same drawn questions. */
+/**
+ * A figure and its resampled values; `samples[b]` of two figures come from the same drawn
+ * questions.
+ */
 export interface Estimate {
   value: number;
   samples: Float64Array;
@@ -37,7 +43,10 @@ type Group = Pick<Run, 'method' | 'model'>;
 
 export interface Bootstrap {
   resamples: number;
-  /** The mean over seeds of a column's weighted mean over questions; `weights` is constant within each stratum. */
+  /**
+   * The mean over seeds of a column's weighted mean over questions; `weights` is constant
+   * within each stratum.
+   */
   estimate(group: Group, column: string, weights: Float64Array): Estimate;
 }
 
@@ -45,7 +54,10 @@ export interface BootstrapOptions {
   random: Random;
   /** Default 1,000. */
   resamples?: number;
-  /** Names the weights behind a method: methods of one name draw the same seeds. Default: every method has its own. */
+  /**
+   * Names the weights behind a method: methods of one name draw the same seeds. Default:
+   * every method has its own.
+   */
   weightsOf?: (method: string) => string;
 }
 
@@ -67,9 +79,16 @@ export function strataBy(keys: readonly string[]): Strata {
 }
 
 /** Draws all resamples at once and returns what computes estimates from them. */
-export function createBootstrap(table: ScoreTable, strata: Strata, options: BootstrapOptions): Bootstrap {
+export function createBootstrap(
+  table: ScoreTable,
+  strata: Strata,
+  options: BootstrapOptions,
+): Bootstrap {
   const { resamples = 1000, weightsOf = (method) => method } = options;
-  const sums = resampledSums(table, strata, { resamples, random: options.random.fork('questions') });
+  const sums = resampledSums(table, strata, {
+    resamples,
+    random: options.random.fork('questions'),
+  });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
   const countsOf = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
@@ -103,7 +122,8 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
           const offset = (s * numColumns + column) * resamples;
           // Each run counts as often as its seed was drawn.
           if (weight !== 0)
-            for (let b = 0; b < resamples; b++) samples[b] += weight * counts[i][b] * sums[offset + b];
+            for (let b = 0; b < resamples; b++)
+              samples[b] += weight * counts[i][b] * sums[offset + b];
         });
       });
       return { value, samples };
@@ -112,7 +132,9 @@ export function createBootstrap(table: ScoreTable, strata: Strata, options: Boot
 }
 
 function runsOf({ runs }: ScoreTable, { method, model }: Group): number[] {
-  const members = [...runs.keys()].filter((i) => runs[i].method === method && runs[i].model === model);
+  const members = [...runs.keys()].filter(
+    (i) => runs[i].method === method && runs[i].model === model,
+  );
   if (members.length > 0) return members;
   throw new Error(`Expected results of ${method} from ${model}, but there are none.`);
 }
@@ -123,7 +145,10 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
   return index;
 }
 
-/** The common weight of the questions of each stratum; throws when a selection cuts through one. */
+/**
+ * The common weight of the questions of each stratum; throws when a selection cuts
+ * through one.
+ */
 function weightsOfStrata(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
   strata.of.forEach((stratum, q) => {
@@ -135,8 +160,9 @@ function weightsOfStrata(weights: Float64Array, strata: Strata): Float64Array {
 }
 
 /**
- * For each stratum and resample the sum over the drawn questions of every column: (strata, columns, resamples),
- * row-major. Each draw adds one row of all runs and metrics, so that all of them see the same questions.
+ * For each stratum and resample the sum over the drawn questions of every column:
+ * (strata, columns, resamples), row-major. Each draw adds one row of all runs and
+ * metrics, so that all of them see the same questions.
  */
 function resampledSums(
   table: ScoreTable,
@@ -161,7 +187,8 @@ function resampledSums(
 }
 
 /**
- * How often each run is drawn in each resample, (runs)(resamples): as many warm-ups as there are, and of each as many of its runs.
+ * How often each run is drawn in each resample, (runs)(resamples): as many warm-ups as
+ * there are, and of each as many of its runs.
  * @param warmUps of each run
  */
 function drawCounts(
@@ -182,12 +209,22 @@ function drawCounts(
 /** The plain mean of several estimates, resample by resample. */
 export function meanEstimate(estimates: readonly Estimate[]): Estimate {
   const samples = new Float64Array(estimates[0].samples.length);
-  for (const estimate of estimates) estimate.samples.forEach((x, b) => (samples[b] += x / estimates.length));
-  return { value: estimates.reduce((sum, { value }) => sum + value, 0) / estimates.length, samples };
+  for (const estimate of estimates)
+    estimate.samples.forEach((x, b) => (samples[b] += x / estimates.length));
+  return {
+    value: estimates.reduce((sum, { value }) => sum + value, 0) / estimates.length,
+    samples,
+  };
 }
 
-/** a - b, or a / b, resample by resample; a ratio to a figure that is 0 somewhere is null. */
-export function contrastEstimate(a: Estimate, b: Estimate, kind: 'difference' | 'ratio'): Estimate | null {
+/**
+ * a - b, or a / b, resample by resample; a ratio to a figure that is 0 somewhere is null.
+ */
+export function contrastEstimate(
+  a: Estimate,
+  b: Estimate,
+  kind: 'difference' | 'ratio',
+): Estimate | null {
   if (kind === 'difference') {
     return { value: a.value - b.value, samples: a.samples.map((x, i) => x - b.samples[i]) };
   }

@@ -2,12 +2,15 @@
 import type { Measurement, QuestionResult } from './result.js';
 
 /**
- * Each run's answers to the questions that every run has answered, as results whose `method` is the run's name; the last answer where a question was
- * answered again.
+ * Each run's answers to the questions that every run has answered, as results whose
+ * `method` is the run's name; the last answer where a question was answered again.
  */
-export function answersInCommon(runs: Readonly<Record<string, readonly Measurement[]>>): QuestionResult[] {
+export function answersInCommon(
+  runs: Readonly<Record<string, readonly Measurement[]>>,
+): QuestionResult[] {
   const last = Object.entries(runs).map(
-    ([name, answers]) => [name, new Map(answers.map((answer) => [answer.questionId, answer]))] as const,
+    ([name, answers]) =>
+      [name, new Map(answers.map((answer) => [answer.questionId, answer]))] as const,
   );
   return last.flatMap(([name, answers]) =>
     [...answers.values()]

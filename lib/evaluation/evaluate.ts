@@ -24,16 +24,24 @@ export interface EvaluateOptions {
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
 }
 
-/** The share of the sub-questions of which a passage that states the answer was among the results. */
+/**
+ * The share of the sub-questions of which a passage that states the answer was among the
+ * results.
+ */
 function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number {
   const results = searchTurns.flatMap((turn) => turn.results);
   const seen = new Set(
-    results.flatMap((result) => (result.status === 'ok' ? result.passages : [])).map(({ id }) => id),
+    results
+      .flatMap((result) => (result.status === 'ok' ? result.passages : []))
+      .map(({ id }) => id),
   );
   return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
 }
 
-/** All metrics of one trajectory; NaN where one needs the question's dependency graph and there is none. */
+/**
+ * All metrics of one trajectory; NaN where one needs the question's dependency graph and
+ * there is none.
+ */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const shape = shapeOf(question);
@@ -48,7 +56,9 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
     ...(graph.length > 0 && { hops: graphDepth(graph) }),
     wording: question.metadata.wording,
-    isYesNo: question.goldenAnswers.every((answer) => ['yes', 'no'].includes(normalizeAnswer(answer))),
+    isYesNo: question.goldenAnswers.every((answer) =>
+      ['yes', 'no'].includes(normalizeAnswer(answer)),
+    ),
     em: exactMatch(answer, question.goldenAnswers),
     f1: tokenF1(answer, question.goldenAnswers),
     formatOk,
@@ -64,7 +74,10 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   };
 }
 
-/** Questions of like shape side by side, so that rows of a batch end together; a list of places in `questions` each. */
+/**
+ * Questions of like shape side by side, so that rows of a batch end together; a list of
+ * places in `questions` each.
+ */
 export function batchesOf(questions: readonly Question[], batchSize: number): number[][] {
   const sizeOf = ({ metadata }: Question): number => {
     const graph = metadata.graph ?? [];
@@ -84,7 +97,8 @@ export const evaluatePolicy = (
   retriever: Retriever,
   questions: readonly Question[],
   options: EvaluateOptions,
-): Promise<Measurement[]> => answerQuestions(policy, retriever, questions, { ...options, keep: measure });
+): Promise<Measurement[]> =>
+  answerQuestions(policy, retriever, questions, { ...options, keep: measure });
 
 /** What `keep` makes of each trajectory, in the order of the questions. */
 export async function answerQuestions<T>(
@@ -108,12 +122,17 @@ export async function answerQuestions<T>(
     signal.throwIfAborted();
     const part = batch.map((i) => questions[i]);
     const randoms = part.map((question) => createRandom(question.id));
-    const { trajectories } = await rollOut(policy, retriever, part, { ...rollout, signal, randoms });
+    const { trajectories } = await rollOut(policy, retriever, part, {
+      ...rollout,
+      signal,
+      randoms,
+    });
     policy.release?.();
     batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
     await options.onBatch?.((done += batch.length), trajectories);
   };
-  // Where calls may overlap, each question goes by itself: one searches while others generate.
+  // Where calls may overlap, each question goes by itself: one searches while others
+  // generate.
   const left = batchesOf(questions, policy.overlaps ? 1 : batchSize).values();
   const answerLeft = async (): Promise<void> => {
     for (const batch of left) await answerBatch(batch);

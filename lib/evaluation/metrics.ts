@@ -10,7 +10,10 @@ export function repeatedQueries({ searches }: Measurement): number {
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(wordsOf)).size / queries.length;
 }
 
-/** The metrics of a tidy row, in the order in which tables show them: shares are 0 or 1 of a single answer, turns, calls and tokens are counts. */
+/**
+ * The metrics of a tidy row, in the order in which tables show them: shares are 0 or 1 of
+ * a single answer, turns, calls and tokens are counts.
+ */
 const METRIC_OF = {
   em: ({ em }) => em,
   f1: ({ f1 }) => f1,
@@ -33,13 +36,19 @@ export interface Measure {
   metric: string;
   /** One answer's share in the figure, or in its numerator. */
   of: (answer: QuestionResult) => number;
-  /** One answer's share in the denominator; by default every answer counts once, which makes a mean. */
+  /**
+   * One answer's share in the denominator; by default every answer counts once, which
+   * makes a mean.
+   */
   per?: (answer: QuestionResult) => number;
   /** The questions that it is about; others do not count. Default: all. */
   among?: (question: QuestionKey) => boolean;
   /** Subsets for which it is given; default all. */
   subsets?: readonly string[];
-  /** Whether two methods are compared by their ratio as well: counts and times are, shares usually are not. */
+  /**
+   * Whether two methods are compared by their ratio as well: counts and times are, shares
+   * usually are not.
+   */
   byRatio?: boolean;
 }
 
@@ -49,19 +58,22 @@ const COUNTS: readonly Metric[] = [
 
 /** The measure of a metric of the main report. */
 export const mainMeasure = (metric: Metric): Measure => ({
-  ...{ metric, of: METRIC_OF[metric], byRatio: COUNTS.includes(metric) },
+  metric,
+  of: METRIC_OF[metric],
+  byRatio: COUNTS.includes(metric),
 });
 
 /** What the main report shows. */
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
 /**
- * The mean of every metric over `results`, each counted once (micro); what needs a dependency graph is the mean over the
- * questions that have one, NaN where none has.
+ * The mean of every metric over `results`, each counted once (micro); what needs a
+ * dependency graph is the mean over the questions that have one, NaN where none has.
  * @throws Error when there are none: a mean of nothing has no value
  */
 export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {
-  if (results.length === 0) throw new Error('Expected at least one result to average, but got none.');
+  if (results.length === 0)
+    throw new Error('Expected at least one result to average, but got none.');
   const means = METRICS.map((metric) => [metric, mean(results, METRIC_OF[metric]) ?? NaN]);
   return Object.fromEntries(means) as Record<Metric, number>;
 }

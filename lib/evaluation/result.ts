@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { QuestionShape } from '../data/question.js';
 
 /**
- * What is measured of one answered question, whoever answered it. Without a dependency graph what needs one is NaN, which
- * JSON writes as null.
+ * What is measured of one answered question, whoever answered it. Without a dependency
+ * graph what needs one is NaN, which JSON writes as null.
  */
 export interface Measurement {
   questionId: string;
@@ -14,7 +14,10 @@ export interface Measurement {
   subset: QuestionShape | 'unknown';
   /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
   entitiesCompared: number;
-  /** Depth of the dependency graph: 1 where nothing depends on anything; absent without a graph, and in answers recorded before it was. */
+  /**
+   * Depth of the dependency graph: 1 where nothing depends on anything; absent without a
+   * graph, and in answers recorded before it was.
+   */
   hops?: number;
   /** Whether training questions are worded in the same way; absent where nobody knows. */
   wording?: 'seen' | 'unseen';
@@ -31,7 +34,9 @@ export interface Measurement {
   decomposed: boolean;
   /** Independent sub-questions asked over those in the graph, in [0, 1]. */
   coverage: number;
-  /** Share of the graph's sub-questions whose evidence the policy was shown, in [0, 1]. */
+  /**
+   * Share of the graph's sub-questions whose evidence the policy was shown, in [0, 1].
+   */
   evidenceSeen: number;
   /** Model calls over (depth of the dependency graph + 1); 1 is the shortest possible. */
   criticalPathRatio: number;
@@ -42,7 +47,10 @@ export interface Measurement {
   answer: string | null;
 }
 
-/** What evaluation keeps of one question answered by one policy: one line of `results.jsonl`. */
+/**
+ * What evaluation keeps of one question answered by one policy: one line of
+ * `results.jsonl`.
+ */
 export interface QuestionResult extends Measurement {
   /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
   method: string;
@@ -56,11 +64,22 @@ export interface QuestionResult extends Measurement {
 const known = z.number().nullish();
 /** What figures are computed from; the rest of a line is as `evaluate` wrote it. */
 const measurementSchema = z.looseObject({
-  ...{ questionId: z.string(), benchmark: z.string(), type: z.string(), subset: z.string() },
-  ...{ entitiesCompared: z.number(), em: z.number(), f1: z.number() },
-  ...{ turns: z.number(), modelCalls: z.number(), responseTokens: z.number() },
-  ...{ decomposed: z.boolean(), coverage: known, evidenceSeen: known, criticalPathRatio: known },
-  ...{ searches: z.array(z.array(z.string())), answer: z.string().nullable() },
+  questionId: z.string(),
+  benchmark: z.string(),
+  type: z.string(),
+  subset: z.string(),
+  entitiesCompared: z.number(),
+  em: z.number(),
+  f1: z.number(),
+  turns: z.number(),
+  modelCalls: z.number(),
+  responseTokens: z.number(),
+  decomposed: z.boolean(),
+  coverage: known,
+  evidenceSeen: known,
+  criticalPathRatio: known,
+  searches: z.array(z.array(z.string())),
+  answer: z.string().nullable(),
 });
 
 /** A line of answers. @throws ZodError for what is none */

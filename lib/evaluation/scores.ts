@@ -16,7 +16,10 @@ export interface Run {
 export interface ScoreTable {
   runs: Run[];
   questions: QuestionKey[];
-  /** Names of the columns of each run: a measure's own, and that of its denominator unless it is constant. */
+  /**
+   * Names of the columns of each run: a measure's own, and that of its denominator unless
+   * it is constant.
+   */
   columns: string[];
   /** (questions, runs, columns), row-major. */
   values: Float64Array;
@@ -40,10 +43,14 @@ function columnsOf({ metric, of, per, among }: Measure): Column[] {
 
 /**
  * Arranges results by question and run.
- * @throws Error unless every run answered every question exactly once, with a finite number in each column: a comparison of
- * policies on different questions is none, and a missing line would pass unseen in a mean
+ * @throws Error unless every run answered every question exactly once, with a finite
+ * number in each column: a comparison of policies on different questions is none, and a
+ * missing line would pass unseen in a mean
  */
-export function scoreTable(results: readonly QuestionResult[], measures: readonly Measure[]): ScoreTable {
+export function scoreTable(
+  results: readonly QuestionResult[],
+  measures: readonly Measure[],
+): ScoreTable {
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { at: number }>();
   for (const result of results) {
@@ -53,7 +60,8 @@ export function scoreTable(results: readonly QuestionResult[], measures: readonl
       const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
       questions.set(questionId, { ...key, at: questions.size });
     }
-    if (!runs.has(nameOf(result))) runs.set(nameOf(result), { method, model, warmUp, seed, at: runs.size });
+    if (!runs.has(nameOf(result)))
+      runs.set(nameOf(result), { method, model, warmUp, seed, at: runs.size });
   }
   const columns = measures.flatMap(columnsOf);
   const offsetOf = (question: { at: number }, run: { at: number }): number =>

@@ -2,7 +2,10 @@
 import { range, rollup } from 'd3-array';
 import type { Measurement } from './result.js';
 
-/** The benchmarks of the paper's Table 2 in its order, by FlashRAG's names, and as the paper prints them. */
+/**
+ * The benchmarks of the paper's Table 2 in its order, by FlashRAG's names, and as the
+ * paper prints them.
+ */
 export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   nq: 'NQ',
   triviaqa: 'TriviaQA',
@@ -13,11 +16,17 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   bamboogle: 'Bamboogle',
 };
 
-/** A benchmark by itself: comparisons of up to eight, more than the originals have. `all` and `average` are without it. */
+/**
+ * A benchmark by itself: comparisons of up to eight, more than the originals have. `all`
+ * and `average` are without it.
+ */
 export const MANY = 'many';
 
 export interface Selection {
-  /** A benchmark, `all` (every question counts once, but for those of `many`) or `average` (every benchmark counts once). */
+  /**
+   * A benchmark, `all` (every question counts once, but for those of `many`) or `average`
+   * (every benchmark counts once).
+   */
   benchmark: string;
   /** A name of {@link SUBSETS}. */
   subset: string;
@@ -49,7 +58,10 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
   wording_unseen: ({ wording }) => wording === 'unseen',
   yes_no: ({ isYesNo }) => isYesNo,
 };
-/** Shapes of question, numbers of entities compared, long chains, wordings of training and others, and yes/no. */
+/**
+ * Shapes of question, numbers of entities compared, long chains, wordings of training and
+ * others, and yes/no.
+ */
 export const SUBSETS = Object.keys(MEMBERSHIP);
 
 /** Questions with the same key belong to the same selections. */
@@ -60,21 +72,31 @@ export const selectionKey = ({
   hops,
   wording,
   isYesNo,
-}: QuestionKey): string => JSON.stringify([benchmark, subset, entitiesCompared, hops, wording, isYesNo]);
+}: QuestionKey): string =>
+  JSON.stringify([benchmark, subset, entitiesCompared, hops, wording, isYesNo]);
 
-/** Whether a question counts in a selection at all; how much it counts is {@link selectionWeights}. */
+/**
+ * Whether a question counts in a selection at all; how much it counts is
+ * {@link selectionWeights}.
+ */
 export function isSelected(question: QuestionKey, { benchmark, subset }: Selection): boolean {
   const inBenchmark =
     (benchmark === 'all' && question.benchmark !== MANY) ||
-    (benchmark === 'average' ? question.benchmark in BENCHMARK_TITLES : question.benchmark === benchmark);
+    (benchmark === 'average'
+      ? question.benchmark in BENCHMARK_TITLES
+      : question.benchmark === benchmark);
   return inBenchmark && MEMBERSHIP[subset](question);
 }
 
 /**
- * The weight of each question in a selection; the weights sum to 1. All selected questions weigh the same, except
- * under `average`, where every benchmark of Table 2 weighs the same, as in the paper's "Avg." column.
+ * The weight of each question in a selection; the weights sum to 1. All selected
+ * questions weigh the same, except under `average`, where every benchmark of Table 2
+ * weighs the same, as in the paper's "Avg." column.
  */
-export function selectionWeights(questions: readonly QuestionKey[], selection: Selection): Float64Array {
+export function selectionWeights(
+  questions: readonly QuestionKey[],
+  selection: Selection,
+): Float64Array {
   const groupOf = ({ benchmark }: QuestionKey): string =>
     selection.benchmark === 'average' ? benchmark : '';
   const selected = questions.filter((question) => isSelected(question, selection));
@@ -87,11 +109,16 @@ export function selectionWeights(questions: readonly QuestionKey[], selection: S
 /** Subsets for which the average over benchmarks is given: those of all questions. */
 const AVERAGED = ['all', 'wording_seen', 'wording_unseen'];
 
-/** Every selection that holds at least one question: the average, over all, each benchmark, and their subsets. */
+/**
+ * Every selection that holds at least one question: the average, over all, each
+ * benchmark, and their subsets.
+ */
 export function selectionsOf(questions: readonly QuestionKey[]): Selection[] {
   const present = [...new Set(questions.map(({ benchmark }) => benchmark))].sort();
   const benchmarks = new Set(['all', ...Object.keys(BENCHMARK_TITLES), ...present]);
-  const candidates = [...benchmarks].flatMap((benchmark) => SUBSETS.map((subset) => ({ benchmark, subset })));
+  const candidates = [...benchmarks].flatMap((benchmark) =>
+    SUBSETS.map((subset) => ({ benchmark, subset })),
+  );
   const averages = AVERAGED.map((subset) => ({ benchmark: 'average', subset }));
   return [...averages, ...candidates].filter((selection) =>
     questions.some((question) => isSelected(question, selection)),

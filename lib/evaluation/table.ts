@@ -1,4 +1,7 @@
-/** The tidy table: one row for each figure with its interval, one contrast for each comparison of two methods. */
+/**
+ * The tidy table: one row for each figure with its interval, one contrast for each
+ * comparison of two methods.
+ */
 import { createRandom } from '../random.js';
 import {
   contrastEstimate,
@@ -40,7 +43,9 @@ export interface TidyContrast extends Interval {
   against: string;
   /** `base`, `instruct`, or `all`: the mean over both. */
   model: string;
-  /** Where one method's models are compared with each other: the model that `against` has. */
+  /**
+   * Where one method's models are compared with each other: the model that `against` has.
+   */
   against_model?: string;
   benchmark: string;
   subset: string;
@@ -51,10 +56,16 @@ export interface TidyContrast extends Interval {
 /** Names a figure that the paper may print too. */
 export type PaperCell = Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>;
 
-/** Where the numbers come from: seeds, commit, config hash, backend, hardware, ... as the evaluation wrote it. */
+/**
+ * Where the numbers come from: seeds, commit, config hash, backend, hardware, ... as the
+ * evaluation wrote it.
+ */
 export type Provenance = Record<string, unknown>;
 
-/** The numbers behind a report: a row for each figure, a contrast for each comparison of two. */
+/**
+ * The numbers behind a report: a row for each figure, a contrast for each comparison of
+ * two.
+ */
 export interface TidyTable<Row extends object = object, Contrast extends object = object> {
   rows: Row[];
   contrasts: Contrast[];
@@ -78,7 +89,10 @@ export interface SummaryOptions {
   selects?: (selection: Selection) => boolean;
   /** Which methods are compared; default: those of the main report. */
   pairs?: readonly MethodPair[];
-  /** Names the weights behind a method; methods of one name draw the same seeds. Default: every method has its own. */
+  /**
+   * Names the weights behind a method; methods of one name draw the same seeds. Default:
+   * every method has its own.
+   */
   weightsOf?: (method: string) => string;
   /** Whether each method's models are compared with each other as well. */
   comparesModels?: boolean;
@@ -99,7 +113,10 @@ const PAIRS: readonly MethodPair[] = [
 interface Cell {
   selection: Selection;
   measure: Measure;
-  /** The mean over models; null where the figure is a ratio to something that is 0 in a resample. */
+  /**
+   * The mean over models; null where the figure is a ratio to something that is 0 in a
+   * resample.
+   */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 
@@ -111,9 +128,11 @@ interface Comparison {
 }
 
 /**
- * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the design is in `bootstrap.ts`).
- * `benchmark: 'all'` counts every question once; `benchmark: 'average'` counts every benchmark once, as the
- * paper's Table 2 does. The contrasts of `model: 'all'` are over both models and are given for these two and for `many` only.
+ * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the
+ * design is in `bootstrap.ts`). `benchmark: 'all'` counts every question once;
+ * `benchmark: 'average'` counts every benchmark once, as the paper's Table 2 does. The
+ * contrasts of `model: 'all'` are over both models and are given for these two and for
+ * `many` only.
  */
 export function summariseResults(
   results: readonly QuestionResult[],
@@ -140,7 +159,11 @@ export function summariseResults(
         const [of, per] = [measure.metric, denominatorOf(measure.metric)];
         const figure = bootstrap.estimate({ method, model }, of, weights);
         if (!table.columns.includes(per)) return figure;
-        return contrastEstimate(figure, bootstrap.estimate({ method, model }, per, weights), 'ratio');
+        return contrastEstimate(
+          figure,
+          bootstrap.estimate({ method, model }, per, weights),
+          'ratio',
+        );
       });
       const estimate: Cell['estimate'] = (method, models) => {
         const estimates = models.flatMap((model) => estimateGroup(method, model) ?? []);
@@ -171,7 +194,9 @@ export function summariseResults(
   return { rows, contrasts, provenance: options.provenance ?? {} };
 }
 
-function memoised<T>(compute: (method: string, model: string) => T): (method: string, model: string) => T {
+function memoised<T>(
+  compute: (method: string, model: string) => T,
+): (method: string, model: string) => T {
   const known = new Map<string, T>();
   return (method, model) => {
     const key = `${method} ${model}`;
@@ -192,7 +217,9 @@ function methodComparisons(groups: readonly Run[], [method, against]: MethodPair
   const scopes = models.map((model) => ({ model, models: [model] }));
   if (models.length > 1) scopes.push({ model: 'all', models });
   return scopes.map((scope) => ({
-    ...{ name: { method, against, model: scope.model }, models: scope.models, againstModels: scope.models },
+    name: { method, against, model: scope.model },
+    models: scope.models,
+    againstModels: scope.models,
   }));
 }
 
@@ -202,7 +229,8 @@ const modelComparisons = (groups: readonly Run[]): Comparison[] =>
     .filter((method) => modelsOf(groups, method).length === 2)
     .map((method) => ({
       name: { method, against: method, model: 'base', against_model: 'instruct' },
-      ...{ models: ['base'], againstModels: ['instruct'] },
+      models: ['base'],
+      againstModels: ['instruct'],
     }));
 
 function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
@@ -215,12 +243,21 @@ function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): T
     const contrast = contrastEstimate(ours, theirs, kind);
     if (!contrast) return [];
     return [
-      { ...name, ...selection, metric: measure.metric, kind, ...rounded(percentileInterval(contrast)) },
+      {
+        ...name,
+        ...selection,
+        metric: measure.metric,
+        kind,
+        ...rounded(percentileInterval(contrast)),
+      },
     ];
   });
 }
 
-/** Six decimals: far finer than any interval, and files that compare equal from machine to machine. */
+/**
+ * Six decimals: far finer than any interval, and files that compare equal from machine to
+ * machine.
+ */
 const rounded = ({ value, low, high }: Interval): Interval => {
   const round = (x: number): number => Number(x.toFixed(6));
   return { value: round(value), low: round(low), high: round(high) };
@@ -232,5 +269,7 @@ export const matching = <T extends object>(
   fields: Readonly<Record<string, unknown>>,
 ): T[] =>
   items.filter((item) =>
-    Object.entries(fields).every(([name, value]) => (item as Record<string, unknown>)[name] === value),
+    Object.entries(fields).every(
+      ([name, value]) => (item as Record<string, unknown>)[name] === value,
+    ),
   );

@@ -13,7 +13,10 @@ import type { DevPoint } from './dev-curve.js';
 export interface CardOptions {
   /** What the adapter is called. */
   name: string;
-  /** The model that it goes onto: what it is called, and its folder as seen from the adapter's. */
+  /**
+   * The model that it goes onto: what it is called, and its folder as seen from the
+   * adapter's.
+   */
   model: string;
   base: string;
   /** Folders of it with the adapter as it was after fewer steps. */
@@ -22,7 +25,10 @@ export interface CardOptions {
   purpose: string;
 }
 
-/** A sentence on the adapters that are kept beside the last one; empty where there are none. */
+/**
+ * A sentence on the adapters that are kept beside the last one; empty where there are
+ * none.
+ */
 const earlierSentence = ({ earlier = [] }: CardOptions): string =>
   earlier.length > 0
     ? ` In ${earlier.map((folder) => `\`${folder}\``).join(', ')} is the adapter as it was after so many steps.`

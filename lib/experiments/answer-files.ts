@@ -12,19 +12,24 @@ async function readAnswers(file: string): Promise<Measurement[]> {
   const answers: Measurement[] = [];
   for await (const line of streamJsonLines(file, parseMeasurement)) {
     if ('complaint' in line)
-      throw new Error(`Expected answers, but: ${line.complaint} Name a file of \`evaluate --out\`.`);
+      throw new Error(
+        `Expected answers, but: ${line.complaint} Name a file of \`evaluate --out\`.`,
+      );
     answers.push(line.value);
   }
   return answers;
 }
 
 /**
- * The paper's tables of answers of one's own, whoever gave them: figures with intervals for every benchmark, subset and metric, by the names given, over
- * the questions that all of the files answered, and differences from the first. What needs a dependency graph is left out where a question has none.
+ * The paper's tables of answers of one's own, whoever gave them: figures with intervals
+ * for every benchmark, subset and metric, by the names given, over the questions that all
+ * of the files answered, and differences from the first. What needs a dependency graph is
+ * left out where a question has none.
  *
  *   const { rows, contrasts } = await loadAnswerFiles({ api: 'answers.jsonl', here: 'others.jsonl' });
  *
- * @throws Error naming the line that is no answer, or where no question has been answered by all
+ * @throws Error naming the line that is no answer, or where no question has been answered
+ * by all
  */
 export async function loadAnswerFiles(
   files: Readonly<Record<string, string>>,
@@ -35,13 +40,19 @@ export async function loadAnswerFiles(
   for (const name of names) runs[name] = await readAnswers(files[name]);
   const results = answersInCommon(runs);
   if (results.length === 0) {
-    const counts = names.map((name) => `${shortPath(files[name])} has ${runs[name].length}`).join(', ');
-    throw new Error(`Expected a question that every file has an answer to, but there is none (${counts}).`);
+    const counts = names
+      .map((name) => `${shortPath(files[name])} has ${runs[name].length}`)
+      .join(', ');
+    throw new Error(
+      `Expected a question that every file has an answer to, but there is none (${counts}).`,
+    );
   }
   const asked = new Set(results.map(({ benchmark }) => benchmark));
   const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => asked.has(name));
   const tidy = summariseResults(results, {
-    measures: MAIN_MEASURES.filter(({ of }) => results.every((own) => Number.isFinite(of(own) ?? NaN))),
+    measures: MAIN_MEASURES.filter(({ of }) =>
+      results.every((own) => Number.isFinite(of(own) ?? NaN)),
+    ),
     // An average of seven is one only where all seven are there.
     selects: ({ benchmark }) => benchmark !== 'average' || hasAll,
     pairs: names.slice(1).map((name) => [name, names[0]] as const),

@@ -1,4 +1,7 @@
-/** The work that most experiments are made of: a run's policy answers all test questions, greedily; those of dev before a test is drawn. */
+/**
+ * The work that most experiments are made of: a run's policy answers all test questions,
+ * greedily; those of dev before a test is drawn.
+ */
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,7 +15,13 @@ import { SMALL_WORLD } from '../io/paths.js';
 import type { Provenance } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
-import { computation, type Computation, type Experiment, type Job, type WorkContext } from './experiment.js';
+import {
+  computation,
+  type Computation,
+  type Experiment,
+  type Job,
+  type WorkContext,
+} from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
 import { requireFolders } from '../policy/model-folder.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -41,7 +50,10 @@ const WASM_BATCH_SIZE = 16;
 export const evaluationBatchSize = (backend: string): number =>
   backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
 
-/** What an evaluation of all questions takes on one core, roughly: for an estimate and nothing else. */
+/**
+ * What an evaluation of all questions takes on one core, roughly: for an estimate and
+ * nothing else.
+ */
 const ROUGH_SECONDS = 240;
 
 /** A run's answers. */
@@ -56,7 +68,10 @@ const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(SMALL_WORL
 /** Identifies the small world's passages and questions. */
 export const dataHash = (): Promise<string> => contentHash(DATA);
 
-/** Identifies what a run's policy would answer: changes with the rollout's settings, the questions, the passages and the weights. */
+/**
+ * Identifies what a run's policy would answer: changes with the rollout's settings, the
+ * questions, the passages and the weights.
+ */
 export async function evaluationHash(run: PolicyRun): Promise<string> {
   const folders = weightFolders(run);
   requireFolders(folders);
@@ -70,8 +85,10 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
 export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]> =>
   Promise.all(
     runs.map(async (run) => ({
-      ...{ key: `answers/${runName(run)}`, hash: await evaluationHash(run) },
-      ...{ input: run, seconds: ROUGH_SECONDS },
+      key: `answers/${runName(run)}`,
+      hash: await evaluationHash(run),
+      input: run,
+      seconds: ROUGH_SECONDS,
     })),
   );
 
@@ -99,8 +116,8 @@ interface Asking {
 }
 
 /**
- * Answers questions in batches of mixed kinds, each kept as it comes, those of an earlier call first; in the order of the questions.
- * Undefined where time ran out.
+ * Answers questions in batches of mixed kinds, each kept as it comes, those of an
+ * earlier call first; in the order of the questions. Undefined where time ran out.
  */
 export async function answerInBatches(
   { policy, retriever, questions, rollout, batchSize, onBatch }: Asking,
@@ -112,7 +129,9 @@ export async function answerInBatches(
     if (left.length === 0) continue;
     if (performance.now() >= until) break;
     const measurements = await evaluatePolicy(policy, retriever, left, {
-      ...{ rollout, batchSize, onBatch: (_, trajectories) => onBatch?.(trajectories) },
+      rollout,
+      batchSize,
+      onBatch: (_, trajectories) => onBatch?.(trajectories),
     });
     measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
     await keep(measurements);
@@ -129,7 +148,8 @@ async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers 
     policy: await policyOf(run, world),
     retriever: world.retriever,
     questions: evaluatedQuestions(world.questions),
-    ...{ rollout: rolloutOf(run), batchSize: evaluationBatchSize(backend) },
+    rollout: rolloutOf(run),
+    batchSize: evaluationBatchSize(backend),
   };
   const measurements = await answerInBatches(asking, context);
   return measurements && { run, measurements };
@@ -141,19 +161,29 @@ const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement>
 const isAlike = (a: Measurement, b: Measurement): boolean =>
   a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
-/** A recorded run with the answers of now where there are any. @param kept batches of them */
+/**
+ * A recorded run with the answers of now where there are any. @param kept batches of them
+ */
 export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,
   kept: readonly unknown[],
 ): { value: Recorded; note: string } {
   const { measurements } = recorded;
   const now = byQuestion(kept as Measurement[][]);
-  const alike = measurements.filter((m) => now.has(m.questionId) && isAlike(now.get(m.questionId)!, m));
+  const alike = measurements.filter(
+    (m) => now.has(m.questionId) && isAlike(now.get(m.questionId)!, m),
+  );
   const note = `${now.size} of ${measurements.length} questions answered now, ${alike.length} of them as recorded`;
-  return { value: { ...recorded, measurements: measurements.map((m) => now.get(m.questionId) ?? m) }, note };
+  return {
+    value: { ...recorded, measurements: measurements.map((m) => now.get(m.questionId) ?? m) },
+    note,
+  };
 }
 
-/** What a run's policy is asked in a job, by which retriever and settings of its own, and what is kept of each trajectory. */
+/**
+ * What a run's policy is asked in a job, by which retriever and settings of its own, and
+ * what is kept of each trajectory.
+ */
 interface Asked<T> {
   questions: readonly Question[];
   /** Default: that of the small world. */
@@ -170,7 +200,8 @@ export async function answerSample<T>(
 ): Promise<T[]> {
   const policy = await policyOf(run, world);
   const kept = await answerQuestions(policy, retriever, questions, {
-    ...{ keep, rollout: { ...rolloutOf(run), ...rollout } },
+    keep,
+    rollout: { ...rolloutOf(run), ...rollout },
     batchSize: evaluationBatchSize(backend),
     onBatch: (done) => onFraction(done / questions.length),
   });
@@ -178,7 +209,10 @@ export async function answerSample<T>(
   return kept;
 }
 
-/** The computation of an experiment that compares runs by their answers: those that have been trained. */
+/**
+ * The computation of an experiment that compares runs by their answers: those that have
+ * been trained.
+ */
 export const answersOf = (
   runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
   more: Pick<Computation, 'prepare'> = {},
@@ -215,7 +249,10 @@ export interface AnsweredRuns {
   provenance: Provenance;
 }
 
-/** Of each question of the small world: answers recorded before it was measured do not say it. */
+/**
+ * Of each question of the small world: answers recorded before it was measured do not say
+ * it.
+ */
 async function hopsOfQuestions(): Promise<Map<string, number>> {
   const questions = await loadQuestions();
   return new Map(questions.map(({ id, metadata: { graph = [] } }) => [id, graphDepth(graph)]));
@@ -223,7 +260,8 @@ async function hopsOfQuestions(): Promise<Map<string, number>> {
 
 /**
  * The answers and training curves of an experiment's runs.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  * @param methodOf names the method of a run in rows
  * @throws Error naming the command that computes what is missing
  */
@@ -238,18 +276,23 @@ export async function loadAnswers(
     const { run, measurements } = record.value;
     const who = { method: methodOf(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
     return measurements.map((measurement): QuestionResult => ({
-      ...{ ...who, ...measurement },
+      ...who,
+      ...measurement,
       hops: hops.get(measurement.questionId),
     }));
   });
   const runs = done.map(({ job }) => job.input);
   return {
-    ...{ answers, curves: await readCurves(runs, methodOf) },
+    answers,
+    curves: await readCurves(runs, methodOf),
     provenance: provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
   };
 }
 
-/** The seeds that there are answers of, for the provenance: those of the warm-up and those of reinforcement. */
+/**
+ * The seeds that there are answers of, for the provenance: those of the warm-up and those
+ * of reinforcement.
+ */
 export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
   warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
   seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
@@ -260,7 +303,8 @@ export async function drawOf(): Promise<Provenance> {
   const draw = await readDraw();
   return draw === null
     ? {
-        questions: 'dev, by some of which the adapters were chosen: no test has been drawn for these weights',
+        questions:
+          'dev, by some of which the adapters were chosen: no test has been drawn for these weights',
       }
     : { questions: 'test', testDrawnFrom: draw.commit };
 }
@@ -276,10 +320,14 @@ export interface SampleOptions {
 }
 
 /** One of `oneOf` evaluated questions of each benchmark, shape and size of the graph. */
-export function stratifiedSample(questions: readonly Question[], { oneOf, seed }: SampleOptions): Question[] {
+export function stratifiedSample(
+  questions: readonly Question[],
+  { oneOf, seed }: SampleOptions,
+): Question[] {
   const strata = group(
     evaluatedQuestions(questions),
-    ({ metadata: { benchmark, graph = [] } }) => `${benchmark}/${questionShape(graph)}/${graph.length}`,
+    ({ metadata: { benchmark, graph = [] } }) =>
+      `${benchmark}/${questionShape(graph)}/${graph.length}`,
   );
   return [...strata].flatMap(([stratum, members]) =>
     createRandom(`${seed}/${stratum}`)

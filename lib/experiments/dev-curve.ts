@@ -11,7 +11,10 @@ import type { Retriever } from '../retrieval/retriever.js';
 
 const BATCH_SIZE = 48;
 
-/** A point of the dev curve: what the adapter after so many steps gets, greedily; after none, the model itself. */
+/**
+ * A point of the dev curve: what the adapter after so many steps gets, greedily; after
+ * none, the model itself.
+ */
 export interface DevPoint {
   step: number;
   reward: number;
@@ -21,9 +24,17 @@ export interface DevPoint {
   modelCalls: number;
 }
 
-/** Answers questions with an adapter and scores the answers by the rewards that it was trained with. */
+/**
+ * Answers questions with an adapter and scores the answers by the rewards that it was
+ * trained with.
+ */
 export async function tryAdapter(
-  { config, model, adapter, step }: { config: TrainConfig; model: string; adapter?: string; step: number },
+  {
+    config,
+    model,
+    adapter,
+    step,
+  }: { config: TrainConfig; model: string; adapter?: string; step: number },
   questions: readonly Question[],
   { retriever, batchSize = BATCH_SIZE }: { retriever: Retriever; batchSize?: number },
 ): Promise<DevPoint> {
@@ -31,13 +42,16 @@ export async function tryAdapter(
   const { preset, ...overrides } = config.rewards;
   const rewards = rewardsOf(preset, overrides);
   const points = await answerQuestions(policy, retriever, questions, {
-    ...{ rollout: config.rollout, batchSize },
+    rollout: config.rollout,
+    batchSize,
     keep: (question, trajectory) => {
       const rollout = rolloutFromTrajectory(trajectory, question);
       const { components } = scoreRollout(rewards, rollout);
       const isDecomposed = rollout.searchTurns.some((queries) => queries.length > 1);
       return {
-        ...{ reward: components.total, outcome: components.outcome, modelCalls: trajectory.modelCalls },
+        reward: components.total,
+        outcome: components.outcome,
+        modelCalls: trajectory.modelCalls,
         decomposed: rollout.shape === 'parallelizable' ? Number(isDecomposed) : undefined,
       };
     },

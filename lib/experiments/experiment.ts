@@ -1,9 +1,15 @@
-/** What an experiment is: jobs whose results are kept, and claims of the paper that they decide. */
+/**
+ * What an experiment is: jobs whose results are kept, and claims of the paper that they
+ * decide.
+ */
 import type { BackendName } from '../tensor/backend.js';
 import type { PaperClaim } from './verdicts.js';
 import type { World } from './world.js';
 
-/** A piece of work whose result is kept under its key, and counts while its hash is the same. */
+/**
+ * A piece of work whose result is kept under its key, and counts while its hash is the
+ * same.
+ */
 export interface Job<Input> {
   key: string;
   /** Changes with everything that the result depends on: settings, data, weights. */
@@ -30,15 +36,23 @@ export interface WorkContext {
 /** What is computed, in jobs that do not need each other. */
 export interface Computation {
   jobs(): Promise<Job<unknown>[]>;
-  /** Does a job in a process of its own. Returns undefined where it stopped at `until`; what it has kept stays. */
+  /**
+   * Does a job in a process of its own. Returns undefined where it stopped at `until`;
+   * what it has kept stays.
+   */
   work(input: unknown, context: WorkContext): Promise<unknown>;
   /** Most processes side by side; default 2. Times want 1. */
   processes?: number;
   /** Threads of each; default 1, since a small policy uses no more. */
   threads?: number;
-  /** Whether the native backend multiplies with oneDNN: better for a language model; default false, which is better for a small policy. */
+  /**
+   * Whether the native backend multiplies with oneDNN: better for a language model;
+   * default false, which is better for a small policy.
+   */
   oneDnn?: boolean;
-  /** What this machine lacks for it, with the remedy; undefined where nothing is missing. */
+  /**
+   * What this machine lacks for it, with the remedy; undefined where nothing is missing.
+   */
   missing?(): string | undefined;
   /** What must be there before the jobs are known, such as training. */
   prepare?: Preparation;

@@ -9,7 +9,10 @@ export { tradeOffChart } from './lambda-ablation/figures.js';
 export { loadTopK, type TopK } from './top-k/experiment.js';
 export { loadLatency, type LatencyResults } from './latency/experiment.js';
 export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
-export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential/experiment.js';
+export {
+  loadParallelVsSequential,
+  type ParallelVsSequential,
+} from './parallel-vs-sequential/experiment.js';
 export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
 export { loadBaselines, type Baselines } from './baselines/experiment.js';
 export { loadRealModel, type RealCase } from './real-model/experiment.js';

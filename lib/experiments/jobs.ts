@@ -1,4 +1,7 @@
-/** The one job runner: does what is not done yet, in processes side by side, and keeps every result. */
+/**
+ * The one job runner: does what is not done yet, in processes side by side, and keeps
+ * every result.
+ */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { provenanceHere } from '../io/provenance.js';
@@ -15,7 +18,10 @@ export interface RunJobsOptions {
   folder?: string;
   /** Computes again what is there. */
   force?: boolean;
-  /** Seconds after which recorded results stand in for what is not computed yet, where there are any; default Infinity. */
+  /**
+   * Seconds after which recorded results stand in for what is not computed yet, where
+   * there are any; default Infinity.
+   */
   budgetSeconds?: number;
   signal: AbortSignal;
   /** @param fraction of all that is to be done */
@@ -24,15 +30,19 @@ export interface RunJobsOptions {
   start?: () => JobWorker;
 }
 
-/** A worker is replaced when its memory has grown: the native backend keeps some for every new shape of tensor. Resident memory, since tensors are not on the heap. */
+/**
+ * A worker is replaced when its memory has grown: the native backend keeps some for every
+ * new shape of tensor. Resident memory, since tensors are not on the heap.
+ */
 const MOST_BYTES = 3e9;
 
 /** The file in which an unfinished job keeps what it has. */
-const journalFile = (folder: string, { key }: Job<unknown>): string => join(folder, `${key}.part.jsonl`);
+const journalFile = (folder: string, { key }: Job<unknown>): string =>
+  join(folder, `${key}.part.jsonl`);
 
 /**
- * Does the jobs of an experiment that have no result of this machine yet. A stopped call goes on from the jobs, and within them
- * from what they had kept.
+ * Does the jobs of an experiment that have no result of this machine yet. A stopped
+ * call goes on from the jobs, and within them from what they had kept.
  * @throws what a job throws, or the signal's reason
  */
 export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<void> {
@@ -60,8 +70,11 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
       const left = isBudgeted ? budgetSeconds - (performance.now() - start) / 1000 : Infinity;
       if (left > 0) {
         const task: Task = {
-          ...{ experiment: experiment.name, input: job.input, hash: job.hash },
-          ...{ journal: journalFile(folder, job), backend: options.backend.name },
+          experiment: experiment.name,
+          input: job.input,
+          hash: job.hash,
+          journal: journalFile(folder, job),
+          backend: options.backend.name,
           ...(Number.isFinite(left) && { seconds: left }),
         };
         const { value, seconds } = await send(task, (fraction) => report(i, fraction));
@@ -80,11 +93,18 @@ async function writeResult(
   seconds: number,
   options: RunJobsOptions,
 ): Promise<void> {
-  const provenance = { ...provenanceHere(), backend: options.backend.detail, seconds: Math.round(seconds) };
+  const provenance = {
+    ...provenanceHere(),
+    backend: options.backend.detail,
+    seconds: Math.round(seconds),
+  };
   await resultStore(options.folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
-/** A recorded result with what was computed anew in it, and a note that says so, where the computation knows how. */
+/**
+ * A recorded result with what was computed anew in it, and a note that says so, where the
+ * computation knows how.
+ */
 async function writeMerged(
   computation: Computation,
   { job, record }: Done<unknown, unknown>,
@@ -99,7 +119,10 @@ async function writeMerged(
 
 type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;
 
-/** Lets `work` send tasks to processes, which are started as they are needed, do one task after the other, and stop at the end or the signal. */
+/**
+ * Lets `work` send tasks to processes, which are started as they are needed, do one task
+ * after the other, and stop at the end or the signal.
+ */
 async function withProcesses(
   { signal, start }: Pick<Required<RunJobsOptions>, 'signal' | 'start'>,
   work: (send: Send) => Promise<void>,
@@ -131,7 +154,8 @@ async function withProcesses(
 }
 
 /**
- * Keeps the results of this machine beside the weights; those that are kept there already stay.
+ * Keeps the results of this machine beside the weights; those that are kept there
+ * already stay.
  * @throws Error naming a job that has no result
  */
 export async function recordResults(

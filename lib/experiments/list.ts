@@ -1,4 +1,7 @@
-/** The experiments, in the order of their notebooks. A new one is its folder and its line here. */
+/**
+ * The experiments, in the order of their notebooks. A new one is its folder and its line
+ * here.
+ */
 import { baselines, baselinesTiming } from './baselines/experiment.js';
 import { baseVsInstruct } from './base-vs-instruct/experiment.js';
 import { decomposition } from './decomposition/experiment.js';
@@ -15,7 +18,19 @@ import { topK } from './top-k/experiment.js';
 import { trajectories } from './trajectories/experiment.js';
 
 export const EXPERIMENTS: Experiment[] = [
-  ...[mainResults, lambdaAblation, baseVsInstruct, topK, parallelVsSequential, decomposition],
-  ...[timing, latency, baselines, baselinesTiming, scale, failures, trajectories],
-  ...[realModel, realModelTiming],
+  mainResults,
+  lambdaAblation,
+  baseVsInstruct,
+  topK,
+  parallelVsSequential,
+  decomposition,
+  timing,
+  latency,
+  baselines,
+  baselinesTiming,
+  scale,
+  failures,
+  trajectories,
+  realModel,
+  realModelTiming,
 ];

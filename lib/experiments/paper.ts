@@ -1,4 +1,7 @@
-/** The paper's own figures as tidy rows, for the column beside ours and for its claims: read from `data/paper/tables.json`, never typed in. */
+/**
+ * The paper's own figures as tidy rows, for the column beside ours and for its claims:
+ * read from `data/paper/tables.json`, never typed in.
+ */
 import { readFileSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { z } from 'zod';
@@ -22,19 +25,28 @@ const paperSchema = z.object({
   table4_lambda_ablation: z.object({
     columns: z.array(z.string()),
     rows: z.array(
-      z.object({ lambda_d: z.number(), lambda_s: z.number(), 'HotpotQA-par': figures, '2Wiki-par': figures }),
+      z.object({
+        lambda_d: z.number(),
+        lambda_s: z.number(),
+        'HotpotQA-par': figures,
+        '2Wiki-par': figures,
+      }),
     ),
   }),
   table5_subset_sizes: z.record(z.string(), z.object({ par: z.number(), seq: z.number() })),
   table6_sequential: subsetTable,
 });
 
-/** A figure that the paper prints, named as ours are but for the method, which has the paper's name, or that of its lambdas in Table 4. */
+/**
+ * A figure that the paper prints, named as ours are but for the method, which has the
+ * paper's name, or that of its lambdas in Table 4.
+ */
 export type PaperRow = PaperCell & { value: number };
 
 /**
- * What columns are called here, and what to multiply them by. The tables' "turns" are model calls here: they reach 5.07 where the
- * budget is 4 search turns, so the last generation is counted.
+ * What columns are called here, and what to multiply them by. The tables' "turns" are
+ * model calls here: they reach 5.07 where the budget is 4 search turns, so the last
+ * generation is counted.
  */
 const COLUMNS: Readonly<Record<string, readonly [metric: string, factor: number]>> = {
   em: ['em', 1],
@@ -62,12 +74,20 @@ function subsetRows(
     const [metric, factor] = COLUMNS[column];
     const value = values[i];
     if (value === null) return [];
-    const cell = { ...who, benchmark: benchmarkOf(dataSet), subset: KINDS[kind as 'par' | 'seq'], metric };
+    const cell = {
+      ...who,
+      benchmark: benchmarkOf(dataSet),
+      subset: KINDS[kind as 'par' | 'seq'],
+      metric,
+    };
     return [{ ...cell, value: Number((value * factor).toFixed(6)) }];
   });
 }
 
-/** The name of a setting of the rewards' weights in results, such as `lambda_d=0.15,lambda_s=0.35`. */
+/**
+ * The name of a setting of the rewards' weights in results, such as
+ * `lambda_d=0.15,lambda_s=0.35`.
+ */
 export const lambdaName = (lambdaD: number, lambdaS: number): string =>
   `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
 
@@ -82,15 +102,19 @@ function readPaper() {
       return value === null ? [] : [{ ...cell, value }];
     }),
   );
-  const tables3And6 = [paper.table3_parallel, paper.table6_sequential].flatMap(({ columns, rows }) =>
-    rows.flatMap(({ subset, backbone, method, values }) =>
-      subsetRows([subset, columns, values], { method, model: modelOf(backbone) }),
-    ),
+  const tables3And6 = [paper.table3_parallel, paper.table6_sequential].flatMap(
+    ({ columns, rows }) =>
+      rows.flatMap(({ subset, backbone, method, values }) =>
+        subsetRows([subset, columns, values], { method, model: modelOf(backbone) }),
+      ),
   );
   const { columns, rows } = paper.table4_lambda_ablation;
   const table4 = rows.flatMap(({ lambda_d, lambda_s, ...parts }) =>
     Object.entries(parts).flatMap(([part, values]) =>
-      subsetRows([part, columns, values], { method: lambdaName(lambda_d, lambda_s), model: 'instruct' }),
+      subsetRows([part, columns, values], {
+        method: lambdaName(lambda_d, lambda_s),
+        model: 'instruct',
+      }),
     ),
   );
   const sizes = Object.entries(paper.table5_subset_sizes).flatMap(([dataSet, { par, seq }]) => [
@@ -102,18 +126,24 @@ function readPaper() {
 }
 
 let known: ReturnType<typeof readPaper> | undefined;
-/** Rows in the tables' order, and how many questions of each kind a data set has (Table 5). */
+/**
+ * Rows in the tables' order, and how many questions of each kind a data set has (Table
+ * 5).
+ */
 export const paperTables = (): ReturnType<typeof readPaper> => (known ??= readPaper());
 
 const keyOf = ({ method, model, benchmark, subset, metric }: PaperCell): string =>
   [method, model, benchmark, subset, metric].join('/');
 
 /** What the tables call a method; null for one that they do not have. */
-const paperName = (name: string): string | null => (METHODS.has(name) ? METHODS.get(name).paperName : name);
+const paperName = (name: string): string | null =>
+  METHODS.has(name) ? METHODS.get(name).paperName : name;
 
 /**
- * The paper's figure for a cell, or null where it prints none: Table 2 (EM of whole benchmarks, and their average), Table 3
- * (HotpotQA and 2Wiki comparisons), Table 4 (methods that are lambdas), Table 6 (HotpotQA bridge; 2Wiki inference and compositional).
+ * The paper's figure for a cell, or null where it prints none: Table 2 (EM of whole
+ * benchmarks, and their average), Table 3 (HotpotQA and 2Wiki comparisons), Table 4
+ * (methods that are lambdas), Table 6 (HotpotQA bridge; 2Wiki inference and
+ * compositional).
  */
 export function paperFigure(cell: PaperCell): number | null {
   const method = paperName(cell.method);
@@ -122,17 +152,22 @@ export function paperFigure(cell: PaperCell): number | null {
 
 /** The paper's rows with the given fields; a method is called as it is here. */
 export const paperRows = ({ method, ...fields }: Partial<PaperCell>): PaperRow[] =>
-  matching(paperTables().rows, method === undefined ? fields : { ...fields, method: paperName(method) });
+  matching(
+    paperTables().rows,
+    method === undefined ? fields : { ...fields, method: paperName(method) },
+  );
 
 /** The plain mean of the paper's rows with the given fields; NaN where there are none. */
 export const paperMean = (fields: Partial<PaperCell>): number =>
   mean(paperRows(fields), ({ value }) => value) ?? NaN;
 
 /**
- * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio, of the figures that it prints for the two
- * sides; null where it lacks one.
+ * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio,
+ * of the figures that it prints for the two sides; null where it lacks one.
  */
-export const withPaper = (contrasts: readonly TidyContrast[]): (TidyContrast & { paper: number | null })[] =>
+export const withPaper = (
+  contrasts: readonly TidyContrast[],
+): (TidyContrast & { paper: number | null })[] =>
   contrasts.map((contrast) => {
     const { method, against, model, against_model = model, kind } = contrast;
     const ours = paperFigure({ ...contrast, method, model });

@@ -21,13 +21,17 @@ const rounded = (_: string, value: unknown): unknown =>
 const printLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row, rounded)}\n`).join('');
 
-/** What a card says, with the numbers of steps after which the adapter is kept as well. */
+/**
+ * What a card says, with the numbers of steps after which the adapter is kept as well.
+ */
 type Published = Omit<CardOptions, 'earlier'> & { earlier?: readonly number[] };
 
 /**
- * Puts the adapter with the most reward on dev questions into the folder `to`, with its configuration, metrics, dev curve and card.
+ * Puts the adapter with the most reward on dev questions into the folder `to`, with its
+ * configuration, metrics, dev curve and card.
  * @param folder of the finished run
- * @param curve of the adapters that it has kept; a point of no steps stands for the model without one, and is not chosen
+ * @param curve of the adapters that it has kept; a point of no steps stands for the model
+ * without one, and is not chosen
  */
 export async function publishAdapter(
   to: string,
@@ -50,7 +54,9 @@ export async function publishAdapter(
         join(aside, stepFolder(step)),
         join('..', card.base),
       );
-    const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map((line) => JSON.parse(line) as unknown);
+    const metrics = (await linesOf(join(folder, 'metrics.jsonl'))).map(
+      (line) => JSON.parse(line) as unknown,
+    );
     await writeFileSafely(join(aside, 'metrics.jsonl'), printLines(metrics));
     await writeFileSafely(
       join(aside, 'dev.jsonl'),

@@ -1,4 +1,7 @@
-/** What the report of an experiment reads: figures, frames, and what was predicted beside what was found. */
+/**
+ * What the report of an experiment reads: figures, frames, and what was predicted beside
+ * what was found.
+ */
 import type { Interval } from '../evaluation/bootstrap.js';
 import {
   matching,
@@ -47,13 +50,21 @@ const withUnit = (found: Figure): string =>
 const figureOf = (found: Figure): string =>
   `${withUnit(found)}${found.model === 'all' ? ', both models pooled' : ''}`;
 
-/** The first figure with the given fields as a sentence tells it, and on which side of 0 it lies; a dash where there is none. */
+/**
+ * The first figure with the given fields as a sentence tells it, and on which side of 0
+ * it lies; a dash where there is none.
+ */
 export function told(items: readonly Interval[], fields: Predicted['figure']) {
   const [found] = matching(items, fields);
-  return found ? { text: withUnit(found), side: sideOf(found) } : { text: '–', side: 'undecided' as const };
+  return found
+    ? { text: withUnit(found), side: sideOf(found) }
+    : { text: '–', side: 'undecided' as const };
 }
 
-/** The figures with the given fields from each initial model, then from both: `0.41 [0.30, 0.52] (base), ... (instruct) and ... (both, pooled)`. */
+/**
+ * The figures with the given fields from each initial model, then from both: `0.41 [0.30,
+ * 0.52] (base), ... (instruct) and ... (both, pooled)`.
+ */
 const toldOfEach = (items: readonly Interval[], fields: Predicted['figure']): string =>
   listed(
     [...INITIAL_MODELS, 'all']
@@ -62,8 +73,8 @@ const toldOfEach = (items: readonly Interval[], fields: Predicted['figure']): st
   );
 
 /**
- * Model calls and right answers of ParallelSearch beside Search-R1, in a sentence: each where its words and fields say. Who is ahead is told of both
- * initial models together.
+ * Model calls and right answers of ParallelSearch beside Search-R1, in a sentence: each
+ * where its words and fields say. Who is ahead is told of both initial models together.
  */
 export function callsAndAnswers(
   contrasts: readonly Interval[],
@@ -71,14 +82,24 @@ export function callsAndAnswers(
   [onAnswers, ofAnswers]: [words: string, fields: object],
 ): string {
   const sides = { method: 'parallelsearch', against: 'search-r1' };
-  const calls = toldOfEach(contrasts, { ...sides, ...ofCalls, metric: 'model_calls', kind: 'ratio' });
+  const calls = toldOfEach(contrasts, {
+    ...sides,
+    ...ofCalls,
+    metric: 'model_calls',
+    kind: 'ratio',
+  });
   const answers = { ...sides, ...ofAnswers, metric: 'em', kind: 'difference' };
   const { side } = told(contrasts, { ...answers, model: 'all' });
-  const outcome = { above: 'it is ahead', below: 'it is behind', undecided: 'neither is ahead' }[side];
+  const outcome = { above: 'it is ahead', below: 'it is behind', undecided: 'neither is ahead' }[
+    side
+  ];
   return `ParallelSearch needs ${calls} of Search-R1’s model calls ${onCalls}; in right answers ${outcome} ${onAnswers}: ${toldOfEach(contrasts, answers)}.`;
 }
 
-/** Predictions beside the figures that decide them; those whose figure was not computed are left out. */
+/**
+ * Predictions beside the figures that decide them; those whose figure was not computed
+ * are left out.
+ */
 export const predictionsFrom = (
   { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
   predicted: readonly Predicted[],
@@ -87,13 +108,18 @@ export const predictionsFrom = (
     matching('kind' in figure ? contrasts : rows, figure).slice(0, 1);
   return predicted.flatMap(({ prediction, figure, holds, because }) =>
     first(figure).map((found) => {
-      const reasons = because ? first(because.figure).map((row) => `${because.where} ${figureOf(row)}`) : [];
+      const reasons = because
+        ? first(because.figure).map((row) => `${because.where} ${figureOf(row)}`)
+        : [];
       return { prediction, found: [figureOf(found), ...reasons].join('; '), holds: holds(found) };
     }),
   );
 };
 
-/** The figures of answers with intervals, beside the paper's. @param given in place of what the experiment says itself */
+/**
+ * The figures of answers with intervals, beside the paper's. @param given in place of
+ * what the experiment says itself
+ */
 export const summarise = (
   { answers, provenance }: Pick<AnsweredRuns, 'answers' | 'provenance'>,
   own: SummaryOptions,
@@ -117,24 +143,39 @@ export function reportOf<Frames extends Record<string, readonly object[]>>({
 }: {
   /** A sentence on what was read. */
   summary: string;
-  /** What was found, in a sentence with its figure and interval: the first that a reader sees. */
+  /**
+   * What was found, in a sentence with its figure and interval: the first that a reader
+   * sees.
+   */
   finding: string;
   tidy: Figures;
   predicted?: readonly Predicted[];
   /** Rows of training that go into the tidy table, but not into the frame of its rows. */
   training?: readonly object[];
   frames: Frames;
-  /** The rows and contrasts as their frames show them, where that is with more fields than the tidy table has. */
+  /**
+   * The rows and contrasts as their frames show them, where that is with more fields than
+   * the tidy table has.
+   */
   rows?: readonly object[];
   contrasts?: readonly object[];
 }): ReportResults & Record<FrameName<Frames>, Frame> {
   const predictions = predictionsFrom(tidy, predicted);
-  const provenance = { ...tidy.provenance, finding, summary, ...(predicted.length > 0 && { predictions }) };
-  const more = Object.entries({ ...frames, predictions }).map(([name, rows]) => [name, frameOf(rows)]);
+  const provenance = {
+    ...tidy.provenance,
+    finding,
+    summary,
+    ...(predicted.length > 0 && { predictions }),
+  };
+  const more = Object.entries({ ...frames, predictions }).map(([name, rows]) => [
+    name,
+    frameOf(rows),
+  ]);
   const { rows = tidy.rows, contrasts = tidy.contrasts } = shown;
   return {
     ...resultsOf(summary, { ...tidy, rows: [...tidy.rows, ...training], provenance }),
-    ...{ rows: frameOf(rows), contrasts: frameOf(contrasts) },
+    rows: frameOf(rows),
+    contrasts: frameOf(contrasts),
     ...(Object.fromEntries(more) as Record<FrameName<Frames>, Frame>),
   };
 }

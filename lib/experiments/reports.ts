@@ -13,7 +13,13 @@ import { thumbnailSvg } from '../report/thumbnail.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
 import type { Prediction } from './report.js';
-import { decidedFirst, VERDICT_RULE, judgeClaims, type JudgedClaim, type Verdict } from './verdicts.js';
+import {
+  decidedFirst,
+  VERDICT_RULE,
+  judgeClaims,
+  type JudgedClaim,
+  type Verdict,
+} from './verdicts.js';
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
@@ -31,8 +37,9 @@ export interface ExportedReport {
 }
 
 /**
- * Runs a notebook through the real kernel and writes `NAME.html`, `NAME.json` (the tidy table that it has shown) and
- * `index.html` into `outDir`. When a cell fails it rejects and leaves all files as they were.
+ * Runs a notebook through the real kernel and writes `NAME.html`, `NAME.json` (the tidy
+ * table that it has shown) and `index.html` into `outDir`. When a cell fails it rejects
+ * and leaves all files as they were.
  */
 export async function exportReport(options: ExportOptions): Promise<ExportedReport> {
   const { notebook: file, name, outDir, ...runOptions } = options;
@@ -53,12 +60,16 @@ export function tidyJson(tidy: TidyTable): string {
   return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
 }
 
-/** The pages of a folder, title and description as HTML: reports with a finding first, then what is to be tried or read. */
+/**
+ * The pages of a folder, title and description as HTML: reports with a finding first,
+ * then what is to be tried or read.
+ */
 export function readReports(outDir: string) {
   const names = readdirSync(outDir)
     .filter((name) => name.endsWith('.html') && name !== 'index.html')
     .map((name) => name.slice(0, -'.html'.length));
-  const rank = (name: string): number => EXPERIMENTS.findIndex((experiment) => experiment.name === name);
+  const rank = (name: string): number =>
+    EXPERIMENTS.findIndex((experiment) => experiment.name === name);
   const entries = sort(names).map((name) => {
     const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8');
     const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
@@ -73,7 +84,9 @@ export function readReports(outDir: string) {
 /** What a report's numbers say of themselves; nothing where there are none. */
 function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
   const file = path.join(outDir, `${name}.json`);
-  return existsSync(file) ? ((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {}) : {};
+  return existsSync(file)
+    ? ((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {})
+    : {};
 }
 
 const TITLE = 'ParallelSearch: what was found';
@@ -83,8 +96,9 @@ export const INTRO =
   'Figures are of a small world and small transformers: who is ahead and on which questions, never the paper’s levels. Figures in brackets are 95 % intervals; “pooled” is both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
 
 /**
- * Writes `index.html`: every report of the folder as a card with its chief chart, its finding and its predictions, then the paper's
- * claims, judged by the numbers beside the reports; and `index.json`, the judged claims. Returns the page's name.
+ * Writes `index.html`: every report of the folder as a card with its chief chart, its
+ * finding and its predictions, then the paper's claims, judged by the numbers beside the
+ * reports; and `index.json`, the judged claims. Returns the page's name.
  */
 export async function writeIndex(outDir: string): Promise<string> {
   const claims = judgeClaims(EXPERIMENTS, outDir);
@@ -96,8 +110,14 @@ export async function writeIndex(outDir: string): Promise<string> {
     `${claimsHtml(claims)}</main></div>`,
   ].join('\n');
   const file = path.join(outDir, 'index.html');
-  await writeFileSafely(path.join(outDir, 'index.json'), `${JSON.stringify({ claims }, null, 1)}\n`);
-  await writeFileSafely(file, pageHtml({ title: TITLE, description: INTRO, body, styles: INDEX_STYLES }));
+  await writeFileSafely(
+    path.join(outDir, 'index.json'),
+    `${JSON.stringify({ claims }, null, 1)}\n`,
+  );
+  await writeFileSafely(
+    file,
+    pageHtml({ title: TITLE, description: INTRO, body, styles: INDEX_STYLES }),
+  );
   return file;
 }
 
@@ -117,7 +137,9 @@ async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
       )
     : undefined;
   const picture = chart?.kind === 'chart' ? await thumbnailSvg(chart.spec, name) : '';
-  const numbers = finding ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>` : '';
+  const numbers = finding
+    ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
+    : '';
   return [
     `<li>${picture && `<div class="picture" aria-hidden="true">${picture}</div>`}`,
     `<h2><a href="${address}.html">${title}</a></h2><p>${finding ? escapeHtml(finding) : description}</p>`,
@@ -125,12 +147,15 @@ async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
   ].join('');
 }
 
-/** What was predicted, folded behind how much of it holds; what does not hold comes first. */
+/**
+ * What was predicted, folded behind how much of it holds; what does not hold comes first.
+ */
 function predictionsHtml(predictions: readonly Prediction[]): string {
   if (predictions.length === 0) return '';
   const held = predictions.filter(({ holds }) => holds).length;
-  const lines = sort(predictions, ({ holds }) => Number(holds)).map(({ prediction, found, holds }) =>
-    markup('li', `${prediction}: `, markup('strong', holds ? 'yes' : 'no'), `, ${found}`),
+  const lines = sort(predictions, ({ holds }) => Number(holds)).map(
+    ({ prediction, found, holds }) =>
+      markup('li', `${prediction}: `, markup('strong', holds ? 'yes' : 'no'), `, ${found}`),
   );
   const summary = markup('summary', `${held} of ${predictions.length} predictions hold`);
   return markupHtml(markup('details', summary, markup('ul', lines)));
@@ -171,7 +196,10 @@ ul.claims dd { margin: 0; }
 }
 `;
 
-/** A section with a count of the verdicts, a line for each claim with its detail behind it, and the rule. */
+/**
+ * A section with a count of the verdicts, a line for each claim with its detail behind
+ * it, and the rule.
+ */
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
   return [
     `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
@@ -180,7 +208,17 @@ export function claimsHtml(claims: readonly JudgedClaim[]): string {
   ].join('\n');
 }
 
-function claimMarkup({ id, claim, paper, tables, rule, found, figure, verdict, link }: JudgedClaim): Markup {
+function claimMarkup({
+  id,
+  claim,
+  paper,
+  tables,
+  rule,
+  found,
+  figure,
+  verdict,
+  link,
+}: JudgedClaim): Markup {
   const details = [
     ['The paper’s figure', paper],
     ['What its own tables give', tables],
@@ -208,7 +246,9 @@ function claimMarkup({ id, claim, paper, tables, rule, found, figure, verdict, l
 /** `16 claims: 9 shown, 2 not shown, ...` */
 function countText(claims: readonly JudgedClaim[]): string {
   const counts = (Object.keys(SIGNS) as Verdict[])
-    .map((verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length] as const)
+    .map(
+      (verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length] as const,
+    )
     .filter(([, count]) => count > 0);
   return `${claims.length} claims: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join(', ')}.`;
 }

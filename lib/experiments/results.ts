@@ -7,7 +7,10 @@ import type { Experiment, Job } from './experiment.js';
 
 /** Results of this machine. */
 export const RESULTS = packagePath('runs', 'results');
-/** Results that are kept beside the weights in archives, for machines that have not the time. */
+/**
+ * Results that are kept beside the weights in archives, for machines that have not the
+ * time.
+ */
 export const RECORDED = packagePath('data', 'results');
 
 /** A note in the provenance of a result that was not computed here, or not all of it. */
@@ -42,7 +45,9 @@ export async function resultsOf(
   archives = RECORDED,
 ): Promise<{ job: Job<unknown>; done: Done<unknown, unknown> | null }[]> {
   const jobs = (await computation?.jobs()) ?? [];
-  return Promise.all(jobs.map(async (job) => ({ job, done: await readResult(job, folder, archives) })));
+  return Promise.all(
+    jobs.map(async (job) => ({ job, done: await readResult(job, folder, archives) })),
+  );
 }
 
 /**
@@ -56,7 +61,8 @@ export async function requireResults<Input, Value>(
 ): Promise<Done<Input, Value>[]> {
   const results = await resultsOf(experiment, folder, archives);
   // Without jobs, nothing of it has been trained.
-  const missing = results.length === 0 ? experiment.name : results.find(({ done }) => done === null)?.job.key;
+  const missing =
+    results.length === 0 ? experiment.name : results.find(({ done }) => done === null)?.job.key;
   if (missing) {
     throw new Error(
       `Expected results of ${experiment.name}, but ${missing} has not been computed with these weights and data. Run "npx parallelsearch experiment ${experiment.name}".`,
@@ -71,14 +77,20 @@ const distinct = (values: readonly unknown[]): unknown => {
 };
 
 /** Where the numbers of several results come from, as one note. */
-export function provenanceOf(done: readonly Done<unknown, unknown>[], more: Provenance = {}): Provenance {
+export function provenanceOf(
+  done: readonly Done<unknown, unknown>[],
+  more: Provenance = {},
+): Provenance {
   const of = (name: string): unknown => distinct(done.map(({ record }) => record.provenance[name]));
   const recorded = done.filter(({ isOwn }) => !isOwn);
   const seconds = done.reduce((sum, { record }) => sum + Number(record.provenance.seconds ?? 0), 0);
   return {
     ...more,
-    ...{ commit: of('commit'), configHash: configHash({ jobs: done.map(({ job }) => job.hash) }) },
-    ...{ backend: of('backend'), hardware: of('hardware'), node: of('node') },
+    commit: of('commit'),
+    configHash: configHash({ jobs: done.map(({ job }) => job.hash) }),
+    backend: of('backend'),
+    hardware: of('hardware'),
+    node: of('node'),
     durationSeconds: Math.round(seconds),
     computedHere: done.filter(({ isOwn }) => isOwn).map(({ job }) => job.key),
     takenFromRecords: recorded.map(({ job, record }) => {

@@ -1,4 +1,7 @@
-/** Trains everything again: the encoder, the initial models, then every run of the main comparison and of the ablations, two at a time. */
+/**
+ * Trains everything again: the encoder, the initial models, then every run of the main
+ * comparison and of the ablations, two at a time.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +23,10 @@ export function trainedRuns(): PolicyRun[] {
   return [...new Map(own.map((run) => [runName(run), run])).values()];
 }
 
-/** Seconds that the recorded training took, as its metrics say; it ran on the native backend with 2 cores. */
+/**
+ * Seconds that the recorded training took, as its metrics say; it ran on the native
+ * backend with 2 cores.
+ */
 export const estimateRetraining = async (): Promise<number> =>
   (await estimateWarmUps(WARM_UPS)) + (await estimateTraining(trainedRuns()));
 
@@ -28,15 +34,18 @@ interface RetrainOptions {
   backend: BackendName;
   /** What is done is marked here. */
   folder: string;
-  /** Most steps of each stage of a model and of each run: to see whether all of it works, with weights that are of no use. */
+  /**
+   * Most steps of each stage of a model and of each run: to see whether all of it works,
+   * with weights that are of no use.
+   */
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;
 }
 
 /**
- * Trains what is not finished and puts the weights into `data/checkpoints`. Goes on where it was stopped, until
- * {@link finishRetraining}.
+ * Trains what is not finished and puts the weights into `data/checkpoints`. Goes on
+ * where it was stopped, until {@link finishRetraining}.
  */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
   const step = async (name: string, work: () => Promise<unknown>): Promise<void> => {
@@ -54,7 +63,10 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
   await trainRuns(trainedRuns(), options);
 }
 
-/** Moves the folder of a training aside once its weights have been evaluated too: the next one begins anew. */
+/**
+ * Moves the folder of a training aside once its weights have been evaluated too: the next
+ * one begins anew.
+ */
 export async function finishRetraining(folder: string): Promise<void> {
   await rm(`${folder}-finished`, { recursive: true, force: true });
   await rename(folder, `${folder}-finished`);

@@ -1,16 +1,28 @@
-/** Runs: a method from an initial model with a seed, which of them there are to be, and where their weights lie in `data/checkpoints`. */
+/**
+ * Runs: a method from an initial model with a seed, which of them there are to be, and
+ * where their weights lie in `data/checkpoints`.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from '../methods/config.js';
+import {
+  parseTrainConfig,
+  trainingPreset,
+  type Lambdas,
+  type TrainConfig,
+} from '../methods/config.js';
 import { BASELINES, rolloutConfigOf, trainedBy } from '../methods/index.js';
 import { zeroSearchSimulator } from '../methods/zerosearch.js';
 import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-folder.js';
 import { loadLocalPolicy } from '../policy/policies.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { initialModelName, WARM_UP_NAMES, type WarmUpName } from '../small-world/warm-up/recipes.js';
+import {
+  initialModelName,
+  WARM_UP_NAMES,
+  type WarmUpName,
+} from '../small-world/warm-up/recipes.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
 
 /** Who answers where nobody else is named. */
@@ -40,14 +52,20 @@ export const WARM_UPS = [1, 2, 3];
 export const SEEDS = [1, 2];
 
 /** The name of a run's initial model, such as `instruct-2`. */
-export const modelNameOf = ({ model, warmUp }: PolicyRun): string => initialModelName(model, warmUp);
+export const modelNameOf = ({ model, warmUp }: PolicyRun): string =>
+  initialModelName(model, warmUp);
 
 /** A name for files, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
   const { method, seed, lambdas, topK } = run;
   const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
   // No colon in the name of a file.
-  const parts = [modelNameOf(run), method.replace(':', '-'), ...variants.filter(Boolean), `seed${seed}`];
+  const parts = [
+    modelNameOf(run),
+    method.replace(':', '-'),
+    ...variants.filter(Boolean),
+    `seed${seed}`,
+  ];
   return parts.join('-');
 }
 
@@ -72,19 +90,26 @@ export const configOf = (run: PolicyRun): TrainConfig => {
 };
 
 /** Where the adapter of a trained run lies. */
-export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string => join(root, runName(run));
+export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
+  join(root, runName(run));
 
 /** Whether a run has its weights: its own, another method's, or the initial model's. */
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
   weightFolders(run, root).every((folder) => existsSync(folder));
 
-/** The runs of those warm-ups of which none is missing: where settings are compared, each is to have the same initial models. */
+/**
+ * The runs of those warm-ups of which none is missing: where settings are compared, each
+ * is to have the same initial models.
+ */
 export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): PolicyRun[] => {
   const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
   return runs.filter(({ warmUp }) => !missing.has(warmUp));
 };
 
-/** The folders that a run's weights are read from: the model, and the adapter where training made one. */
+/**
+ * The folders that a run's weights are read from: the model, and the adapter where
+ * training made one.
+ */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);
   const base = join(root, modelNameOf(run));
@@ -97,12 +122,15 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
  */
 export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   const [model, adapter] = weightFolders(run, root);
-  return loadLocalPolicy(model, { adapter, name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})` });
+  return loadLocalPolicy(model, {
+    adapter,
+    name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})`,
+  });
 }
 
 /**
- * Steps of GRPO after which adapters are kept beside the chosen one, of one run of each method of the main comparison: so that the playground
- * shows the course of training.
+ * Steps of GRPO after which adapters are kept beside the chosen one, of one run of each
+ * method of the main comparison: so that the playground shows the course of training.
  */
 const KEPT_STEPS = [25, 75];
 const isKept = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
@@ -145,7 +173,10 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
   );
 }
 
-/** What an adapter was trained with; null where there is none, or its folder does not tell. */
+/**
+ * What an adapter was trained with; null where there is none, or its folder does not
+ * tell.
+ */
 export async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
   if (adapter === undefined) return null;
   const file = join(adapter, TRAIN_CONFIG_FILE);
@@ -153,7 +184,8 @@ export async function trainConfigOf(adapter?: string): Promise<TrainConfig | nul
 }
 
 /**
- * The folder of the model that an adapter was trained from: the one that it names, else that of its configuration.
+ * The folder of the model that an adapter was trained from: the one that it names, else
+ * that of its configuration.
  * @throws Error for an adapter that is missing, or a model that is
  */
 export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {

@@ -1,4 +1,7 @@
-/** The reports in one page of Markdown with pictures, for those who browse the repository and run nothing. */
+/**
+ * The reports in one page of Markdown with pictures, for those who browse the repository
+ * and run nothing.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
@@ -61,7 +64,8 @@ export function withMarked(text: string, lines: string): string {
 }
 
 /**
- * Writes `README.md` and the pictures in it into the folder of the reports, and its chief figures into the `README.md` above.
+ * Writes `README.md` and the pictures in it into the folder of the reports, and its
+ * chief figures into the `README.md` above.
  * @throws Error naming the report that lacks what is shown of it
  */
 export async function writeSummary(folder: string): Promise<void> {
@@ -85,6 +89,9 @@ export async function writeSummary(folder: string): Promise<void> {
   if (!existsSync(above)) return;
   const chief = claims.filter(({ id }) => CHIEF_CLAIMS.includes(id));
   const readme = readFileSync(above, 'utf8');
-  const marked = withMarked(readme, claimsMarkdown(chief, `ParallelSearch beside Search-R1. ${asked}`));
+  const marked = withMarked(
+    readme,
+    claimsMarkdown(chief, `ParallelSearch beside Search-R1. ${asked}`),
+  );
   if (marked !== readme) await writeFileSafely(above, marked);
 }

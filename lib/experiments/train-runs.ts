@@ -1,6 +1,8 @@
 /**
- * Trains runs into `data/checkpoints`, two side by side, each in a process of its own. A run keeps its adapter every few steps; the one with the most
- * reward on dev questions is published, with the metrics of training and the dev curve. Goes on where it was stopped.
+ * Trains runs into `data/checkpoints`, two side by side, each in a process of its own.
+ * A run keeps its adapter every few steps; the one with the most reward on dev questions
+ * is published, with the metrics of training and the dev curve. Goes on where it was
+ * stopped.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,14 +49,20 @@ export interface TrainRunsOptions {
   signal?: AbortSignal;
   /** What is said of the course of training, a line at a time. */
   log?: (line: string) => void;
-  /** @param fraction of the steps that were to be done, those of an earlier call left out */
+  /**
+   * @param fraction of the steps that were to be done, those of an earlier call left out
+   */
   onProgress?: (fraction: number) => void;
 }
 
 /** GRPO steps of a run. */
-const stepsOf = (run: PolicyRun, maxSteps = Infinity): number => Math.min(maxSteps, configOf(run).grpo.steps);
+const stepsOf = (run: PolicyRun, maxSteps = Infinity): number =>
+  Math.min(maxSteps, configOf(run).grpo.steps);
 
-/** Puts the adapter with the most reward on dev questions into `root`, with its configuration, metrics, dev curve and card. */
+/**
+ * Puts the adapter with the most reward on dev questions into `root`, with its
+ * configuration, metrics, dev curve and card.
+ */
 export async function publishBest(
   run: PolicyRun,
   folder: string,
@@ -64,7 +72,10 @@ export async function publishBest(
   const model = modelNameOf(run);
   const earlier = keptSteps(run).filter((step) => existsSync(join(folder, keptAdapter(step))));
   await publishAdapter(adapterFolder(run, root), folder, curve, {
-    ...{ name: runName(run), model, base: `../${model}`, earlier },
+    name: runName(run),
+    model,
+    base: `../${model}`,
+    earlier,
     purpose: 'Made for experiments in a small world; it knows nothing else.',
   });
 }
@@ -75,14 +86,19 @@ async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const { zerosearch } = configOf(run);
   // One that has not been trained yet stands for no checkpoints: there is no such folder.
   const simulator = zerosearch
-    ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')].filter((file) => existsSync(file))
+    ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')].filter((file) =>
+        existsSync(file),
+      )
     : [];
   const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl'), ...simulator]);
   const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
   return packagePath('runs', 'training', hash + short, runName(run));
 }
 
-/** Trains a run in this process, tries its adapters on dev questions and publishes the best. */
+/**
+ * Trains a run in this process, tries its adapters on dev questions and publishes the
+ * best.
+ */
 async function trainRun(
   run: PolicyRun,
   { backend, maxSteps, signal, log }: Omit<TrainRunsOptions, 'onProgress'>,
@@ -94,17 +110,24 @@ async function trainRun(
   const config = { ...full, grpo: { ...full.grpo, steps } };
   const modelFolder = join(CHECKPOINTS, modelNameOf(run));
   const folder = await runFolder(run, maxSteps);
-  // How well who plays a search engine answers says nothing of its documents: the last one is taken.
+  // How well who plays a search engine answers says nothing of its documents: the last
+  // one is taken.
   const tried = METHODS.get(run.method).isPreparation ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
   const keepSteps = [...tried, steps];
   await runTraining({
-    ...{ config, model: await loadModel(modelFolder), modelFolder, retriever: world.retriever },
-    ...{ inputsHash: await contentHash([join(modelFolder, 'model.safetensors')]), folder, keepSteps, signal },
+    config,
+    model: await loadModel(modelFolder),
+    modelFolder,
+    retriever: world.retriever,
+    inputsHash: await contentHash([join(modelFolder, 'model.safetensors')]),
+    folder,
+    keepSteps,
+    signal,
     questions: world.questions.filter(({ split }) => split === 'train'),
     onStep: (step, metrics) => {
       if (step % 20 > 0) return;
-      const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map((name) =>
-        metrics[name].toFixed(2),
+      const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map(
+        (name) => metrics[name].toFixed(2),
       );
       log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposes ${share}`);
     },
@@ -124,8 +147,9 @@ async function trainRun(
 }
 
 /**
- * Seconds of all lines of a file as if each were the median one: a training that was stopped for a while, or disturbed, does not count
- * as one that takes so long. 0 without a file. @param names of the metrics that are summed within a line
+ * Seconds of all lines of a file as if each were the median one: a training that was
+ * stopped for a while, or disturbed, does not count as one that takes so long. 0 without
+ * a file. @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
   const steps = (await linesOf(path)).map((line) => JSON.parse(line) as Record<string, number>);
@@ -134,26 +158,37 @@ export async function recordedSeconds(path: string, names: readonly string[]): P
 }
 
 /**
- * Seconds that training takes, as the metrics of trained runs say; those were trained on the native backend with 2 cores. A run
- * that has no metrics yet counts as much as the mean of `known` runs that have; 0 where none has.
+ * Seconds that training takes, as the metrics of trained runs say; those were trained
+ * on the native backend with 2 cores. A run that has no metrics yet counts as much as the
+ * mean of `known` runs that have; 0 where none has.
  */
 export async function estimateTraining(
   runs: readonly PolicyRun[],
   known: readonly PolicyRun[] = runs,
 ): Promise<number> {
   const secondsOf = (run: PolicyRun): Promise<number> =>
-    recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), ['rollout_seconds', 'update_seconds']);
-  const usual = mean((await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
+    recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), [
+      'rollout_seconds',
+      'update_seconds',
+    ]);
+  const usual =
+    mean((await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
   return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
-/** Seconds that the initial models of some seeds take to train, by the metrics of those that there are. */
+/**
+ * Seconds that the initial models of some seeds take to train, by the metrics of those
+ * that there are.
+ */
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
   const secondsOf = async (seed: number): Promise<number> => {
     const files = INITIAL_MODELS.map((name) =>
       join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
     );
-    return PUBLISH_EVERY * sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))));
+    return (
+      PUBLISH_EVERY *
+      sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))))
+    );
   };
   const known = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
   return ((mean(known) ?? 0) * seeds.length) / NUM_PROCESSES;
@@ -172,13 +207,17 @@ const seedsToWarmUp = (runs: readonly PolicyRun[]): number[] => [
  * Trains runs and puts adapters, metrics and cards into `data/checkpoints`.
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
  */
-export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOptions): Promise<void> {
+export async function trainRuns(
+  runs: readonly PolicyRun[],
+  options: TrainRunsOptions,
+): Promise<void> {
   const { backend, maxSteps, signal, log, onProgress } = options;
   const doneSteps = async (): Promise<number> =>
     sum(
       await Promise.all(
         runs.map(
-          async (run) => (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
+          async (run) =>
+            (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
         ),
       ),
     );
@@ -207,7 +246,8 @@ export async function trainRuns(runs: readonly PolicyRun[], options: TrainRunsOp
 }
 
 /**
- * Training of those runs that an experiment needs and that have not been trained yet, and of their initial models.
+ * Training of those runs that an experiment needs and that have not been trained yet,
+ * and of their initial models.
  * @param alike runs by whose metrics the time is estimated
  */
 export function trainingOf(
@@ -218,7 +258,9 @@ export function trainingOf(
     const untrained = runs().filter((run) => !isTrained(run));
     const simulators = new Set(untrained.map((run) => configOf(run).zerosearch?.simulator));
     // Trained for the sake of others: of no use once those are there.
-    return untrained.filter((run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)));
+    return untrained.filter(
+      (run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)),
+    );
   };
   return {
     plan: async () => {

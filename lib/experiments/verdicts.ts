@@ -1,4 +1,7 @@
-/** Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside them. */
+/**
+ * Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside
+ * them.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { greatest, least, sort } from 'd3-array';
@@ -30,12 +33,19 @@ export type Numbers = z.infer<typeof numbersSchema>;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The figures among `items` with the given fields, as parts of a claim. */
-export const partsWhere = (items: Numbers['rows'], fields: Fields, part: Omit<Part, 'found'>): Part[] =>
+export const partsWhere = (
+  items: Numbers['rows'],
+  fields: Fields,
+  part: Omit<Part, 'found'>,
+): Part[] =>
   matching(items, fields).map(({ value, low, high }) => ({ ...part, found: { value, low, high } }));
 
 export const OURS = { method: 'parallelsearch', benchmark: 'all' };
 
-/** Differences in exact match, or of what `fields` say, of ParallelSearch over all questions unless they say otherwise, above 0. */
+/**
+ * Differences in exact match, or of what `fields` say, of ParallelSearch over all
+ * questions unless they say otherwise, above 0.
+ */
 export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): Part[] =>
   partsWhere(
     contrasts,
@@ -43,7 +53,10 @@ export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): 
     { of, unit: 'points', side: 'above', threshold: 0 },
   );
 
-/** A figure from each initial model by itself, then from both, where it is there; none unless every model has it. */
+/**
+ * A figure from each initial model by itself, then from both, where it is there; none
+ * unless every model has it.
+ */
 export function fromEachModel(partsOf: (model: string, of: string) => Part[]): Part[] {
   const parts = INITIAL_MODELS.map((model) => partsOf(model, model));
   return parts.every((part) => part.length === 1)
@@ -80,20 +93,29 @@ export interface PaperClaim {
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
 /** A claim with everything that the claims page says of it. */
-export interface JudgedClaim extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
+export interface JudgedClaim
+  extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
   /** The same in short: one figure, where there are more than {@link MOST_TOLD}. */
   figure: string;
   parts: Part[];
-  /** Two-sided p of the least certain of its figures, after Holm's correction over all claims with figures; null without any. */
+  /**
+   * Two-sided p of the least certain of its figures, after Holm's correction over all
+   * claims with figures; null without any.
+   */
   p: number | null;
   verdict: Verdict;
-  /** The cell that computes it, from the folder of the reports; null where there is none. */
+  /**
+   * The cell that computes it, from the folder of the reports; null where there is none.
+   */
   link: string | null;
 }
 
-/** Figures that are told one by one: those of both initial models, and of the two together. */
+/**
+ * Figures that are told one by one: those of both initial models, and of the two
+ * together.
+ */
 const MOST_TOLD = 3;
 
 /** The rule, for readers. */
@@ -134,7 +156,10 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
-/** Claims in the order in which readers get them: those that figures decide, then the others. */
+/**
+ * Claims in the order in which readers get them: those that figures decide, then the
+ * others.
+ */
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
 
@@ -156,7 +181,10 @@ export function judgeClaims(
   return judged;
 }
 
-/** All figures of a claim must hold: it is as certain as the least certain of them. One that is against it is enough. */
+/**
+ * All figures of a claim must hold: it is as certain as the least certain of them. One
+ * that is against it is enough.
+ */
 const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
   verdict === 'contradicted' ? least(parts.filter(isOpposite), pOf)! : greatest(parts, pOf)!;
 
@@ -200,5 +228,7 @@ function readNumbers(file: string): Numbers | null {
   if (!existsSync(file)) return null;
   const parsed = numbersSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
   if (parsed.success) return parsed.data;
-  throw new Error(`Expected ${file} to hold rows and contrasts, but it does not. Export the report again.`);
+  throw new Error(
+    `Expected ${file} to hold rows and contrasts, but it does not. Export the report again.`,
+  );
 }

@@ -30,8 +30,9 @@ export interface Reply {
 type Fraction = number;
 
 /**
- * oneDNN prepares and keeps something for every new shape of tensor, and a decoder makes some at each token: a small policy is slower with it.
- * A language model's products are large, and up to five times faster.
+ * oneDNN prepares and keeps something for every new shape of tensor, and a decoder
+ * makes some at each token: a small policy is slower with it. A language model's products
+ * are large, and up to five times faster.
  */
 const environment = ({ threads = 1, oneDnn = false }: Pick<Computation, 'threads' | 'oneDnn'>) => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
@@ -39,8 +40,9 @@ const environment = ({ threads = 1, oneDnn = false }: Pick<Computation, 'threads
 });
 
 export type JobWorker = Worker<Task, Reply, Fraction>;
-export const startJobWorker = (computation: Pick<Computation, 'threads' | 'oneDnn'> = {}): JobWorker =>
-  startWorker(import.meta.url, environment(computation));
+export const startJobWorker = (
+  computation: Pick<Computation, 'threads' | 'oneDnn'> = {},
+): JobWorker => startWorker(import.meta.url, environment(computation));
 
 let world: World | null = null;
 
@@ -51,15 +53,17 @@ serve<Task, Reply, Fraction>(import.meta.url, async (task, onFraction) => {
   const journal = await openJournal<unknown>(task.journal, task.hash);
   const start = performance.now();
   const value = await computation!.work(task.input, {
-    ...{
-      backend: task.backend,
-      world,
-      onFraction,
-      kept: journal.items,
-      keep: (item) => journal.append(item),
-    },
+    backend: task.backend,
+    world,
+    onFraction,
+    kept: journal.items,
+    keep: (item) => journal.append(item),
     until: start + (task.seconds ?? Infinity) * 1000,
   });
   if (value !== undefined) await journal.close();
-  return { value, seconds: (performance.now() - start) / 1000, residentBytes: process.memoryUsage().rss };
+  return {
+    value,
+    seconds: (performance.now() - start) / 1000,
+    residentBytes: process.memoryUsage().rss,
+  };
 });

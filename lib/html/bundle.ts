@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * One classic script of a module and all that it imports, for a page opened from disk can import nothing. A module is
- * bundled once in the life of a process.
- * @param module its compiled form, such as `new URL('./page/main.js', import.meta.url)`; the source stands in where there is none
+ * One classic script of a module and all that it imports, for a page opened from disk
+ * can import nothing. A module is bundled once in the life of a process.
+ * @param module its compiled form, such as `new URL('./page/main.js', import.meta.url)`;
+ * the source stands in where there is none
  */
 export function bundleScript(module: URL): Promise<string> {
   const compiled = fileURLToPath(module);

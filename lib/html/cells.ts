@@ -23,7 +23,10 @@ export function figureColumns({ columns, rows }: TableCells): boolean[] {
   return columns.map((_, c) => rows.every((row) => FIGURE.test(row[c])));
 }
 
-/** The header's groups from left to right: `A · b`, `A · c`, `d` are A over b and c, then d by itself. */
+/**
+ * The header's groups from left to right: `A · b`, `A · c`, `d` are A over b and c, then
+ * d by itself.
+ */
 export function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
   for (const [first, column] of columns.entries()) {
@@ -36,7 +39,10 @@ export function columnRuns(columns: readonly string[]): ColumnRun[] {
   return runs;
 }
 
-/** A table with caption and scoped headers; columns of figures are aligned by the class `figure`. */
+/**
+ * A table with caption and scoped headers; columns of figures are aligned by the class
+ * `figure`.
+ */
 export function tableHtml(cells: TableCells, className = 'ps-table'): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
@@ -62,7 +68,8 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
       : markup('th', { scope: 'colgroup', colspan: labels.length }, group),
   );
   const below = runs.map(
-    ({ group, labels, first }) => group !== null && labels.map((label, i) => cell(label, first + i)),
+    ({ group, labels, first }) =>
+      group !== null && labels.map((label, i) => cell(label, first + i)),
   );
   return [markup('tr', top), ...(isGrouped ? [markup('tr', below)] : [])];
 }

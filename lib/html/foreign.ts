@@ -1,4 +1,6 @@
-/** HTML that a notebook's cell has shown: of this library's displays, or of anything else. */
+/**
+ * HTML that a notebook's cell has shown: of this library's displays, or of anything else.
+ */
 import { escapeHtml } from './markup.js';
 import { TRANSCRIPT_STYLE } from './styles.js';
 
@@ -12,7 +14,10 @@ const TOKEN = new RegExp(
   'y',
 );
 
-/** Whether HTML is what displays write: texts, lists and tables in whole elements, without style, script, form or picture. */
+/**
+ * Whether HTML is what displays write: texts, lists and tables in whole elements, without
+ * style, script, form or picture.
+ */
 export function isPlainHtml(html: string): boolean {
   const open: string[] = [];
   const token = new RegExp(TOKEN);
@@ -29,7 +34,10 @@ export function isPlainHtml(html: string): boolean {
 
 const OWN_STYLE = `<style>${TRANSCRIPT_STYLE}</style>`;
 
-/** A cell's HTML for a page: plain HTML as it is, all other in a frame where no script runs and nothing reaches the page. */
+/**
+ * A cell's HTML for a page: plain HTML as it is, all other in a frame where no script
+ * runs and nothing reaches the page.
+ */
 export function cellOutputHtml(html: string): string {
   const content = html.startsWith(OWN_STYLE) ? html.slice(OWN_STYLE.length) : html;
   if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;

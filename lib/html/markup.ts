@@ -1,4 +1,7 @@
-/** Elements as plain values: a page in a browser makes nodes of them (`browser/dom.ts`), whatever has no document HTML. */
+/**
+ * Elements as plain values: a page in a browser makes nodes of them (`browser/dom.ts`),
+ * whatever has no document HTML.
+ */
 
 export type AttributeValue = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -15,13 +18,24 @@ export class Markup {
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
 type Child = Nested<Markup | string>;
 
-/** What a call such as `markup('p.soft', { id }, text)` says: the attributes may be left out, children may be lists. */
-export function elementParts<A extends object, C>(selector: string, content: readonly (A | Nested<C>)[]) {
+/**
+ * What a call such as `markup('p.soft', { id }, text)` says: the attributes may be left
+ * out, children may be lists.
+ */
+export function elementParts<A extends object, C>(
+  selector: string,
+  content: readonly (A | Nested<C>)[],
+) {
   const [name, ...classes] = selector.split('.');
   const [first] = content;
   const isFirst =
-    typeof first === 'object' && first !== null && Object.getPrototypeOf(first) === Object.prototype;
-  const attributes = { ...(classes.length > 0 && { class: classes.join(' ') }), ...(isFirst && first) } as A;
+    typeof first === 'object' &&
+    first !== null &&
+    Object.getPrototypeOf(first) === Object.prototype;
+  const attributes = {
+    ...(classes.length > 0 && { class: classes.join(' ') }),
+    ...(isFirst && first),
+  } as A;
   const children = (isFirst ? content.slice(1) : content) as readonly Nested<C>[];
   return { name, attributes, children: flatten(children) };
 }
@@ -33,11 +47,17 @@ function flatten<C>(child: Nested<C>): C[] {
 
 /** An element; `li.segment.think` is an `li` of two classes. */
 export function markup(selector: string, ...content: (Attributes | Child)[]): Markup {
-  const { name, attributes, children } = elementParts<Attributes, Markup | string>(selector, content);
+  const { name, attributes, children } = elementParts<Attributes, Markup | string>(
+    selector,
+    content,
+  );
   return new Markup(name, attributes, children);
 }
 
-/** The elements as HTML; all texts in them are escaped, attributes that are null, undefined or false left out. */
+/**
+ * The elements as HTML; all texts in them are escaped, attributes that are null,
+ * undefined or false left out.
+ */
 export function markupHtml({ name, attributes, children }: Markup): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined && value !== false)

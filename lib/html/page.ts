@@ -1,4 +1,7 @@
-/** The frame of every page: one file with its styles and scripts inside and no way out to a network. */
+/**
+ * The frame of every page: one file with its styles and scripts inside and no way out to
+ * a network.
+ */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { bundleScript } from './bundle.js';
@@ -14,7 +17,10 @@ export interface Page {
   styles?: string;
   /** Scripts that run after the body, in order. */
   scripts?: readonly string[];
-  /** Rules of the content security policy beside those of every page; those of scripts and styles are added to the hashes. */
+  /**
+   * Rules of the content security policy beside those of every page; those of scripts and
+   * styles are added to the hashes.
+   */
   policy?: Readonly<Record<string, string>>;
 }
 
@@ -33,12 +39,24 @@ const POLICY = {
   'form-action': "'none'",
 };
 
-/** Allows inline elements by what they hold; nothing else that finds its way into the page runs or styles it. */
+/**
+ * Allows inline elements by what they hold; nothing else that finds its way into the page
+ * runs or styles it.
+ */
 const hashesOf = (contents: readonly string[]): string =>
-  contents.map((content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`).join(' ');
+  contents
+    .map((content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`)
+    .join(' ');
 
 /** A complete HTML document. */
-export function pageHtml({ title, description, body, styles = '', scripts = [], policy }: Page): string {
+export function pageHtml({
+  title,
+  description,
+  body,
+  styles = '',
+  scripts = [],
+  policy,
+}: Page): string {
   const style = `${PAGE_STYLE}${TOOLTIP_STYLE}${styles}`;
   const code = scripts.map(inlineScript);
   const hashed = { 'script-src': code, 'style-src': [style] };
@@ -66,7 +84,10 @@ export function pageHtml({ title, description, body, styles = '', scripts = [], 
   ].join('\n');
 }
 
-/** A script's text with nothing that would end its element early; line ends as HTML reads them, for the hash. */
+/**
+ * A script's text with nothing that would end its element early; line ends as HTML reads
+ * them, for the hash.
+ */
 export function inlineScript(code: string): string {
   return code
     .replace(/\r\n?/g, '\n')
@@ -82,13 +103,19 @@ export function inlineJson(value: unknown): string {
     .replace(/\u2029/g, '\\u2029');
 }
 
-/** An element that carries bytes or text compressed; the page unpacks it by `unpackElement`. */
+/**
+ * An element that carries bytes or text compressed; the page unpacks it by
+ * `unpackElement`.
+ */
 export function packedElement(id: string, content: string | Uint8Array): string {
   const packed = gzipSync(content, { level: 9 }).toString('base64');
   return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
 }
 
-/** The script of a report; the library that draws charts is large, and comes only with them. */
+/**
+ * The script of a report; the library that draws charts is large, and comes only with
+ * them.
+ */
 export function reportScript({ hasCharts }: { hasCharts: boolean }): Promise<string> {
   const entry = hasCharts ? './browser/report-with-charts.js' : './browser/report.js';
   return bundleScript(new URL(entry, import.meta.url));

@@ -1,10 +1,16 @@
-/** What came back for each sub-query: the text as the policy read it, with the scores that were recorded. */
+/**
+ * What came back for each sub-query: the text as the policy read it, with the scores that
+ * were recorded.
+ */
 import { foldText } from '../retrieval/words.js';
 import type { SearchResult } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
 import { parseInformation } from '../text/tags.js';
 
-/** A turn's sub-queries and what came back; of plain transcripts only whether it failed is known. */
+/**
+ * A turn's sub-queries and what came back; of plain transcripts only whether it failed is
+ * known.
+ */
 export interface ShownTurn {
   queries: readonly string[];
   results: readonly (SearchResult | { status: 'unscored' })[];
@@ -21,10 +27,14 @@ export interface ShownPassage {
 /** Said of a search that found passages, but none that is about its words. */
 export const NOTHING_ALIKE = 'Nothing alike: the passages share only common words with this.';
 
-/** Words with a capital that follow each other; the first of a sentence has one anyway. */
+/**
+ * Words with a capital that follow each other; the first of a sentence has one anyway.
+ */
 const NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
 
-/** Which names of a question no passage knows, in a sentence; empty where all are known. */
+/**
+ * Which names of a question no passage knows, in a sentence; empty where all are known.
+ */
 export function outsideText(question: string, passages: readonly string[]): string {
   const isKnown = (name: string): boolean =>
     passages.some((passage) => foldText(passage).includes(foldText(name)));
@@ -45,7 +55,10 @@ export interface ShownResult {
   passages: ShownPassage[];
 }
 
-/** Results of a turn in the order of its sub-queries; none where neither the record nor the block tells any. */
+/**
+ * Results of a turn in the order of its sub-queries; none where neither the record nor
+ * the block tells any.
+ */
 export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
   const printed = parseInformation(information);
   const number = Math.max(results.length, printed.length);
@@ -54,7 +67,8 @@ export function shownResults({ queries, results }: ShownTurn, information: strin
     const query = queries.length === number ? queries[k] : queries.join(' ## ');
     const failed = [recorded, read].find((result) => result?.status === 'failed');
     if (failed) {
-      const failure = recorded?.status === 'failed' ? (recorded.detail ?? recorded.reason) : failed.reason;
+      const failure =
+        recorded?.status === 'failed' ? (recorded.detail ?? recorded.reason) : failed.reason;
       return { query, failure, isUnlike: false, passages: [] };
     }
     const texts = read?.status === 'ok' ? read.passages : [];

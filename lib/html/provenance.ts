@@ -2,7 +2,11 @@
 import { markup, markupHtml } from './markup.js';
 
 /** The heading, for a table of contents. */
-export const PROVENANCE = { level: 2, text: 'Where the numbers come from', id: 'provenance' } as const;
+export const PROVENANCE = {
+  level: 2,
+  text: 'Where the numbers come from',
+  id: 'provenance',
+} as const;
 
 const PROVENANCE_TITLES: Record<string, string> = {
   seed: 'Seed',
@@ -30,7 +34,10 @@ const PROVENANCE_TITLES: Record<string, string> = {
 /** What stands elsewhere on the page. */
 const SAID = ['finding', 'summary', 'predictions'];
 
-/** Everything that the evaluation says about itself, as a list of names and values, folded unless `isOpen`, after `intro`. */
+/**
+ * Everything that the evaluation says about itself, as a list of names and values, folded
+ * unless `isOpen`, after `intro`.
+ */
 export function provenanceHtml(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},
@@ -50,7 +57,8 @@ export function provenanceHtml(
       markup(
         'details',
         { open: isOpen },
-        ...[markup('summary', 'Seeds, commit, machine'), markup('dl.provenance', list)],
+        markup('summary', 'Seeds, commit, machine'),
+        markup('dl.provenance', list),
       ),
     ),
   );

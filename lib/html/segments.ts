@@ -20,7 +20,9 @@ const foldedMarkup = (summary: string, text: string): Markup =>
 
 function pieceMarkup(piece: Piece): Markup | null {
   if (piece.kind === 'stray')
-    return piece.text.trim() === '' ? null : part('stray', 'outside of blocks', textMarkup(piece.text));
+    return piece.text.trim() === ''
+      ? null
+      : part('stray', 'outside of blocks', textMarkup(piece.text));
   const { tag, body } = piece;
   if (tag === 'information') return part('stray', 'information by the policy', textMarkup(body));
   if (tag !== 'search') return part(tag, tag, textMarkup(body));
@@ -29,7 +31,9 @@ function pieceMarkup(piece: Piece): Markup | null {
 }
 
 function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
-  const figures = [id, score === null ? null : `score ${score.toFixed(3)}`].filter((x) => x !== null);
+  const figures = [id, score === null ? null : `score ${score.toFixed(3)}`].filter(
+    (x) => x !== null,
+  );
   const shown = figures.length > 0 && markup('span.figures', ` ${figures.join(' · ')}`);
   return markup('li', markup('strong', title), shown, markup('div.text', text));
 }

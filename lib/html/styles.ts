@@ -81,7 +81,10 @@ dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 }
 `;
 
-/** The look of a trajectory's segments. Colours never speak alone: each segment names its kind, too. */
+/**
+ * The look of a trajectory's segments. Colours never speak alone: each segment names its
+ * kind, too.
+ */
 export const SEGMENT_STYLE = `ol.segments { list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: .5rem; }
 .segment { --kind: var(--soft); border-left: 4px solid var(--kind); background: color-mix(in srgb, var(--kind) var(--tint), transparent); border-radius: 0 5px 5px 0; padding: .35rem .8rem .5rem; font-size: .92rem; overflow-wrap: anywhere; min-width: 0; }
 .segment.think { --kind: var(--think); }
@@ -127,7 +130,9 @@ export const KIND_STYLE = `
 }
 `;
 
-/** Segments by themselves, in a front end with its own styles; it says whether it is dark. */
+/**
+ * Segments by themselves, in a front end with its own styles; it says whether it is dark.
+ */
 export const TRANSCRIPT_STYLE = `
 .ps-transcript {
   ${kindColors((light, dark) => `light-dark(${light}, ${dark})`)} --tint: 9%;

@@ -11,14 +11,22 @@ export interface Transcript {
   text: string;
 }
 
-/** A trajectory segment by segment, to be shown by `display`. @param address of a page with more on it, which is linked below */
+/**
+ * A trajectory segment by segment, to be shown by `display`. @param address of a page
+ * with more on it, which is linked below
+ */
 export function transcriptOf(
   { question, segments, searchTurns }: Pick<Trajectory, 'question' | 'segments' | 'searchTurns'>,
   address?: string,
 ): Transcript {
   const attributes = { role: 'group', 'aria-label': `Rollout: ${question}` };
-  const link = address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
+  const link =
+    address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
   const list = markup('div.ps-transcript', attributes, segmentsMarkup(segments, searchTurns), link);
   const text = segments.map(({ kind, text }) => `[${kind}] ${text.trim()}`).join('\n');
-  return { kind: 'transcript', html: `<style>${TRANSCRIPT_STYLE}</style>${markupHtml(list)}`, text };
+  return {
+    kind: 'transcript',
+    html: `<style>${TRANSCRIPT_STYLE}</style>${markupHtml(list)}`,
+    text,
+  };
 }

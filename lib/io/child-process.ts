@@ -5,7 +5,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { asParent, endWithParent } from './parent.js';
 
-/** Whether the processor has units that multiply matrices in bfloat16 (AMX): without them that is slower than in float32. */
+/**
+ * Whether the processor has units that multiply matrices in bfloat16 (AMX): without them
+ * that is slower than in float32.
+ */
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
@@ -24,10 +27,12 @@ interface Training {
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
 /**
- * Trains in a process of its own: runs a module that calls {@link trainHere}, and passes on what it says on stderr.
+ * Trains in a process of its own: runs a module that calls {@link trainHere}, and
+ * passes on what it says on stderr.
  * @param task what is to be trained; plain data
  * @param options.threads of the process; 1 by default, for two that run side by side
- * @throws the signal's reason once the process has ended by itself; Error with its last words when it fails
+ * @throws the signal's reason once the process has ended by itself; Error with its last
+ * words when it fails
  */
 export async function trainInProcess(
   moduleUrl: string,
@@ -54,7 +59,10 @@ export async function trainInProcess(
   throw new Error(`Training ended with code ${code}: ${last}`);
 }
 
-/** The process's side: trains when this module was started by {@link trainInProcess}; does nothing elsewhere. Ends with a checkpoint when it is asked to. */
+/**
+ * The process's side: trains when this module was started by {@link trainInProcess}; does
+ * nothing elsewhere. Ends with a checkpoint when it is asked to.
+ */
 export function trainHere<Task>(
   moduleUrl: string,
   train: (task: Task, training: Required<Training>) => Promise<void>,

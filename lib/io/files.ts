@@ -8,10 +8,16 @@ import { shortPath } from './paths.js';
 
 let numWritten = 0;
 
-/** Where something is written that is to be renamed to `path` once it is whole. {@link removePartial} knows it by its name. */
+/**
+ * Where something is written that is to be renamed to `path` once it is whole.
+ * {@link removePartial} knows it by its name.
+ */
 export const asideOf = (path: string): string => `${path}.${process.pid}-${numWritten++}.partial`;
 
-/** Writes a file aside and renames it, so that a reader never sees half of it. Of several at once the last one stays. */
+/**
+ * Writes a file aside and renames it, so that a reader never sees half of it. Of several
+ * at once the last one stays.
+ */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, (aside) => writeFile(aside, content, { flush: true }));
 
@@ -20,7 +26,9 @@ export const writeTextsSafely = (
   path: string,
   texts: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> =>
-  replaceFile(path, (aside) => pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })));
+  replaceFile(path, (aside) =>
+    pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })),
+  );
 
 /** The same for a copy. */
 export const copySafely = (from: string, to: string): Promise<void> =>
@@ -44,7 +52,10 @@ async function replaceFile(path: string, write: (aside: string) => Promise<void>
 /** The name that a folder has while another one takes its place. */
 export const oldOf = (path: string): string => `${path}.old`;
 
-/** Gives a folder that is whole its name. One that has this name is there as {@link oldOf} until then, wherever that is killed. */
+/**
+ * Gives a folder that is whole its name. One that has this name is there as {@link oldOf}
+ * until then, wherever that is killed.
+ */
 export async function replaceFolder(aside: string, path: string): Promise<void> {
   const old = oldOf(path);
   await flush(aside);
@@ -60,7 +71,10 @@ export async function replaceFolder(aside: string, path: string): Promise<void> 
 /** What file systems say that cannot flush a folder. */
 const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP'];
 
-/** Waits until a file, or what was renamed or made in a folder, is on the disk; Windows has no such call for folders. */
+/**
+ * Waits until a file, or what was renamed or made in a folder, is on the disk; Windows
+ * has no such call for folders.
+ */
 export async function flush(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path);
@@ -72,17 +86,25 @@ export async function flush(path: string): Promise<void> {
     .finally(() => handle.close());
 }
 
-/** Removes what kills have left half written right in a folder. Nobody else may be writing there. */
+/**
+ * Removes what kills have left half written right in a folder. Nobody else may be writing
+ * there.
+ */
 export async function removePartial(folder: string): Promise<void> {
   const names = existsSync(folder) ? await readdir(folder) : [];
   for (const name of names.filter((name) => /\.\d+-\d+\.partial$/.test(name)))
     await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Reads and parses a JSON file. @throws Error naming the file that is missing or is no JSON */
+/**
+ * Reads and parses a JSON file. @throws Error naming the file that is missing or is no
+ * JSON
+ */
 export async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, { cause });
+    throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
+      cause,
+    });
   });
   try {
     return JSON.parse(text);

@@ -17,7 +17,10 @@ const holderSchema = z.object({
 });
 type Holder = z.infer<typeof holderSchema>;
 
-/** A step of training keeps its process from saying that it is there: so long one on another machine may be silent. */
+/**
+ * A step of training keeps its process from saying that it is there: so long one on
+ * another machine may be silent.
+ */
 const STALE_MS = 15 * 60_000;
 /** The least that the library takes, for a lock whose process is known to have ended. */
 const ENDED_STALE_MS = 5_000;
@@ -30,17 +33,21 @@ async function readHolder(file: string): Promise<Holder | undefined> {
 }
 
 /**
- * When a process began, as Linux counts it, which tells it from a later one that was given the same id. Undefined where that is
- * not known.
+ * When a process began, as Linux counts it, which tells it from a later one that was
+ * given the same id. Undefined where that is not known.
  */
 async function startOf(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The program's name, in parentheses, may hold spaces and parentheses. After it come the state and, as 22nd of all, the start.
+  // The program's name, in parentheses, may hold spaces and parentheses. After it come
+  // the state and, as 22nd of all, the start.
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return state === 'Z' ? 'ended' : fields[18];
 }
 
-/** Whether a lock's process runs; undefined where it is on another machine. One without a name was killed before it wrote that. */
+/**
+ * Whether a lock's process runs; undefined where it is on another machine. One without a
+ * name was killed before it wrote that.
+ */
 async function isAlive(holder: Holder | undefined): Promise<boolean | undefined> {
   if (!holder) return false;
   const { pid, host, started } = holder;
@@ -54,7 +61,10 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
   return !now || now === started;
 }
 
-/** Takes the lock, that of a process that has ended, too, and says so. Returns what releases it. */
+/**
+ * Takes the lock, that of a process that has ended, too, and says so. Returns what
+ * releases it.
+ */
 async function takeLock(
   folder: string,
   lockfilePath: string,
@@ -68,7 +78,9 @@ async function takeLock(
     const name = holder ? `process ${holder.pid} on ${holder.host}` : 'another process';
     const refuse = (cause?: unknown): never => {
       const orStranger =
-        alive && !holder?.started ? ` If it is another program by now, remove ${lockfilePath}.` : '';
+        alive && !holder?.started
+          ? ` If it is another program by now, remove ${lockfilePath}.`
+          : '';
       throw new Error(
         `Expected no other process in ${shortPath(folder)}, but ${name} works there. Wait for it, stop it, or choose another folder.${orStranger}`,
         { cause },
@@ -84,7 +96,8 @@ async function takeLock(
           throw new Error(`Expected to keep ${lockfilePath}, but it was taken away: ${message}.`);
         },
       });
-      if (wasLocked) log(`Took over the lock of ${name}, which gives no sign of life, in ${folder}.`);
+      if (wasLocked)
+        log(`Took over the lock of ${name}, which gives no sign of life, in ${folder}.`);
       return release;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error;
@@ -95,8 +108,9 @@ async function takeLock(
 }
 
 /**
- * Works in a folder, made where it is missing, while no other process does, and first removes what a kill has left half written.
- * The lock of a process that has ended is taken over.
+ * Works in a folder, made where it is missing, while no other process does, and first
+ * removes what a kill has left half written. The lock of a process that has ended is
+ * taken over.
  * @param log is told of that
  * @throws Error naming the process that works there
  */

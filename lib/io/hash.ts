@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { sort } from 'd3-array';
 
-/** Keys in order, at every depth when it is a replacer of `JSON.stringify`: equal configurations print alike. */
+/**
+ * Keys in order, at every depth when it is a replacer of `JSON.stringify`: equal
+ * configurations print alike.
+ */
 const withSortedKeys = (_: string, value: unknown): unknown =>
   value === null || typeof value !== 'object' || Array.isArray(value)
     ? value

@@ -8,9 +8,15 @@ export interface JsonRequest {
   token?: string;
   /** How often it is tried again where the server is busy, late or can't be reached. */
   retries: number;
-  /** Wait before the first retry, milliseconds, twice as long before each other and {@link LONGEST_WAIT_MS} at most; a server may ask for more. */
+  /**
+   * Wait before the first retry, milliseconds, twice as long before each other and
+   * {@link LONGEST_WAIT_MS} at most; a server may ask for more.
+   */
   backOffMs: number;
-  /** Longest wait for the answer to one try, milliseconds; as long as the signal lets by default. */
+  /**
+   * Longest wait for the answer to one try, milliseconds; as long as the signal lets by
+   * default.
+   */
   timeoutMs?: number;
   /** Largest answer that is read, bytes. */
   maxResponseBytes: number;
@@ -33,14 +39,17 @@ export class HttpError extends Error {
   }
 }
 
-/** Of a server that has too much to do, or of what stands before one that is not there. */
+/**
+ * Of a server that has too much to do, or of what stands before one that is not there.
+ */
 const PASSING: readonly (number | undefined)[] = [undefined, 408, 429, 502, 503, 504];
 const LONGEST_WAIT_MS = 60_000;
 
 /**
  * What a server answers with status 200.
- * @throws HttpError for another status, or where the server is late or can't be reached in the last try too; Error for an answer
- * that is too long or no JSON; the signal's reason
+ * @throws HttpError for another status, or where the server is late or can't be reached
+ * in the last try too; Error for an answer that is too long or no JSON; the signal's
+ * reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { retries, backOffMs, signal } = request;
@@ -49,7 +58,8 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
       return parseJson(url, await requestText(url, request));
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof HttpError) || !PASSING.includes(error.status) || tried >= retries) throw error;
+      if (!(error instanceof HttpError) || !PASSING.includes(error.status) || tried >= retries)
+        throw error;
       const waitMs = Math.max(backOffMs * 2 ** tried, error.waitMs);
       await delay(Math.min(waitMs, LONGEST_WAIT_MS), undefined, { signal }).catch(() =>
         signal?.throwIfAborted(),

@@ -1,17 +1,26 @@
-/** Files of one JSON value a line, read as a stream: bad lines are named and the others go on. */
+/**
+ * Files of one JSON value a line, read as a stream: bad lines are named and the others go
+ * on.
+ */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 
 /** What reading one line gave: a value, or a complaint that names file and line. */
 export type LineOutcome<T> = { value: T } | { complaint: string };
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /** The longest line that is read, in characters: a longer one is no JSON lines. */
 export const MAX_LINE_LENGTH = 50_000_000;
 
-/** The lines of a stream, cut at line feeds only: JSON text may hold U+2028. A line that is too long has no text. */
-export async function* readLines(stream: Readable): AsyncGenerator<{ text: string; length: number }> {
+/**
+ * The lines of a stream, cut at line feeds only: JSON text may hold U+2028. A line that
+ * is too long has no text.
+ */
+export async function* readLines(
+  stream: Readable,
+): AsyncGenerator<{ text: string; length: number }> {
   stream.setEncoding('utf8');
   let parts: string[] = [];
   let length = 0;
@@ -30,8 +39,9 @@ export async function* readLines(stream: Readable): AsyncGenerator<{ text: strin
 }
 
 /**
- * Parses every line of a file (`-` is standard input) that is not blank. A line that `parse` refuses and a file that
- * can't be read become complaints, and so does a line of more than {@link MAX_LINE_LENGTH} characters.
+ * Parses every line of a file (`-` is standard input) that is not blank. A line that
+ * `parse` refuses and a file that can't be read become complaints, and so does a line of
+ * more than {@link MAX_LINE_LENGTH} characters.
  */
 export async function* streamJsonLines<T>(
   file: string,

@@ -1,4 +1,7 @@
-/** Parquet files with nested columns, as Arrow and Hugging Face datasets read and write them. */
+/**
+ * Parquet files with nested columns, as Arrow and Hugging Face datasets read and write
+ * them.
+ */
 import {
   asyncBufferFromFile,
   parquetMetadataAsync,
@@ -12,8 +15,12 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { writeFileSafely } from './files.js';
 import { shortPath } from './paths.js';
 
-/** What a column holds: text, a 32-bit integer, a list, or named fields. Any value may be null. */
-export type ColumnType = 'text' | 'integer' | readonly [ColumnType] | { readonly [name: string]: ColumnType };
+/**
+ * What a column holds: text, a 32-bit integer, a list, or named fields. Any value may be
+ * null.
+ */
+export type ColumnType =
+  'text' | 'integer' | readonly [ColumnType] | { readonly [name: string]: ColumnType };
 
 /** The schema of a column, depth first, lists in Parquet's three levels. */
 function elementsOf(name: string, type: ColumnType): SchemaElement[] {
@@ -29,7 +36,10 @@ function elementsOf(name: string, type: ColumnType): SchemaElement[] {
     ];
   }
   const fields = Object.entries(type);
-  return [{ ...optional, num_children: fields.length }, ...fields.flatMap((field) => elementsOf(...field))];
+  return [
+    { ...optional, num_children: fields.length },
+    ...fields.flatMap((field) => elementsOf(...field)),
+  ];
 }
 
 const isList = (type: ColumnType): type is readonly [ColumnType] => Array.isArray(type);
@@ -53,17 +63,22 @@ const leavesOf = ({ path, children }: SchemaTree): string[] =>
   children.length > 0 ? children.flatMap(leavesOf) : [path.join('.')];
 
 /**
- * Whether every group of rows has the columns of the schema. Of a file with others the package gives up while it reads the ones before, whose own
- * errors nobody would hear: those end a process.
+ * Whether every group of rows has the columns of the schema. Of a file with others the
+ * package gives up while it reads the ones before, whose own errors nobody would hear:
+ * those end a process.
  */
 function hasItsColumns(metadata: FileMetaData): boolean {
   const leaves = leavesOf(parquetSchema(metadata)).join();
   return metadata.row_groups.every(
-    ({ columns }) => columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.')).join() === leaves,
+    ({ columns }) =>
+      columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.')).join() === leaves,
   );
 }
 
-/** The rows of a Parquet file; 64-bit integers are bigints. @throws Error naming the file that cannot be read */
+/**
+ * The rows of a Parquet file; 64-bit integers are bigints. @throws Error naming the file
+ * that cannot be read
+ */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
   try {
     const source = await asyncBufferFromFile(file);

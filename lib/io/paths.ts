@@ -7,7 +7,10 @@ export function packagePath(...parts: string[]): string {
   return fileURLToPath(new URL(['../..', ...parts].join('/'), import.meta.url));
 }
 
-/** Whether this is a clone of the repository, with all weights, records and notebooks: the npm package has no lock file. */
+/**
+ * Whether this is a clone of the repository, with all weights, records and notebooks: the
+ * npm package has no lock file.
+ */
 export const isClone = (): boolean => existsSync(packagePath('package-lock.json'));
 
 /** @throws Error for what takes more than the npm package has */
@@ -18,7 +21,10 @@ export function requireClone(command: string): void {
   );
 }
 
-/** A place for what is written: in a clone beside the sources, elsewhere in the working folder. */
+/**
+ * A place for what is written: in a clone beside the sources, elsewhere in the working
+ * folder.
+ */
 export const outputPath = (...parts: string[]): string =>
   isClone() ? packagePath(...parts) : resolve(...parts);
 
@@ -31,7 +37,8 @@ export function shortPath(file: string): string {
 /** The small world's passages and questions. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
 /** Trained weights: initial models, and an adapter of each run. */
-export const CHECKPOINTS = process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');
+export const CHECKPOINTS =
+  process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');
 /** The small world's dense encoder. */
 export const ENCODER = packagePath('data', 'encoder');
 

@@ -1,6 +1,9 @@
 import { SingleBar } from 'cli-progress';
 
-/** Progress of something long: a bar on a terminal, a plain line every ten seconds elsewhere. Goes to stderr. */
+/**
+ * Progress of something long: a bar on a terminal, a plain line every ten seconds
+ * elsewhere. Goes to stderr.
+ */
 export interface Progress {
   /** @param note a few words beside the bar, such as the newest reward */
   update(done: number, note?: string): void;
@@ -15,10 +18,16 @@ function formatSeconds(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds)} s`;
 }
 
-/** Milliseconds that an estimate looks back: what was recalled at a go, when a run goes on, must not count for long. */
+/**
+ * Milliseconds that an estimate looks back: what was recalled at a go, when a run goes
+ * on, must not count for long.
+ */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** Lines; what is left is estimated from the pace of the last two minutes, or since the last line where that is longer ago. */
+/**
+ * Lines; what is left is estimated from the pace of the last two minutes, or since the
+ * last line where that is longer ago.
+ */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
   let [done, note] = [first, ''];
@@ -46,7 +55,10 @@ function startPlain(title: string, total: number, first: number): Progress {
 
 const BREATH_MS = 1000;
 
-/** Called again and again within work that waits for nothing, as wasm's does, it lets timers and Ctrl-C through once a second. */
+/**
+ * Called again and again within work that waits for nothing, as wasm's does, it lets
+ * timers and Ctrl-C through once a second.
+ */
 export function createBreather(): () => Promise<void> | void {
   let last = performance.now();
   return () => {

@@ -3,13 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { packagePath } from './paths.js';
 
-/** Where numbers come from: seeds, commit, config hash, backend, hardware, ... by name. */
+/**
+ * Where numbers come from: seeds, commit, config hash, backend, hardware, ... by name.
+ */
 export type Provenance = Record<string, unknown>;
 
 /** The short hash of the package's commit, or words that say there is none. */
 export function commitOf(): string {
   try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: packagePath(), stdio: 'pipe' })
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: packagePath(),
+      stdio: 'pipe',
+    })
       .toString()
       .trim();
   } catch {

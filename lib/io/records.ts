@@ -1,11 +1,18 @@
 /**
- * The one record of results: a value under a key, with a hash of everything that it depends on and a note of where it was
- * computed. It counts only while that hash is still the same.
+ * The one record of results: a value under a key, with a hash of everything that it
+ * depends on and a note of where it was computed. It counts only while that hash is still
+ * the same.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  gzipSync,
+} from 'node:zlib';
 import { z } from 'zod';
 import { writeFileSafely } from './files.js';
 import { shortPath } from './paths.js';
@@ -19,7 +26,10 @@ export interface ResultRecord<T> {
 
 /** A folder of records, and archives that are looked into where it has none. */
 export interface RecordStore {
-  /** The record of this key and hash, and the folder that has it; null where there is none. */
+  /**
+   * The record of this key and hash, and the folder that has it; null where there is
+   * none.
+   */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
   write<T>(key: string, record: ResultRecord<T>): Promise<void>;
 }
@@ -40,7 +50,10 @@ const entrySchema = z
     }
   })
   .pipe(z.object({ hash: z.string(), item: z.unknown() }));
-/** A few bytes can say any number of others: more than any record has is refused before it fills the memory. */
+/**
+ * A few bytes can say any number of others: more than any record has is refused before it
+ * fills the memory.
+ */
 const LIMIT = { maxOutputLength: 2 ** 30 };
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
 
@@ -51,7 +64,10 @@ function checkKey(key: string): void {
     );
 }
 
-/** Where a folder keeps the record of a key. @throws RangeError for a key that is no relative path */
+/**
+ * Where a folder keeps the record of a key. @throws RangeError for a key that is no
+ * relative path
+ */
 export function recordFile(folder: string, key: string): string {
   checkKey(key);
   return join(folder, `${key}.json.gz`);
@@ -62,9 +78,10 @@ function recordOf<T>(file: string, parse: () => string): ResultRecord<T> {
   try {
     return recordSchema.parse(JSON.parse(parse())) as ResultRecord<T>;
   } catch (cause) {
-    throw new Error(`Expected ${shortPath(file)} to be a record of results. Remove it and run again.`, {
-      cause,
-    });
+    throw new Error(
+      `Expected ${shortPath(file)} to be a record of results. Remove it and run again.`,
+      { cause },
+    );
   }
 }
 
@@ -93,7 +110,10 @@ export function recordStore(folder: string, archive?: string): RecordStore {
 
 const ARCHIVE = '.jsonl.br';
 
-/** The archives in which a key may be: those of all keys that begin alike, whoever wrote them. */
+/**
+ * The archives in which a key may be: those of all keys that begin alike, whoever wrote
+ * them.
+ */
 function archivesOf(folder: string, key: string): string[] {
   checkKey(key);
   if (!existsSync(folder)) return [];
@@ -115,9 +135,7 @@ async function readLines(file: string): Promise<Lines> {
   } catch (cause) {
     throw new Error(
       `Expected ${shortPath(file)} to be an archive of results. Get it from the repository again.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
   return new Map(
@@ -128,7 +146,10 @@ async function readLines(file: string): Promise<Lines> {
   );
 }
 
-/** Archives that were read, while their files stay as they were: a report reads many records of one. */
+/**
+ * Archives that were read, while their files stay as they were: a report reads many
+ * records of one.
+ */
 const opened = new Map<string, { changed: number; lines: Promise<Lines> }>();
 
 async function linesOf(file: string): Promise<Lines> {
@@ -141,7 +162,10 @@ async function linesOf(file: string): Promise<Lines> {
 }
 
 /** The archive that has a record of a key, and its line there. */
-async function findArchived(folder: string, key: string): Promise<{ file: string; line: string } | null> {
+async function findArchived(
+  folder: string,
+  key: string,
+): Promise<{ file: string; line: string } | null> {
   for (const file of archivesOf(folder, key)) {
     const line = (await linesOf(file)).get(key);
     if (line !== undefined) return { file, line };
@@ -159,8 +183,9 @@ const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Puts records into a folder's archives, in place of those with the same keys; new ones into the archive called `name`. What many runs answer
- * to the same questions is much alike: in one file it takes a quarter of the room.
+ * Puts records into a folder's archives, in place of those with the same keys; new ones
+ * into the archive called `name`. What many runs answer to the same questions is much
+ * alike: in one file it takes a quarter of the room.
  */
 export async function writeArchives(
   folder: string,
@@ -175,13 +200,21 @@ export async function writeArchives(
     changed.set(file, lines.set(key, JSON.stringify(record)));
   }
   for (const [file, lines] of changed) {
-    const text = [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => `${key}\t${line}\n`);
-    const params = { [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS, [constants.BROTLI_PARAM_QUALITY]: QUALITY };
+    const text = [...lines]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, line]) => `${key}\t${line}\n`);
+    const params = {
+      [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
+      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+    };
     await writeFileSafely(file, brotliCompressSync(text.join(''), { params }));
   }
 }
 
-/** What a computation that is not finished has got so far: lines that are appended as they come. */
+/**
+ * What a computation that is not finished has got so far: lines that are appended as they
+ * come.
+ */
 export interface Journal<T> {
   /** Those of an earlier call, in order. */
   items: readonly T[];
@@ -190,7 +223,10 @@ export interface Journal<T> {
   close(): Promise<void>;
 }
 
-/** Goes on with the lines of this hash; others, and what is no such line, as after a kill, are dropped. */
+/**
+ * Goes on with the lines of this hash; others, and what is no such line, as after a kill,
+ * are dropped.
+ */
 export async function openJournal<T>(file: string, hash: string): Promise<Journal<T>> {
   const line = (item: T): string => `${JSON.stringify({ hash, item })}\n`;
   const complete = existsSync(file) ? (await readFile(file, 'utf8')).split('\n').slice(0, -1) : [];

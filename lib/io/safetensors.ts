@@ -1,4 +1,7 @@
-/** The safetensors format: an 8-byte little-endian header length, a JSON header with `data_offsets`, then the bytes. */
+/**
+ * The safetensors format: an 8-byte little-endian header length, a JSON header with
+ * `data_offsets`, then the bytes.
+ */
 import { sort } from 'd3-array';
 import { z } from 'zod';
 
@@ -9,7 +12,9 @@ export interface StoredTensor {
   bytes: Uint8Array;
 }
 
-/** Where the bytes of a file are: in memory, or on disk to be read as they are asked for. */
+/**
+ * Where the bytes of a file are: in memory, or on disk to be read as they are asked for.
+ */
 export interface ByteSource {
   byteLength: number;
   /** Bytes `from` up to `to`, like {@link Uint8Array.subarray}. */
@@ -23,15 +28,32 @@ export interface SafetensorsFile {
 
 /** Bytes of one value of each type. */
 const WIDTHS: Readonly<Record<string, number>> = {
-  ...{ BOOL: 1, U8: 1, I8: 1, F8_E5M2: 1, F8_E4M3: 1 },
-  ...{ U16: 2, I16: 2, F16: 2, BF16: 2, U32: 4, I32: 4, F32: 4, U64: 8, I64: 8, F64: 8 },
+  BOOL: 1,
+  U8: 1,
+  I8: 1,
+  F8_E5M2: 1,
+  F8_E4M3: 1,
+  U16: 2,
+  I16: 2,
+  F16: 2,
+  BF16: 2,
+  U32: 4,
+  I32: 4,
+  F32: 4,
+  U64: 8,
+  I64: 8,
+  F64: 8,
 };
 /** As in the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;
 
 const size = z.int().min(0);
 const entrySchema = z
-  .object({ dtype: z.enum(Object.keys(WIDTHS)), shape: z.array(size), data_offsets: z.tuple([size, size]) })
+  .object({
+    dtype: z.enum(Object.keys(WIDTHS)),
+    shape: z.array(size),
+    data_offsets: z.tuple([size, size]),
+  })
   .transform(({ dtype, shape, data_offsets: [from, to] }) => ({ dtype, shape, from, to }));
 const headerSchema = z
   .object({ __metadata__: z.record(z.string(), z.string()).default({}) })
@@ -44,21 +66,29 @@ function headerJson(bytes: Uint8Array): unknown {
     if (text.startsWith('{')) return JSON.parse(text);
   } catch (cause) {
     const { message } = cause as Error;
-    throw new Error(`Expected a safetensors file, but its header is no JSON: ${message}`, { cause });
+    throw new Error(`Expected a safetensors file, but its header is no JSON: ${message}`, {
+      cause,
+    });
   }
-  throw new Error(`Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`);
+  throw new Error(
+    `Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`,
+  );
 }
 
 function parseHeader(bytes: Uint8Array): z.infer<typeof headerSchema> {
   const parsed = headerSchema.safeParse(headerJson(bytes));
   if (parsed.success) return parsed.data;
-  throw new Error(`Expected the header of a safetensors file, but ${z.prettifyError(parsed.error)}`);
+  throw new Error(
+    `Expected the header of a safetensors file, but ${z.prettifyError(parsed.error)}`,
+  );
 }
 
 /**
- * The tensors of a file, in the order of their bytes; those of each are read when they are asked for. As in the reference implementation, they follow each
- * other without a gap, have as many bytes as type and shape say, and fill the file.
- * @throws Error when the bytes are no safetensors file, or are cut short, naming the tensor that does not fit
+ * The tensors of a file, in the order of their bytes; those of each are read when they
+ * are asked for. As in the reference implementation, they follow each other without a
+ * gap, have as many bytes as type and shape say, and fill the file.
+ * @throws Error when the bytes are no safetensors file, or are cut short, naming the
+ * tensor that does not fit
  */
 export function readSafetensors(bytes: ByteSource): SafetensorsFile {
   const prefix = bytes.byteLength < 8 ? null : bytes.subarray(0, 8);
@@ -66,7 +96,9 @@ export function readSafetensors(bytes: ByteSource): SafetensorsFile {
     ? Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true))
     : -1;
   if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
-    throw new Error(`Expected a safetensors file, but its header would be ${headerLength} bytes long.`);
+    throw new Error(
+      `Expected a safetensors file, but its header would be ${headerLength} bytes long.`,
+    );
   const start = 8 + headerLength;
   const { __metadata__: metadata, ...entries } = parseHeader(bytes.subarray(8, start));
   let end = 0;
@@ -98,7 +130,9 @@ export function readSafetensors(bytes: ByteSource): SafetensorsFile {
     ];
   });
   if (start + end !== bytes.byteLength)
-    throw new Error(`Expected a file of ${start + end} bytes, but got ${bytes.byteLength}. Copy it again.`);
+    throw new Error(
+      `Expected a file of ${start + end} bytes, but got ${bytes.byteLength}. Copy it again.`,
+    );
   return { metadata, tensors: new Map(tensors) };
 }
 

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 
 /**
- * Does `work` for every item in order, `width` of them at a time. After a failure no more are begun; those under way are
- * waited for, and the first failure is thrown.
+ * Does `work` for every item in order, `width` of them at a time. After a failure no
+ * more are begun; those under way are waited for, and the first failure is thrown.
  */
 export async function sideBySide<T>(
   items: readonly T[],

@@ -1,4 +1,7 @@
-/** Event files of TensorBoard: scalars by step, as protocol buffers (`event.proto`, `summary.proto`) in the frames of TFRecord. */
+/**
+ * Event files of TensorBoard: scalars by step, as protocol buffers (`event.proto`,
+ * `summary.proto`) in the frames of TFRecord.
+ */
 
 /** The scalars of one step by their tags. */
 export interface ScalarEvent {
@@ -20,7 +23,10 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 export const crc32c = (bytes: Uint8Array): number =>
   ~bytes.reduce((crc, byte) => CRC_TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8), 0xffffffff) >>> 0;
 
-/** A checksum as TFRecord stores it, so that one of bytes that hold checksums is no special case. */
+/**
+ * A checksum as TFRecord stores it, so that one of bytes that hold checksums is no
+ * special case.
+ */
 export const maskedCrc = (bytes: Uint8Array): number => {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
@@ -70,8 +76,13 @@ function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
   return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
 }
 
-/** The content of an event file; TensorBoard reads files with `tfevents` in their names. */
+/**
+ * The content of an event file; TensorBoard reads files with `tfevents` in their names.
+ */
 export function printEvents(events: readonly ScalarEvent[]): Buffer {
-  const version = Buffer.concat([wallTimeField(events[0]?.wallTime ?? 0), bytesField(3, 'brain.Event:2')]);
+  const version = Buffer.concat([
+    wallTimeField(events[0]?.wallTime ?? 0),
+    bytesField(3, 'brain.Event:2'),
+  ]);
   return Buffer.concat([version, ...events.map(printEvent)].map(record));
 }

@@ -1,18 +1,21 @@
 /**
- * A helper process that answers one request after the other. (tinypool would recycle workers by the size of their heap; what
- * grows here is tensors' memory, which is outside of it.)
+ * A helper process that answers one request after the other. (tinypool would recycle
+ * workers by the size of their heap; what grows here is tensors' memory, which is outside
+ * of it.)
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { asParent, endWithParent } from './parent.js';
 
 type Message<Reply, Note> =
-  { kind: 'note'; note: Note } | { kind: 'reply'; reply: Reply } | { kind: 'error'; message: string };
+  | { kind: 'note'; note: Note }
+  | { kind: 'reply'; reply: Reply }
+  | { kind: 'error'; message: string };
 
 export interface Worker<Request, Reply, Note = never> {
   /**
-   * Resolves once the request has gone out, with the promise of its reply: work in between runs side by side. One request at
-   * a time.
+   * Resolves once the request has gone out, with the promise of its reply: work in
+   * between runs side by side. One request at a time.
    */
   send(request: Request, onNote?: (note: Note) => void): Promise<{ reply: Promise<Reply> }>;
   stop(): void;
@@ -32,7 +35,8 @@ export function startWorker<Request, Reply, Note = never>(
   });
   const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
     new Promise((resolve, reject) => {
-      // Listeners are taken off again: a promise that lives as long as the process would keep every reply alive.
+      // Listeners are taken off again: a promise that lives as long as the process would
+      // keep every reply alive.
       const settle = (action: () => void): void => {
         child.off('message', onMessage).off('exit', onExit);
         action();
@@ -61,7 +65,10 @@ export function startWorker<Request, Reply, Note = never>(
   };
 }
 
-/** The child's side: answers requests in order when this module was started as a worker; does nothing elsewhere. */
+/**
+ * The child's side: answers requests in order when this module was started as a worker;
+ * does nothing elsewhere.
+ */
 export function serve<Request, Reply, Note = never>(
   url: string,
   answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
@@ -72,7 +79,10 @@ export function serve<Request, Reply, Note = never>(
   process.on('message', (request: Request) => {
     queue = queue.then(async () => {
       try {
-        post({ kind: 'reply', reply: await answer(request, (note) => post({ kind: 'note', note })) });
+        post({
+          kind: 'reply',
+          reply: await answer(request, (note) => post({ kind: 'note', note })),
+        });
       } catch (error) {
         post({
           kind: 'error',

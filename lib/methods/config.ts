@@ -1,6 +1,6 @@
 /**
- * The configuration of a training run, and presets for each method. Unknown keys throw, so that a misspelt option never passes
- * for a default.
+ * The configuration of a training run, and presets for each method. Unknown keys throw,
+ * so that a misspelt option never passes for a default.
  */
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
@@ -43,11 +43,18 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 /** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
-/** How the embedded scale is trained, whatever the method: one update a step, at a rate at which 200 steps are enough. */
+/**
+ * How the embedded scale is trained, whatever the method: one update a step, at a rate at
+ * which 200 steps are enough.
+ */
 const EMBEDDED = {
   rollout: {},
   grpo: {
-    ...{ steps: 200, learningRate: 1e-3, warmupSteps: 10, miniBatches: 1, maxTokensPerPass: 2048 },
+    steps: 200,
+    learningRate: 1e-3,
+    warmupSteps: 10,
+    miniBatches: 1,
+    maxTokensPerPass: 2048,
     mix: { singleHop: 0.2, sequential: 0.25, comparisons: [0.17, 0.14, 0.12, 0.12] },
   },
   lora: { rank: 4, alpha: 8 },
@@ -58,32 +65,48 @@ const EMBEDDED = {
 const REAL_MIX = { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] };
 
 /**
- * How a language model is trained, where a step takes minutes on two cores: few steps, at the rate of LoRA, on rollouts that its memory
- * holds.
+ * How a language model is trained, where a step takes minutes on two cores: few steps,
+ * at the rate of LoRA, on rollouts that its memory holds.
  */
 const LANGUAGE_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   grpo: {
-    ...{ steps: 30, questionsPerStep: 8, groupSize: 5, learningRate: 5e-4, warmupSteps: 3, miniBatches: 1 },
-    ...{ maxTokensPerPass: 2048, mix: REAL_MIX },
+    steps: 30,
+    questionsPerStep: 8,
+    groupSize: 5,
+    learningRate: 5e-4,
+    warmupSteps: 3,
+    miniBatches: 1,
+    maxTokensPerPass: 2048,
+    mix: REAL_MIX,
   },
   lora: { rank: 8, alpha: 16 },
   checkpointEvery: 5,
 };
 
 /**
- * Before reinforcement, on demonstrations: few enough that there is something left for reward to teach. Three of four that are
- * drawn find what they ask for, and are learned from.
+ * Before reinforcement, on demonstrations: few enough that there is something left for
+ * reward to teach. Three of four that are drawn find what they ask for, and are learned
+ * from.
  */
 const WARM_UP = {
   ...LANGUAGE_MODEL,
   grpo: {
-    ...{ steps: 120, questionsPerStep: 5, groupSize: 2, learningRate: 1e-3, warmupSteps: 4, miniBatches: 1 },
-    ...{ maxTokensPerPass: 2048, mix: REAL_MIX },
+    steps: 120,
+    questionsPerStep: 5,
+    groupSize: 2,
+    learningRate: 1e-3,
+    warmupSteps: 4,
+    miniBatches: 1,
+    maxTokensPerPass: 2048,
+    mix: REAL_MIX,
   },
 };
 
-/** The policy that plays ZeroSearch's search engine learns to write, which takes more weights and more updates than learning to search. */
+/**
+ * The policy that plays ZeroSearch's search engine learns to write, which takes more
+ * weights and more updates than learning to search.
+ */
 const SIMULATOR = {
   ...EMBEDDED,
   grpo: { ...EMBEDDED.grpo, learningRate: 2e-3, miniBatches: 4 },
@@ -93,11 +116,15 @@ const SIMULATOR = {
 /** How training is scaled: for the small world's models, or for language models. */
 export type Scale = 'embedded' | 'language-model';
 
-/** Share of the steps over which PPO's learning rate rises (App. A.4); GRPO's needs fewer at this rate. */
+/**
+ * Share of the steps over which PPO's learning rate rises (App. A.4); GRPO's needs fewer
+ * at this rate.
+ */
 const PPO_WARM_UP = 0.285;
 
 /**
- * The training configuration of a method; of demonstrations, for a language model whatever the scale.
+ * The training configuration of a method; of demonstrations, for a language model
+ * whatever the scale.
  * @param lambdas in place of the paper's
  * @throws RangeError for a method that is not trained
  */
@@ -124,6 +151,8 @@ export function trainingPreset(
     seed,
     rewards: { preset: rewards, ...lambdas },
     ...(trainer === 'grpo' ? {} : { trainer }),
-    ...{ ...preset, grpo: { ...grpo, ...warmUp }, rollout: { ...rolloutConfigOf(method), ...rollout } },
+    ...preset,
+    grpo: { ...grpo, ...warmUp },
+    rollout: { ...rolloutConfigOf(method), ...rollout },
   });
 }

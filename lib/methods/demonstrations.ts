@@ -1,7 +1,10 @@
 import type { Method } from './method.js';
 import { parallelSearch } from './parallelsearch.js';
 
-/** The supervised warm-up of a language model on an expert's searches. How: `lib/training/demonstrations/trainer.ts`. */
+/**
+ * The supervised warm-up of a language model on an expert's searches. How:
+ * `lib/training/demonstrations/trainer.ts`.
+ */
 export const demonstrations: Method = {
   name: 'demonstrations',
   title: 'Demonstrations (before reinforcement)',

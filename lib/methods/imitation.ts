@@ -2,7 +2,10 @@ import type { Method } from './method.js';
 import { r1 } from './r1.js';
 import { searchR1 } from './search-r1.js';
 
-/** Gold answers learned by supervision, without search. How, and departures: `lib/training/imitation.ts`. */
+/**
+ * Gold answers learned by supervision, without search. How, and departures:
+ * `lib/training/imitation.ts`.
+ */
 export const supervisedFineTuning: Method = {
   name: 'sft',
   title: 'SFT (no search)',
@@ -14,7 +17,10 @@ export const supervisedFineTuning: Method = {
   training: { trainer: 'sft', rewards: 'search-r1' },
 };
 
-/** The initial model's own right rollouts learned by supervision. How, and departures: `lib/training/imitation.ts`. */
+/**
+ * The initial model's own right rollouts learned by supervision. How, and departures:
+ * `lib/training/imitation.ts`.
+ */
 export const rejectionSampling: Method = {
   name: 'rejection-sampling',
   title: 'Rejection sampling',

@@ -1,4 +1,7 @@
-/** The methods, in the order of tables: from no search to parallel search. A new one is its file and its line here. */
+/**
+ * The methods, in the order of tables: from no search to parallel search. A new one is
+ * its file and its line here.
+ */
 import { createRegistry, nameSchema } from '../registry.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import { PROMPTS } from '../text/prompts.js';
@@ -17,18 +20,37 @@ import { zeroSearch, zeroSearchSimulator } from './zerosearch.js';
 
 export type { Method } from './method.js';
 
-/** Those of the experiment `baselines` alone: other papers' methods, and other ways to train this one's. */
+/**
+ * Those of the experiment `baselines` alone: other papers' methods, and other ways to
+ * train this one's.
+ */
 export const BASELINES: readonly Method[] = [
-  ...[r1Trained, supervisedFineTuning, rejectionSampling, otc, otcPpo, stepSearch, stepSearchGrpo],
-  ...[zeroSearchSimulator, zeroSearch],
-  ...[searchR1Ppo, parallelSearchPpo, parallelSearchReleasedCode],
+  r1Trained,
+  supervisedFineTuning,
+  rejectionSampling,
+  otc,
+  otcPpo,
+  stepSearch,
+  stepSearchGrpo,
+  zeroSearchSimulator,
+  zeroSearch,
+  searchR1Ppo,
+  parallelSearchPpo,
+  parallelSearchReleasedCode,
 ];
 
 export const METHODS = createRegistry<Method>(
   'method',
   [
-    ...[lookup, r1, ...UNTRAINED, demonstrations, ...BASELINES],
-    ...[searchR1, searchR1InFour, searchR1ParallelPrompt, parallelSearch],
+    lookup,
+    r1,
+    ...UNTRAINED,
+    demonstrations,
+    ...BASELINES,
+    searchR1,
+    searchR1InFour,
+    searchR1ParallelPrompt,
+    parallelSearch,
   ],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
@@ -37,7 +59,8 @@ export const METHODS = createRegistry<Method>(
 export const methodNameSchema = nameSchema(METHODS);
 
 /** The title of a method; a name that is none of a method stands for itself. */
-export const methodTitle = (name: string): string => (METHODS.has(name) ? METHODS.get(name).title : name);
+export const methodTitle = (name: string): string =>
+  METHODS.has(name) ? METHODS.get(name).title : name;
 
 /** How a method's rollouts go. @throws RangeError for an unknown method */
 export const rolloutConfigOf = (name: string): RolloutConfig =>
@@ -48,7 +71,8 @@ export const trainedMethods = (): string[] =>
   METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));
 
 /**
- * The method whose training a method's weights come from: itself, another one, or null for those of the initial model.
+ * The method whose training a method's weights come from: itself, another one, or null
+ * for those of the initial model.
  * @throws RangeError for an unknown method
  */
 export function trainedBy(name: string): string | null {

@@ -1,7 +1,10 @@
 import type { Method } from './method.js';
 import { parallelSearch } from './parallelsearch.js';
 
-/** No model: a table of the wordings of training questions and of the sentences of their evidence (`lib/small-world/lookup.ts`). */
+/**
+ * No model: a table of the wordings of training questions and of the sentences of their
+ * evidence (`lib/small-world/lookup.ts`).
+ */
 export const lookup: Method = {
   name: 'lookup',
   title: 'Lookup of wordings',

@@ -1,7 +1,10 @@
 import type { Method } from './method.js';
 import { searchR1 } from './search-r1.js';
 
-/** OTC: Search-R1, but a right answer is worth more the fewer searches it took. Formulas and departures are in `lib/rewards/otc.ts`. */
+/**
+ * OTC: Search-R1, but a right answer is worth more the fewer searches it took. Formulas
+ * and departures are in `lib/rewards/otc.ts`.
+ */
 export const otc: Method = {
   name: 'otc',
   title: 'OTC',

@@ -22,7 +22,10 @@ export const parallelSearchPpo: Method = {
   training: { trainer: 'ppo', rewards: 'paper' },
 };
 
-/** ParallelSearch with the rewards of the authors' released code, which depart from the equations. */
+/**
+ * ParallelSearch with the rewards of the authors' released code, which depart from the
+ * equations.
+ */
 export const parallelSearchReleasedCode: Method = {
   ...parallelSearch,
   name: 'parallelsearch:released-code',

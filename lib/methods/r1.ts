@@ -1,6 +1,9 @@
 import type { Method } from './method.js';
 
-/** "Direct inference without retrieval": the initial model itself, asked to answer at once. */
+/**
+ * "Direct inference without retrieval": the initial model itself, asked to answer at
+ * once.
+ */
 export const r1: Method = {
   name: 'r1',
   title: 'R1 (no search)',

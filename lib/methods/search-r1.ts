@@ -12,7 +12,10 @@ export const searchR1: Method = {
   training: { trainer: 'grpo', rewards: 'search-r1' },
 };
 
-/** Search-R1 with the four search turns of the authors' code: it cannot ask for each of five entities one by one. */
+/**
+ * Search-R1 with the four search turns of the authors' code: it cannot ask for each of
+ * five entities one by one.
+ */
 export const searchR1InFour: Method = {
   ...searchR1,
   name: 'search-r1:b4',

@@ -1,7 +1,10 @@
 import type { Method } from './method.js';
 import { searchR1 } from './search-r1.js';
 
-/** StepSearch: Search-R1 with a reward for each search turn, by PPO. Formulas and departures are in `lib/rewards/stepsearch.ts`. */
+/**
+ * StepSearch: Search-R1 with a reward for each search turn, by PPO. Formulas and
+ * departures are in `lib/rewards/stepsearch.ts`.
+ */
 export const stepSearch: Method = {
   name: 'stepsearch',
   title: 'StepSearch',
@@ -13,7 +16,10 @@ export const stepSearch: Method = {
   training: { trainer: 'ppo', rewards: 'stepsearch' },
 };
 
-/** The same rewards with GRPO: those of search turns become advantages of their own tokens. */
+/**
+ * The same rewards with GRPO: those of search turns become advantages of their own
+ * tokens.
+ */
 export const stepSearchGrpo: Method = {
   ...stepSearch,
   name: 'stepsearch:grpo',

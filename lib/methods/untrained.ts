@@ -17,7 +17,10 @@ const untrained = (
   training: null,
 });
 
-/** The initial model under every prompt that it has seen: what reinforcement adds shows beside the best of them. */
+/**
+ * The initial model under every prompt that it has seen: what reinforcement adds shows
+ * beside the best of them.
+ */
 export const UNTRAINED: readonly Method[] = [
   untrained(
     'search-r1',

@@ -1,7 +1,10 @@
 import type { Method } from './method.js';
 import { searchR1 } from './search-r1.js';
 
-/** ZeroSearch: Search-R1 that learns while another policy plays the search engine. Departures are in `lib/training/zerosearch/trainer.ts`. */
+/**
+ * ZeroSearch: Search-R1 that learns while another policy plays the search engine.
+ * Departures are in `lib/training/zerosearch/trainer.ts`.
+ */
 export const zeroSearch: Method = {
   name: 'zerosearch',
   title: 'ZeroSearch',

@@ -1,4 +1,7 @@
-/** Values that ggml stores quantised, in blocks of 32 with a scale. Source: dequantize_row_* in ggml-quants.c. */
+/**
+ * Values that ggml stores quantised, in blocks of 32 with a scale. Source:
+ * dequantize_row_* in ggml-quants.c.
+ */
 import { halfToFloat } from '../tensor/safetensors.js';
 
 const BLOCK = 32;
@@ -70,10 +73,17 @@ export const [F32, Q4_0] = [0, 2];
  * @param type ggml's number of how they are stored
  * @throws Error for another type, or bytes that end before
  */
-export function readBlocks(bytes: Uint8Array, from: number, type: number, count: number): Float32Array {
+export function readBlocks(
+  bytes: Uint8Array,
+  from: number,
+  type: number,
+  count: number,
+): Float32Array {
   const known = TYPES[type] as BlockType | undefined;
   if (!known)
-    throw new Error(`Expected values of ggml's type ${Object.keys(TYPES).join(', ')}, but got ${type}.`);
+    throw new Error(
+      `Expected values of ggml's type ${Object.keys(TYPES).join(', ')}, but got ${type}.`,
+    );
   const end = from + (count / known.values) * known.bytes;
   if (count % known.values !== 0 || end > bytes.byteLength)
     throw new Error(
@@ -81,6 +91,7 @@ export function readBlocks(bytes: Uint8Array, from: number, type: number, count:
     );
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const values = new Float32Array(count);
-  for (let at = 0; at < count; at += known.values, from += known.bytes) known.read(view, from, values, at);
+  for (let at = 0; at < count; at += known.values, from += known.bytes)
+    known.read(view, from, values, at);
   return values;
 }

@@ -1,4 +1,7 @@
-/** Little-endian numbers and texts, one after the other. Reading past the end throws a RangeError. */
+/**
+ * Little-endian numbers and texts, one after the other. Reading past the end throws a
+ * RangeError.
+ */
 export class ByteReader {
   private readonly view: DataView;
 

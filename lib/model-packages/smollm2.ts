@@ -21,7 +21,10 @@ function hubName(name: string): string {
   return block === 'token_embd' ? 'model.embed_tokens.weight' : 'model.norm.weight';
 }
 
-/** Rows of each head: GGUF has the two of a rotary pair side by side, Hugging Face half a head apart. */
+/**
+ * Rows of each head: GGUF has the two of a rotary pair side by side, Hugging Face half a
+ * head apart.
+ */
 export function untangleHeads({ shape, values }: NamedArray, numHeads: number): NamedArray {
   const [rows, width] = shape;
   const headDim = rows / numHeads;
@@ -41,12 +44,23 @@ const CONTROL = 3;
 export function smollm2Contents({ metadata, tensors }: GgufFile): FolderContents {
   const get = <T>(key: string): T => metadata.get(key) as T;
   const size = (key: string): number => get(`llama.${key}`);
-  const [numHeads, numKeyValueHeads] = [size('attention.head_count'), size('attention.head_count_kv')];
+  const [numHeads, numKeyValueHeads] = [
+    size('attention.head_count'),
+    size('attention.head_count_kv'),
+  ];
   const tokens = get<string[]>('tokenizer.ggml.tokens');
   const types = get<number[]>('tokenizer.ggml.token_type');
   const [begin, end] = ['bos', 'eos'].map((name) => get<number>(`tokenizer.ggml.${name}_token_id`));
-  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true };
-  const numHeadsOf: Readonly<Record<string, number>> = { attn_q: numHeads, attn_k: numKeyValueHeads };
+  const byteLevel = {
+    type: 'ByteLevel',
+    add_prefix_space: false,
+    trim_offsets: true,
+    use_regex: true,
+  };
+  const numHeadsOf: Readonly<Record<string, number>> = {
+    attn_q: numHeads,
+    attn_k: numKeyValueHeads,
+  };
   return {
     config: {
       architectures: ['LlamaForCausalLM'],
@@ -63,12 +77,21 @@ export function smollm2Contents({ metadata, tensors }: GgufFile): FolderContents
       // Stored as 4 bytes.
       rms_norm_eps: Number(size('attention.layer_norm_rms_epsilon').toPrecision(6)),
       rope_theta: size('rope.freq_base'),
-      ...{ tie_word_embeddings: true, attention_bias: false, mlp_bias: false },
-      ...{ bos_token_id: begin, eos_token_id: end, pad_token_id: end, torch_dtype: 'float16' },
+      tie_word_embeddings: true,
+      attention_bias: false,
+      mlp_bias: false,
+      bos_token_id: begin,
+      eos_token_id: end,
+      pad_token_id: end,
+      torch_dtype: 'float16',
     },
     tokenizer: {
-      ...{ version: '1.0', truncation: null, padding: null },
-      added_tokens: tokens.flatMap((token, id) => (types[id] === CONTROL ? [specialToken(id, token)] : [])),
+      version: '1.0',
+      truncation: null,
+      padding: null,
+      added_tokens: tokens.flatMap((token, id) =>
+        types[id] === CONTROL ? [specialToken(id, token)] : [],
+      ),
       normalizer: null,
       pre_tokenizer: {
         type: 'Sequence',
@@ -77,15 +100,24 @@ export function smollm2Contents({ metadata, tensors }: GgufFile): FolderContents
       post_processor: null,
       decoder: byteLevel,
       model: {
-        ...{ type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null },
-        ...{ end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: false },
+        type: 'BPE',
+        dropout: null,
+        unk_token: null,
+        continuing_subword_prefix: null,
+        end_of_word_suffix: null,
+        fuse_unk: false,
+        byte_fallback: false,
+        ignore_merges: false,
         vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
         merges: get<string[]>('tokenizer.ggml.merges'),
       },
     },
     tokenizerConfig: {
       tokenizer_class: 'PreTrainedTokenizerFast',
-      ...{ bos_token: tokens[begin], eos_token: tokens[end], pad_token: tokens[end], unk_token: tokens[0] },
+      bos_token: tokens[begin],
+      eos_token: tokens[end],
+      pad_token: tokens[end],
+      unk_token: tokens[0],
       clean_up_tokenization_spaces: false,
       model_max_length: size('context_length'),
       chat_template: get<string>('tokenizer.chat_template'),

@@ -1,6 +1,7 @@
 /**
- * Remembers what a notebook's cells have shown, under a hash of all that this can depend on: code (parameters are code
- * by then), this library's build, tslab, Node, the working folder, and the files that the notebook declares as inputs.
+ * Remembers what a notebook's cells have shown, under a hash of all that this can
+ * depend on: code (parameters are code by then), this library's build, tslab, Node, the
+ * working folder, and the files that the notebook declares as inputs.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
@@ -19,7 +20,10 @@ export interface Timing {
   cellMs: number[];
 }
 
-/** The hash of a file, or of every file below a folder with its name; `absent` where there is nothing. */
+/**
+ * The hash of a file, or of every file below a folder with its name; `absent` where there
+ * is nothing.
+ */
 export async function hashPath(target: string): Promise<string> {
   if (!existsSync(target)) return 'absent';
   const hash = createHash('sha256');
@@ -42,12 +46,17 @@ function filesOf(target: string): string[] {
 const metadataSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
 
 /**
- * The inputs that a notebook declares in its metadata, `"parallelsearch": { "inputs": ["../data", "{folder}"] }`: files
- * and folders relative to the working folder; `{folder}` stands for the value of that text parameter. Null when it
- * declares none: nobody knows then what its outputs depend on (an empty list says that there is nothing).
+ * The inputs that a notebook declares in its metadata, `"parallelsearch": { "inputs":
+ * ["../data", "{folder}"] }`: files and folders relative to the working folder;
+ * `{folder}` stands for the value of that text parameter. Null when it declares none:
+ * nobody knows then what its outputs depend on (an empty list says that there is
+ * nothing).
  * @throws Error naming a parameter that is not there, or what is wrong in the metadata
  */
-export function declaredInputs(notebook: Notebook, texts: ReadonlyMap<string, string>): string[] | null {
+export function declaredInputs(
+  notebook: Notebook,
+  texts: ReadonlyMap<string, string>,
+): string[] | null {
   const parsed = metadataSchema.safeParse(notebook.metadata.parallelsearch);
   if (!parsed.success)
     throw new Error(
@@ -58,15 +67,18 @@ export function declaredInputs(notebook: Notebook, texts: ReadonlyMap<string, st
       const text = texts.get(name);
       if (text !== undefined) return text;
       const known = [...texts.keys()].join(', ') || 'none';
-      throw new Error(`Expected input ${input} to name a parameter that is a text; these are: ${known}.`);
+      throw new Error(
+        `Expected input ${input} to name a parameter that is a text; these are: ${known}.`,
+      );
     }),
   );
   return inputs ?? null;
 }
 
 /**
- * Twelve hex digits that change with anything that a notebook's outputs can depend on; `inputs` are the files and folders
- * that cells read, relative to the kernel's working folder.
+ * Twelve hex digits that change with anything that a notebook's outputs can depend on;
+ * `inputs` are the files and folders that cells read, relative to the kernel's working
+ * folder.
  */
 export async function contentHash(
   notebook: Notebook,
@@ -78,7 +90,9 @@ export async function contentHash(
     build: await hashPath(packagePath('dist')),
     tslab: optionalVersion('tslab'),
     node: process.version,
-    inputs: await Promise.all(inputs.map(async (input) => [input, await hashPath(path.resolve(cwd, input))])),
+    inputs: await Promise.all(
+      inputs.map(async (input) => [input, await hashPath(path.resolve(cwd, input))]),
+    ),
   });
 }
 
@@ -86,7 +100,10 @@ export async function contentHash(
 type CellRecord = Pick<CodeCell, 'execution_count' | 'outputs'> & { ms: number };
 type NotebookRecord = { elapsedMs: number; cells: CellRecord[] };
 
-/** Gives the code cells the outputs that were remembered under `hash`; null where there are none, or unreadable ones. */
+/**
+ * Gives the code cells the outputs that were remembered under `hash`; null where there
+ * are none, or unreadable ones.
+ */
 export async function restoreOutputs(
   folder: string,
   hash: string,

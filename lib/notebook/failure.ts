@@ -6,7 +6,10 @@ export type FailureReason = 'error' | 'unhandled' | 'timeout' | 'died';
 /** Lines of a stack that are the kernel's own, and Node's below it. */
 const KERNEL_FRAME = /^ +at .*(?:[\\/]tslab[\\/]dist[\\/]|\(node:vm:).*(?:\n|$)/gm;
 
-/** A cell that failed: what it was, its number among the code cells from 1, and what it said. */
+/**
+ * A cell that failed: what it was, its number among the code cells from 1, and what it
+ * said.
+ */
 export class NotebookError extends Error {
   readonly errorText: string;
 

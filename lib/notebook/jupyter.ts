@@ -1,4 +1,7 @@
-/** JupyterLab on this machine: which Python has it, which kernels it knows, and the registration of ours. */
+/**
+ * JupyterLab on this machine: which Python has it, which kernels it knows, and the
+ * registration of ours.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -12,7 +15,10 @@ const PROBE_TIMEOUT_MS = 60_000;
 /** The name that the notebooks ask for. */
 export const KERNEL_NAME = 'tslab';
 
-/** The interpreter itself, whatever link it was called by, and the versions of Python and of JupyterLab. */
+/**
+ * The interpreter itself, whatever link it was called by, and the versions of Python and
+ * of JupyterLab.
+ */
 const pythonSchema = z.object({
   executable: z.string(),
   python: z.string(),
@@ -43,8 +49,15 @@ except OSError:
     print(KernelSpecManager().install_kernel_spec(folder, name, user=True))
 `;
 
-/** Runs a script in a Python and returns its last line; rejects when the Python or the script fails. */
-async function runPython(python: string, script: string, args: readonly string[] = []): Promise<string> {
+/**
+ * Runs a script in a Python and returns its last line; rejects when the Python or the
+ * script fails.
+ */
+async function runPython(
+  python: string,
+  script: string,
+  args: readonly string[] = [],
+): Promise<string> {
   const { stdout } = await promisify(execFile)(python, ['-c', script, ...args], {
     timeout: PROBE_TIMEOUT_MS,
     maxBuffer: 16 * 2 ** 20,
@@ -52,7 +65,10 @@ async function runPython(python: string, script: string, args: readonly string[]
   return stdout.trim().split('\n').at(-1) ?? '';
 }
 
-/** The interpreter that a script's first line names: how `jupyter` on the PATH leads to its Python. */
+/**
+ * The interpreter that a script's first line names: how `jupyter` on the PATH leads to
+ * its Python.
+ */
 function interpreterOf(script: string | undefined): string | undefined {
   if (!script || process.platform === 'win32') return undefined;
   const [first] = readFileSync(script, 'latin1').split('\n', 1);
@@ -60,8 +76,9 @@ function interpreterOf(script: string | undefined): string | undefined {
 }
 
 /**
- * Pythons that may have JupyterLab, the likeliest first: the active environment, a `.venv` here or beside this package,
- * the one behind `jupyter` on the PATH, the plain ones, and where pipx and uv keep tools.
+ * Pythons that may have JupyterLab, the likeliest first: the active environment, a
+ * `.venv` here or beside this package, the one behind `jupyter` on the PATH, the plain
+ * ones, and where pipx and uv keep tools.
  */
 export function pythonCandidates(): string[] {
   const tools = ['.local/share/pipx/venvs', '.local/pipx/venvs', '.local/share/uv/tools'];
@@ -70,7 +87,9 @@ export function pythonCandidates(): string[] {
     process.env.CONDA_PREFIX,
     path.resolve('.venv'),
     packagePath('.venv'),
-    ...tools.flatMap((folder) => ['jupyterlab', 'jupyter'].map((name) => path.join(homedir(), folder, name))),
+    ...tools.flatMap((folder) =>
+      ['jupyterlab', 'jupyter'].map((name) => path.join(homedir(), folder, name)),
+    ),
   ];
   const inside = process.platform === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
   const pythons = environments.flatMap((folder) => (folder ? path.join(folder, ...inside) : []));
@@ -89,8 +108,13 @@ export interface LabSearch {
   tried: string[];
 }
 
-/** The first of `candidates` that has JupyterLab; a program that does not answer like Python 3.8 or later has not. */
-export async function findJupyterLab(candidates: readonly string[] = pythonCandidates()): Promise<LabSearch> {
+/**
+ * The first of `candidates` that has JupyterLab; a program that does not answer like
+ * Python 3.8 or later has not.
+ */
+export async function findJupyterLab(
+  candidates: readonly string[] = pythonCandidates(),
+): Promise<LabSearch> {
   for (const [i, candidate] of candidates.entries()) {
     const answer = runPython(candidate, PROBE).then((text): unknown => JSON.parse(text));
     const parsed = pythonSchema.safeParse(await answer.catch(() => null));
@@ -123,15 +147,19 @@ export function kernelspec(): { argv: string[]; display_name: string; language: 
   return { argv, display_name: 'TypeScript', language: 'typescript' };
 }
 
-/** Whether the kernel that notebooks get under {@link KERNEL_NAME} is this package's own. */
+/**
+ * Whether the kernel that notebooks get under {@link KERNEL_NAME} is this package's own.
+ */
 export function isOurs(specs: Kernelspecs): boolean {
   return JSON.stringify(specs[KERNEL_NAME]?.spec.argv) === JSON.stringify(kernelspec().argv);
 }
 
 /**
- * Registers the kernel with a Python that has Jupyter: in its environment, or for the user where that is read-only.
+ * Registers the kernel with a Python that has Jupyter: in its environment, or for the
+ * user where that is read-only.
  * @returns where the kernelspec is, and whether it was not there already
- * @throws Error when another kernel of the same name takes precedence, naming its folder and the remedy
+ * @throws Error when another kernel of the same name takes precedence, naming its folder
+ * and the remedy
  */
 export async function registerKernel(python: string): Promise<{ folder: string; isNew: boolean }> {
   const before = await readKernelspecs(python);

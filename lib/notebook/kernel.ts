@@ -1,7 +1,8 @@
 /**
- * Runs tslab's kernel without Jupyter: a process of its own, spoken to over Node's channel to it where Jupyter has sockets.
- * What tslab leaves out is made up for here: a kernel that dies, never starts or never ends rejects with a
- * {@link KernelError}, and it never outlives this process.
+ * Runs tslab's kernel without Jupyter: a process of its own, spoken to over Node's
+ * channel to it where Jupyter has sockets. What tslab leaves out is made up for here: a
+ * kernel that dies, never starts or never ends rejects with a {@link KernelError}, and it
+ * never outlives this process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
@@ -9,7 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { optionalFolder } from '../io/optional.js';
 import { asParent, WATCH_PARENT } from '../io/parent.js';
 
-/** Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and takes the next one. */
+/**
+ * Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and
+ * takes the next one.
+ */
 export class KernelError extends Error {
   constructor(
     readonly reason: 'start' | 'timeout' | 'interrupted' | 'died',
@@ -20,7 +24,9 @@ export class KernelError extends Error {
   }
 }
 
-/** What a cell prints or shows, with the content that Jupyter's message of this type has. */
+/**
+ * What a cell prints or shows, with the content that Jupyter's message of this type has.
+ */
 export interface KernelOutput {
   type: 'stream' | 'display_data' | 'update_display_data';
   content: Record<string, unknown>;
@@ -46,8 +52,9 @@ export interface Kernel {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * What the process runs: the kernel of the tslab that is installed where cells import from, else of this package's, but with a
- * server that takes cells from the parent process in place of ZeroMQ's. It ends with its parent, even by SIGKILL.
+ * What the process runs: the kernel of the tslab that is installed where cells import
+ * from, else of this package's, but with a server that takes cells from the parent
+ * process in place of ZeroMQ's. It ends with its parent, even by SIGKILL.
  */
 const PROGRAM = `
 new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }).unref();
@@ -69,7 +76,8 @@ load('jupyter').ZmqServer = class {
       send({ type: isUpdate ? 'update_display_data' : 'display_data', content });
     const attempt = () => this.handler.handleExecute({ code }, stream, display);
     let reply = await attempt();
-    // For 200 ms after a cell that failed, tslab turns every request down without running it.
+    // For 200 ms after a cell that failed, tslab turns every request down without running
+    // it.
     while (reply.status === 'abort') {
       await new Promise((resolve) => setTimeout(resolve, 50));
       reply = await attempt();
@@ -86,7 +94,10 @@ export function tslabScript(): string {
   return path.join(optionalFolder('tslab'), 'bin', 'tslab');
 }
 
-/** Starts a kernel in a working folder, to which imports and paths of cells are relative, and waits until it answers. */
+/**
+ * Starts a kernel in a working folder, to which imports and paths of cells are relative,
+ * and waits until it answers.
+ */
 export async function startKernel(cwd: string): Promise<Kernel> {
   const child = spawnKernel(cwd);
   const died = deathOf(child);
@@ -100,7 +111,10 @@ export async function startKernel(cwd: string): Promise<Kernel> {
   if (!(await within(START_TIMEOUT_MS, nextReply()))) {
     child.kill('SIGKILL');
     const limit = `${START_TIMEOUT_MS / 1000} s`;
-    throw new KernelError('start', `Expected tslab's kernel to answer within ${limit}, but it did not.`);
+    throw new KernelError(
+      'start',
+      `Expected tslab's kernel to answer within ${limit}, but it did not.`,
+    );
   }
   return {
     async execute(code, options) {
@@ -120,10 +134,15 @@ export async function startKernel(cwd: string): Promise<Kernel> {
   };
 }
 
-/** Starts the process; Ctrl-C and SIGTERM end it too, then this process as they would have. */
+/**
+ * Starts the process; Ctrl-C and SIGTERM end it too, then this process as they would
+ * have.
+ */
 function spawnKernel(cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
-    ...{ cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...asParent() } },
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, ...asParent() },
   });
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -136,7 +155,10 @@ function spawnKernel(cwd: string): ChildProcess {
   return child;
 }
 
-/** Rejects when the kernel's process ends, with the last of what it wrote outside of cells. */
+/**
+ * Rejects when the kernel's process ends, with the last of what it wrote outside of
+ * cells.
+ */
 function deathOf(child: ChildProcess): Promise<never> {
   let tail = '';
   const keep = (chunk: Buffer): void => void (tail = (tail + chunk.toString()).slice(-4000));
@@ -159,13 +181,20 @@ function deathOf(child: ChildProcess): Promise<never> {
 const within = <T>(timeoutMs: number, promise: Promise<T>): Promise<T | null> =>
   Promise.race([promise, sleep(timeoutMs, null, { ref: false })]);
 
-/** Interrupts what takes too long, gives it two seconds to stop, and rejects in any case. */
-async function withTimeout(reply: Promise<Reply>, timeoutMs: number, child: ChildProcess): Promise<Reply> {
+/**
+ * Interrupts what takes too long, gives it two seconds to stop, and rejects in any case.
+ */
+async function withTimeout(
+  reply: Promise<Reply>,
+  timeoutMs: number,
+  child: ChildProcess,
+): Promise<Reply> {
   const inTime = await within(timeoutMs, reply);
   if (inTime) return inTime;
   child.kill('SIGINT');
   const stopped = await within(2000, reply).catch(() => null);
   const limit = `The cell did not end within ${timeoutMs / 1000} s`;
-  if (stopped) throw new KernelError('interrupted', `${limit}. Allow it more time, if it needs that.`);
+  if (stopped)
+    throw new KernelError('interrupted', `${limit}. Allow it more time, if it needs that.`);
   throw new KernelError('timeout', `${limit} and could not be interrupted.`);
 }

@@ -15,7 +15,9 @@ const mimeBundleSchema = z
   .record(z.string(), z.unknown())
   .refine(
     (bundle) =>
-      Object.entries(bundle).every(([mime, v]) => isJsonMime(mime) || multilineSchema.safeParse(v).success),
+      Object.entries(bundle).every(
+        ([mime, v]) => isJsonMime(mime) || multilineSchema.safeParse(v).success,
+      ),
     'Expected texts under every MIME type that is not JSON.',
   );
 
@@ -48,7 +50,9 @@ const outputSchema = z.discriminatedUnion('output_type', [
 export type CellOutput = z.infer<typeof outputSchema>;
 
 const isUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
-const tagsSchema = z.array(z.string().regex(/^[^,]+$/)).refine(isUnique, 'Expected tags to differ.');
+const tagsSchema = z
+  .array(z.string().regex(/^[^,]+$/))
+  .refine(isUnique, 'Expected tags to differ.');
 const idSchema = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 const cellFields = {
   id: idSchema.optional(),
@@ -73,8 +77,8 @@ export type CodeCell = z.infer<typeof codeCellSchema>;
 const kernelspecSchema = z.looseObject({ name: z.string(), display_name: z.string() });
 
 /**
- * The rules of the official JSON schema of 4.5, but for cell ids, which older files have not, and for metadata that nothing
- * here reads.
+ * The rules of the official JSON schema of 4.5, but for cell ids, which older files
+ * have not, and for metadata that nothing here reads.
  */
 const notebookSchema = z.strictObject({
   nbformat: z.literal(4),
@@ -87,18 +91,32 @@ export type Notebook = z.infer<typeof notebookSchema>;
 /** What may be written: 4.5 or later, with cell ids. */
 const writtenSchema = notebookSchema
   .refine(({ nbformat_minor }) => nbformat_minor >= 5, 'Expected nbformat_minor to be at least 5.')
-  .refine(({ cells }) => cells.every(({ id }) => id !== undefined), 'Expected every cell to have an id.')
+  .refine(
+    ({ cells }) => cells.every(({ id }) => id !== undefined),
+    'Expected every cell to have an id.',
+  )
   .refine(({ cells }) => isUnique(cells.map(({ id }) => id)), 'Expected cell ids to differ.');
 
 /** A multi-line field as one string. */
-export const textOf = (text: string | string[]): string => (Array.isArray(text) ? text.join('') : text);
+export const textOf = (text: string | string[]): string =>
+  Array.isArray(text) ? text.join('') : text;
 
-/** A text as the list of lines that Jupyter writes, so that files compare line by line. */
-export const linesOf = (text: string): string[] => text.split(/(?<=\n)/).filter((line) => line !== '');
+/**
+ * A text as the list of lines that Jupyter writes, so that files compare line by line.
+ */
+export const linesOf = (text: string): string[] =>
+  text.split(/(?<=\n)/).filter((line) => line !== '');
 
-/** Reads and checks a notebook; every cell has an id afterwards (4.5 wants one, older files have none). */
+/**
+ * Reads and checks a notebook; every cell has an id afterwards (4.5 wants one, older
+ * files have none).
+ */
 export function readNotebook(file: string): Notebook {
-  const notebook = checked(notebookSchema, parseJson(file), `${file} is not a notebook of nbformat 4`);
+  const notebook = checked(
+    notebookSchema,
+    parseJson(file),
+    `${file} is not a notebook of nbformat 4`,
+  );
   notebook.cells.forEach((cell, i) => (cell.id ??= `cell-${i + 1}`));
   notebook.nbformat_minor = Math.max(5, notebook.nbformat_minor);
   return checked(writtenSchema, notebook, `${file} is not a notebook of nbformat 4`);
@@ -121,10 +139,15 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T 
 
 /**
  * Writes a notebook as Jupyter does.
- * @throws Error naming every field that nbformat 4.5 does not allow; nothing is written then
+ * @throws Error naming every field that nbformat 4.5 does not allow; nothing is written
+ * then
  */
 export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
-  const valid = checked(writtenSchema, notebook, `Expected ${file} to become a notebook of nbformat 4.5`);
+  const valid = checked(
+    writtenSchema,
+    notebook,
+    `Expected ${file} to become a notebook of nbformat 4.5`,
+  );
   await writeFileSafely(file, `${JSON.stringify(valid, null, 1)}\n`);
 }
 

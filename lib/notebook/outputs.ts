@@ -1,12 +1,15 @@
-/** What a kernel sends becomes outputs of cells, as nbformat wants them, and text in a terminal as it comes. */
+/**
+ * What a kernel sends becomes outputs of cells, as nbformat wants them, and text in a
+ * terminal as it comes.
+ */
 import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
 import type { KernelOutput } from './kernel.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
 /**
- * A function that adds what a kernel sends to the outputs of its cell: streams are joined, an updated display changes where it
- * was first shown, also in an earlier cell.
+ * A function that adds what a kernel sends to the outputs of its cell: streams are
+ * joined, an updated display changes where it was first shown, also in an earlier cell.
  */
 export function outputCollector(): (outputs: CellOutput[], output: KernelOutput) => void {
   const displays = new Map<unknown, Display[]>();
@@ -28,11 +31,15 @@ function addStream(outputs: CellOutput[], content: KernelOutput['content']): voi
   const name = content.name === 'stderr' ? 'stderr' : 'stdout';
   const text = String(content.text);
   const last = outputs.at(-1);
-  if (last?.output_type === 'stream' && last.name === name) last.text = linesOf(textOf(last.text) + text);
+  if (last?.output_type === 'stream' && last.name === name)
+    last.text = linesOf(textOf(last.text) + text);
   else outputs.push({ output_type: 'stream', name, text: linesOf(text) });
 }
 
-/** JSON stays as it is, texts become lists of lines; nbformat allows nothing else under other MIME types. */
+/**
+ * JSON stays as it is, texts become lists of lines; nbformat allows nothing else under
+ * other MIME types.
+ */
 function displayOf({ data = {}, metadata = {} }: KernelOutput['content']): Display {
   const lines = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
@@ -42,13 +49,19 @@ function displayOf({ data = {}, metadata = {} }: KernelOutput['content']): Displ
   return { output_type: 'display_data', data: shown, metadata: metadata as Display['metadata'] };
 }
 
-/** Takes text as it comes; `stream` is where it belongs: progress and cells' errors to stderr, their output to stdout. */
+/**
+ * Takes text as it comes; `stream` is where it belongs: progress and cells' errors to
+ * stderr, their output to stdout.
+ */
 export type Log = (text: string, stream: 'stdout' | 'stderr') => void;
 
 export interface LiveLog {
   /** A line of progress; it begins on a line of its own. */
   progress(line: string): void;
-  /** What a cell printed or shows, as far as a terminal can show it: indented below the progress. */
+  /**
+   * What a cell printed or shows, as far as a terminal can show it: indented below the
+   * progress.
+   */
   output(output: KernelOutput): void;
 }
 
@@ -65,7 +78,10 @@ export function createLiveLog(log: Log): LiveLog {
       const text = textOfOutput({ type, content });
       if (text === '') return;
       const indented = text.replace(/\n(?=[^])/g, `\n${INDENT}`);
-      log(`${isLineStart ? INDENT : ''}${indented}`, content.name === 'stderr' ? 'stderr' : 'stdout');
+      log(
+        `${isLineStart ? INDENT : ''}${indented}`,
+        content.name === 'stderr' ? 'stderr' : 'stdout',
+      );
       isLineStart = text.endsWith('\n');
     },
   };

@@ -1,4 +1,7 @@
-/** Parameters of a notebook: typed by the cell tagged `parameters`, injected as a cell after it. */
+/**
+ * Parameters of a notebook: typed by the cell tagged `parameters`, injected as a cell
+ * after it.
+ */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type ts from 'typescript';
@@ -9,7 +12,10 @@ export type ParameterValue =
   string | number | boolean | null | ParameterValue[] | { [key: string]: ParameterValue };
 export type Parameters = Record<string, ParameterValue>;
 
-/** `json`: a list or an object; `any`: what the declaration leaves open, such as `null` or a computed default. */
+/**
+ * `json`: a list or an object; `any`: what the declaration leaves open, such as `null` or
+ * a computed default.
+ */
 type ParameterKind = 'string' | 'number' | 'boolean' | 'json' | 'any';
 
 interface Declaration {
@@ -22,7 +28,10 @@ interface Declaration {
 
 type TypeScript = typeof ts;
 
-/** The TypeScript that compiles the notebook's cells: tslab's own. It takes half a second to load. */
+/**
+ * The TypeScript that compiles the notebook's cells: tslab's own. It takes half a second
+ * to load.
+ */
 function loadTypeScript(): TypeScript {
   return createRequire(path.join(optionalFolder('tslab'), 'package.json'))(
     '@tslab/typescript-for-tslab',
@@ -34,14 +43,20 @@ function declarations(notebook: Notebook): Map<string, Declaration> {
   const cell = notebook.cells.find(isParameterCell);
   if (!cell) return new Map();
   const ts = loadTypeScript();
-  const { statements } = ts.createSourceFile('cell.ts', textOf(cell.source), ts.ScriptTarget.Latest, true);
+  const { statements } = ts.createSourceFile(
+    'cell.ts',
+    textOf(cell.source),
+    ts.ScriptTarget.Latest,
+    true,
+  );
   const declared = statements.flatMap((s) =>
     ts.isVariableStatement(s) ? s.declarationList.declarations : [],
   );
   return new Map(
     declared.map(({ name, type, initializer }) => {
       const annotation = type?.getText();
-      const text = initializer && ts.isStringLiteralLike(initializer) ? initializer.text : undefined;
+      const text =
+        initializer && ts.isStringLiteralLike(initializer) ? initializer.text : undefined;
       return [name.getText(), { kind: kindOf(ts, annotation, initializer), annotation, text }];
     }),
   );
@@ -52,21 +67,27 @@ function kindOf(
   annotation: string | undefined,
   initializer: ts.Expression | undefined,
 ): ParameterKind {
-  if (annotation === 'string' || annotation === 'number' || annotation === 'boolean') return annotation;
-  const value = initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
+  if (annotation === 'string' || annotation === 'number' || annotation === 'boolean')
+    return annotation;
+  const value =
+    initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
   if (!value) return 'any';
   if (ts.isStringLiteralLike(value) || ts.isTemplateExpression(value)) return 'string';
-  if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return 'boolean';
+  if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword)
+    return 'boolean';
   if (ts.isArrayLiteralExpression(value) || ts.isObjectLiteralExpression(value)) return 'json';
   const isNegative = ts.isPrefixUnaryExpression(value) && ts.isNumericLiteral(value.operand);
   return isNegative || ts.isNumericLiteral(value) ? 'number' : 'any';
 }
 
 /**
- * A copy of the notebook with a cell of parameters after the one tagged `parameters`; an earlier such cell is replaced.
- * @param given values by name, or `name=value` of a command line, read as the type that the notebook declares for `name`:
+ * A copy of the notebook with a cell of parameters after the one tagged `parameters`; an
+ * earlier such cell is replaced.
+ * @param given values by name, or `name=value` of a command line, read as the type that
+ * the notebook declares for `name`:
  *   text as it is, numbers, `true` or `false`, JSON for lists and objects; where the type is open, JSON if it is that, else text
- * @returns the copy, and what parameters are in it that are texts: values given, and defaults written as plain text
+ * @returns the copy, and what parameters are in it that are texts: values given, and
+ * defaults written as plain text
  * @throws Error for a name that the notebook does not declare, or a value of another type
  */
 export function withParameters(
@@ -78,7 +99,9 @@ export function withParameters(
   const values = new Map(
     isList(given) ? given.map((text) => parseAssignment(text, declared)) : Object.entries(given),
   );
-  const cells = notebook.cells.filter((cell) => !cell.metadata.tags?.includes('injected-parameters'));
+  const cells = notebook.cells.filter(
+    (cell) => !cell.metadata.tags?.includes('injected-parameters'),
+  );
   if (values.size > 0) {
     const lines = [...values].map(([name, value]) => assignment(name, value, declared));
     cells.splice(cells.findIndex(isParameterCell) + 1, 0, injectedCell(lines));
@@ -95,7 +118,8 @@ function parseAssignment(
   declared: ReadonlyMap<string, Declaration>,
 ): [name: string, value: ParameterValue] {
   const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
-  if (name === undefined) throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
+  if (name === undefined)
+    throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
   const kind = declared.get(name)?.kind ?? 'any';
   if (kind === 'string') return [name, text];
   const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(Number(text));
@@ -123,7 +147,11 @@ const describeKind = (kind: ParameterKind): string =>
   kind === 'json' ? 'a list or an object in JSON, such as [1, 2] or {"a": 1}' : `a ${kind}`;
 
 /** The line that gives a parameter its value, with the type that its declaration has. */
-function assignment(name: string, value: ParameterValue, declared: ReadonlyMap<string, Declaration>): string {
+function assignment(
+  name: string,
+  value: ParameterValue,
+  declared: ReadonlyMap<string, Declaration>,
+): string {
   const declaration = declared.get(name);
   if (!declaration) {
     const known = [...declared.keys()].join(', ') || 'none';
@@ -133,7 +161,9 @@ function assignment(name: string, value: ParameterValue, declared: ReadonlyMap<s
   }
   const { kind, annotation } = declaration;
   if (!isOfKind(value, kind))
-    throw new Error(`Expected ${name} to be ${describeKind(kind)}, but got ${JSON.stringify(value)}.`);
+    throw new Error(
+      `Expected ${name} to be ${describeKind(kind)}, but got ${JSON.stringify(value)}.`,
+    );
   const type = annotation ?? (kind === 'json' || kind === 'any' ? undefined : kind);
   return `let ${name}${type ? `: ${type}` : ''} = ${JSON.stringify(value)};`;
 }

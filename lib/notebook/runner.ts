@@ -1,38 +1,69 @@
-/** Executes notebooks headlessly through tslab's real kernel and fails where the kernel itself would keep silent. */
+/**
+ * Executes notebooks headlessly through tslab's real kernel and fails where the kernel
+ * itself would keep silent.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { contentHash, declaredInputs, rememberOutputs, restoreOutputs, type Timing } from './cache.js';
-import { errorOutput, hasUnhandled, NotebookError, stderrOf, type FailureReason } from './failure.js';
+import {
+  contentHash,
+  declaredInputs,
+  rememberOutputs,
+  restoreOutputs,
+  type Timing,
+} from './cache.js';
+import {
+  errorOutput,
+  hasUnhandled,
+  NotebookError,
+  stderrOf,
+  type FailureReason,
+} from './failure.js';
 import { KernelError, startKernel, type KernelOutput } from './kernel.js';
-import { codeCells, readNotebook, textOf, writeNotebook, type CodeCell, type Notebook } from './nbformat.js';
+import {
+  codeCells,
+  readNotebook,
+  textOf,
+  writeNotebook,
+  type CodeCell,
+  type Notebook,
+} from './nbformat.js';
 import { createLiveLog, outputCollector, type LiveLog, type Log } from './outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
 
 export { NotebookError } from './failure.js';
 
 export interface RunOptions {
-  /** Values for the cell tagged `parameters`; a list of `name=value` is read by the types declared there. */
+  /**
+   * Values for the cell tagged `parameters`; a list of `name=value` is read by the types
+   * declared there.
+   */
   parameters?: Parameters | readonly string[];
   /**
-   * Where the executed notebook goes; absent: it is only returned. Written when every cell has passed, with `keepGoing`
-   * in any case.
+   * Where the executed notebook goes; absent: it is only returned. Written when every
+   * cell has passed, with `keepGoing` in any case.
    */
   output?: string;
   /** The kernel's working folder; default: the notebook's, as in Jupyter. */
   cwd?: string;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
-  /** Goes on after a cell that fails; the result names the failures. A kernel that died or hangs ends the run all the same. */
+  /**
+   * Goes on after a cell that fails; the result names the failures. A kernel that died or
+   * hangs ends the run all the same.
+   */
   keepGoing?: boolean;
   /**
-   * Where outputs are remembered and taken from; absent: every run is a real one. So it is for a notebook of which
-   * neither its metadata nor `inputs` say what it reads.
+   * Where outputs are remembered and taken from; absent: every run is a real one. So it
+   * is for a notebook of which neither its metadata nor `inputs` say what it reads.
    */
   cache?: string;
   /** Runs in any case, and remembers the new outputs. */
   force?: boolean;
-  /** Files and folders that cells read, relative to `cwd`, beside those that the notebook declares in its metadata. */
+  /**
+   * Files and folders that cells read, relative to `cwd`, beside those that the notebook
+   * declares in its metadata.
+   */
   inputs?: readonly string[];
   /** Progress and live output; default: standard error and standard output. */
   log?: Log;
@@ -42,7 +73,9 @@ export interface RunResult extends Timing {
   notebook: Notebook;
   /** Cells that failed, in order; always empty without `keepGoing`. */
   failures: NotebookError[];
-  /** Whether the outputs (and the times) are those of an earlier run of the same content. */
+  /**
+   * Whether the outputs (and the times) are those of an earlier run of the same content.
+   */
   cached: boolean;
 }
 
@@ -52,19 +85,22 @@ const SETTLE_MS = 200;
 const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
- * Runs all code cells of a notebook in order. Rejects with a {@link NotebookError} when a cell throws, does not
- * compile, leaves a rejection unhandled, takes too long or kills the kernel. tslab reports none of these by name: the
- * reply to a failed cell carries no text, which is on standard error, and unhandled rejections are only logged.
+ * Runs all code cells of a notebook in order. Rejects with a {@link NotebookError} when
+ * a cell throws, does not compile, leaves a rejection unhandled, takes too long or kills
+ * the kernel. tslab reports none of these by name: the reply to a failed cell carries no
+ * text, which is on standard error, and unhandled rejections are only logged.
  */
 export async function runNotebook(file: string, options: RunOptions = {}): Promise<RunResult> {
   const { force, output, inputs: given } = options;
   const live = createLiveLog(options.log ?? toTerminal);
   const { notebook, texts } = withParameters(readNotebook(file), options.parameters ?? {});
-  for (const cell of codeCells(notebook)) Object.assign(cell, { outputs: [], execution_count: null });
+  for (const cell of codeCells(notebook))
+    Object.assign(cell, { outputs: [], execution_count: null });
   const cwd = path.resolve(options.cwd ?? path.dirname(file));
   const declared = declaredInputs(notebook, texts);
   const missing = given?.find((input) => !existsSync(path.resolve(cwd, input)));
-  if (missing !== undefined) throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
+  if (missing !== undefined)
+    throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
   const cache = declared || given ? options.cache : undefined;
   const inputs = [...(declared ?? []), ...(given ?? [])];
   const hash = cache ? await contentHash(notebook, { cwd, inputs }) : '';
@@ -73,14 +109,18 @@ export async function runNotebook(file: string, options: RunOptions = {}): Promi
   const run = remembered
     ? { ...remembered, failures: [] }
     : await execute(notebook, { file, cwd, live, options });
-  if (cache && !remembered && run.failures.length === 0) await rememberOutputs(cache, hash, notebook, run);
+  if (cache && !remembered && run.failures.length === 0)
+    await rememberOutputs(cache, hash, notebook, run);
   if (output) await writeNotebook(output, notebook);
   return { notebook, ...run, cached: remembered !== null };
 }
 
 type Run = Timing & Pick<RunResult, 'failures'>;
 
-/** Runs the cells in a kernel of their own; without `keepGoing` it throws the first failure. */
+/**
+ * Runs the cells in a kernel of their own; without `keepGoing` it throws the first
+ * failure.
+ */
 async function execute(
   notebook: Notebook,
   { file, cwd, live, options }: { file: string; cwd: string; live: LiveLog; options: RunOptions },
@@ -130,9 +170,13 @@ async function execute(
       const goesOn = source.trim() === '' || (await runCell(cell));
       cellMs.push(performance.now() - begun);
       const failure = failures.get(cell);
-      live.progress(`        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs[i])}`);
+      live.progress(
+        `        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs[i])}`,
+      );
       if (goesOn) continue;
-      live.progress(`${file}: the kernel is gone; ${numCells(cells.length - i - 1)} after it not run`);
+      live.progress(
+        `${file}: the kernel is gone; ${numCells(cells.length - i - 1)} after it not run`,
+      );
       break;
     }
     await sleep(SETTLE_MS);

@@ -1,5 +1,6 @@
 /**
- * Generation token by token: what it computes for one token of each row, and what it caches of it.
+ * Generation token by token: what it computes for one token of each row, and what it
+ * caches of it.
  *
  * Shape letters: B rows, L cached tokens, V vocabulary.
  */
@@ -28,9 +29,15 @@ export interface DecodeSteps {
 }
 
 /** Logits and what is cached of tokens that follow those before. */
-type Forward = (input: CachedInput, cached: CachedTokens) => { logits: tf.Tensor2D; block: CacheBlock };
+type Forward = (
+  input: CachedInput,
+  cached: CachedTokens,
+) => { logits: tf.Tensor2D; block: CacheBlock };
 
-/** For backends whose tensors cannot be changed: a long block is left as it is, and a short one made anew for every token, one longer. */
+/**
+ * For backends whose tensors cannot be changed: a long block is left as it is, and a
+ * short one made anew for every token, one longer.
+ */
 class GrowingSteps implements DecodeSteps {
   private tail: CacheBlock | null = null;
 
@@ -71,7 +78,10 @@ class GrowingSteps implements DecodeSteps {
   }
 }
 
-/** For the others: tokens are written into the block, so that all of them after the first are the same computation again, a {@link Graph}. */
+/**
+ * For the others: tokens are written into the block, so that all of them after the first
+ * are the same computation again, a {@link Graph}.
+ */
 class CapturedSteps implements DecodeSteps {
   readonly blocks: readonly [CacheBlock];
   private readonly input: CachedInput;
@@ -124,5 +134,9 @@ export const roomFor = (numTokens: number): number => (canCapture() ? numTokens 
  * Steps of the rows of a block, which has {@link roomFor} the tokens to come.
  * @param lengths tokens that are cached of each row
  */
-export const decodeSteps = (block: CacheBlock, lengths: readonly number[], forward: Forward): DecodeSteps =>
+export const decodeSteps = (
+  block: CacheBlock,
+  lengths: readonly number[],
+  forward: Forward,
+): DecodeSteps =>
   canCapture() ? new CapturedSteps(block, forward) : new GrowingSteps(block, lengths, forward);

@@ -25,7 +25,8 @@ function roundTo(significantBits: number, value: number): number {
 }
 
 /**
- * Rounds an adapter's weights where they lie, so that they compress well: halves have 11 significant bits, which noise fills.
+ * Rounds an adapter's weights where they lie, so that they compress well: halves have
+ * 11 significant bits, which noise fills.
  * @throws Error where the file is no adapter
  */
 export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
@@ -40,13 +41,21 @@ export async function roundAdapter(folder: string, significantBits: number): Pro
 
 /** What a folder in Hugging Face format holds beside the weights. */
 const OTHER_FILES = [
-  ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'added_tokens.json'],
-  ...['vocab.json', 'merges.txt', 'tokenizer.model', 'chat_template.jinja', 'generation_config.json'],
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'vocab.json',
+  'merges.txt',
+  'tokenizer.model',
+  'chat_template.jinja',
+  'generation_config.json',
 ];
 
 /**
- * Writes a model with its adapter merged into it, whose other files are copied as they are, so that whatever loads the model loads this.
- * The adapter alone, in PEFT's format, goes into the folder `adapter` of it.
+ * Writes a model with its adapter merged into it, whose other files are copied as they
+ * are, so that whatever loads the model loads this. The adapter alone, in PEFT's format,
+ * goes into the folder `adapter` of it.
  * @param weights folders of the model and, where there is one, of the adapter
  * @throws Error naming the folder or the file that is missing or does not fit
  */
@@ -63,7 +72,8 @@ export async function exportModel(
   await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
   for (const name of OTHER_FILES.filter((file) => existsSync(join(model, file))))
     await copySafely(join(model, name), join(folder, name));
-  // From the library that loads adapters, a path relative to the adapter's folder is not found.
+  // From the library that loads adapters, a path relative to the adapter's folder is not
+  // found.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));
 }

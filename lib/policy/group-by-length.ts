@@ -1,4 +1,7 @@
-/** Indices of sequences in groups of similar length, each of at most `maxTokens` padded tokens. */
+/**
+ * Indices of sequences in groups of similar length, each of at most `maxTokens` padded
+ * tokens.
+ */
 export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
   const order = lengths.map((_, i) => i).sort((a, b) => lengths[a] - lengths[b] || a - b);
   const groups: number[][] = [];

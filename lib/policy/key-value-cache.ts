@@ -1,5 +1,6 @@
 /**
- * The key-value cache of generation: blocks of keys and values, whose rows are packed into new ones as rows come and go.
+ * The key-value cache of generation: blocks of keys and values, whose rows are packed
+ * into new ones as rows come and go.
  *
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
@@ -10,16 +11,13 @@ import { sum } from 'd3-array';
 export const MASKED = -1e9;
 
 /** Keys and values of one layer, (B*K, L, D) each. */
-export type KeyValue = {
-  k: tf.Tensor3D;
-  v: tf.Tensor3D;
-};
+export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };
 
-/** Keys and values of rows, with padding only at their ends. `bias` (B, L) is 0 for a real token and very negative for padding. */
-export type CacheBlock = {
-  layers: KeyValue[];
-  bias: tf.Tensor2D;
-};
+/**
+ * Keys and values of rows, with padding only at their ends. `bias` (B, L) is 0 for a real
+ * token and very negative for padding.
+ */
+export type CacheBlock = { layers: KeyValue[]; bias: tf.Tensor2D };
 
 export function disposeBlock(block: CacheBlock | null): void {
   block?.bias.dispose();
@@ -33,7 +31,10 @@ export interface Piece {
   length: number;
 }
 
-/** Where each column of new rows comes from, among all columns of the old blocks (R), and the bias of the new rows (B, L). */
+/**
+ * Where each column of new rows comes from, among all columns of the old blocks (R), and
+ * the bias of the new rows (B, L).
+ */
 interface Packing {
   index: tf.Tensor1D;
   bias: tf.Tensor2D;
@@ -67,7 +68,11 @@ function packing(
 }
 
 /** Keys or values (B*K, L, D) of new rows, of those of the old blocks. */
-const packed = (parts: readonly tf.Tensor3D[], { index, bias }: Packing, kvHeads: number): tf.Tensor3D =>
+const packed = (
+  parts: readonly tf.Tensor3D[],
+  { index, bias }: Packing,
+  kvHeads: number,
+): tf.Tensor3D =>
   tf.tidy(() => {
     const [rows, length] = bias.shape;
     const headDim = parts[0].shape[2];
@@ -97,7 +102,10 @@ export function packRows(
   return { layers, bias: plan.bias };
 }
 
-/** Several blocks of new rows; the old blocks are given back layer by layer, so that nothing is twice in memory. */
+/**
+ * Several blocks of new rows; the old blocks are given back layer by layer, so that
+ * nothing is twice in memory.
+ */
 export function moveRows(
   blocks: readonly CacheBlock[],
   groups: readonly { rows: readonly (readonly Piece[])[]; room: number }[],

@@ -3,7 +3,14 @@ import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
 import { isLarge } from './families/index.js';
 import { groupByLength } from './group-by-length.js';
-import { disposeBlock, MASKED, moveRows, packRows, type CacheBlock, type Piece } from './key-value-cache.js';
+import {
+  disposeBlock,
+  MASKED,
+  moveRows,
+  packRows,
+  type CacheBlock,
+  type Piece,
+} from './key-value-cache.js';
 import { extendedPrefix, firstEqual, sharedLength, type PrefixCache } from './prefix-cache.js';
 import type { ModelConfig } from './model-config.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
@@ -34,10 +41,16 @@ interface CachedRows {
   pieces: Piece[][];
 }
 
-/** Most padded tokens of contexts in one pass: more are no faster, and attention's memory grows with them. On a GPU each pass costs its operations' start. */
+/**
+ * Most padded tokens of contexts in one pass: more are no faster, and attention's memory
+ * grows with them. On a GPU each pass costs its operations' start.
+ */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 
-/** The transformer of this project behind the {@link Policy} interface, with automatic prefix caching between calls. */
+/**
+ * The transformer of this project behind the {@link Policy} interface, with automatic
+ * prefix caching between calls.
+ */
 export class LocalPolicy implements Policy {
   readonly maxLength: number;
   private readonly rope: RotaryTable;
@@ -78,7 +91,10 @@ export class LocalPolicy implements Policy {
     this.head = null;
   }
 
-  async generate(contexts: readonly (readonly number[])[], options: SamplingOptions): Promise<Generation[]> {
+  async generate(
+    contexts: readonly (readonly number[])[],
+    options: SamplingOptions,
+  ): Promise<Generation[]> {
     if (contexts.length === 0) return [];
     const longest = Math.max(...contexts.map((c) => c.length));
     if (longest >= this.maxLength || contexts.some((c) => c.length === 0)) {
@@ -114,7 +130,10 @@ export class LocalPolicy implements Policy {
     return found ?? this.sharedPrefix(contexts);
   }
 
-  /** What contexts begin with alike, as prompts do, run once. Not of a small model, whose passes cost little and whose recorded bits stay as they are. */
+  /**
+   * What contexts begin with alike, as prompts do, run once. Not of a small model, whose
+   * passes cost little and whose recorded bits stay as they are.
+   */
   private sharedPrefix(contexts: readonly (readonly number[])[]): PrefixCache {
     const distinct = new Set(firstEqual(contexts)).size;
     const length = isLarge(this.config) && distinct > 1 ? sharedLength(contexts) : 0;
@@ -130,8 +149,9 @@ export class LocalPolicy implements Policy {
   }
 
   /**
-   * Runs what is not cached of each context, equal contexts once, and long ones apart from short ones. Logits (B, V) after the last
-   * token of each, and what is cached of all of them, with room for new tokens. Disposes of the prefix.
+   * Runs what is not cached of each context, equal contexts once, and long ones apart
+   * from short ones. Logits (B, V) after the last token of each, and what is cached of
+   * all of them, with room for new tokens. Disposes of the prefix.
    */
   private prefill(
     contexts: readonly (readonly number[])[],
@@ -142,7 +162,9 @@ export class LocalPolicy implements Policy {
     const firsts = firstEqual(contexts);
     const distinct = [...new Set(firsts)];
     const lengths = distinct.map((i) => chunks[i].length);
-    const passes = groupByLength(lengths, maxTokensPerPass()).map((pass) => pass.map((d) => distinct[d]));
+    const passes = groupByLength(lengths, maxTokensPerPass()).map((pass) =>
+      pass.map((d) => distinct[d]),
+    );
     const { numKeyValueHeads } = this.config;
     const blocks = [...prefix.blocks];
     const pieces = [...prefix.pieces];
@@ -177,7 +199,10 @@ export class LocalPolicy implements Policy {
     return { logits: last, past };
   }
 
-  /** Logits (B, V) after the last token of each chunk, and what is to be cached of the chunks. */
+  /**
+   * Logits (B, V) after the last token of each chunk, and what is to be cached of the
+   * chunks.
+   */
   private runChunks(
     chunks: readonly (readonly number[])[],
     { past, starts }: { past: CacheBlock | null; starts: readonly number[] },
@@ -210,8 +235,9 @@ export class LocalPolicy implements Policy {
   }
 
   /**
-   * Samples token after token until every row has finished. Finished rows ride along, masked, until half of the rows have;
-   * then the others go on by themselves. Returns what is cached of all rows but of their last tokens; takes what was cached before.
+   * Samples token after token until every row has finished. Finished rows ride along,
+   * masked, until half of the rows have; then the others go on by themselves. Returns
+   * what is cached of all rows but of their last tokens; takes what was cached before.
    */
   private async decode(
     rows: Row[],
@@ -266,7 +292,10 @@ export class LocalPolicy implements Policy {
     return [...finished, { rows: active, blocks: steps.blocks, pieces: active.map(piecesOf) }];
   }
 
-  /** Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of them. */
+  /**
+   * Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of
+   * them.
+   */
   private run(
     input: CachedInput,
     cached: CachedTokens,
@@ -300,7 +329,11 @@ export class LocalPolicy implements Policy {
       const row = rows[i];
       if (row.finish) continue;
       const probabilities = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
-      const { tokenId, logProb } = sampleToken(probabilities, { isGreedy, topP }, options.randoms[i]);
+      const { tokenId, logProb } = sampleToken(
+        probabilities,
+        { isGreedy, topP },
+        options.randoms[i],
+      );
       row.generated.push(tokenId);
       row.logProbs.push(logProb);
       row.position++;
@@ -325,7 +358,10 @@ export class LocalPolicy implements Policy {
     };
   }
 
-  /** Remembers the keys and values of all tokens but each row's last, which has not been run. */
+  /**
+   * Remembers the keys and values of all tokens but each row's last, which has not been
+   * run.
+   */
   private keepPrefix(
     contexts: readonly (readonly number[])[],
     rows: readonly Row[],
@@ -335,13 +371,17 @@ export class LocalPolicy implements Policy {
     const blocks: CacheBlock[] = [];
     for (const part of cached) {
       part.rows.forEach((i, at) => {
-        pieces[i] = part.pieces[at].map((piece) => ({ ...piece, block: blocks.length + piece.block }));
+        pieces[i] = part.pieces[at].map((piece) => ({
+          ...piece,
+          block: blocks.length + piece.block,
+        }));
       });
       blocks.push(...part.blocks);
     }
     this.cache = {
       contexts: contexts.map((context, i) => [...context, ...rows[i].generated.slice(0, -1)]),
-      ...{ blocks, pieces },
+      blocks,
+      pieces,
     };
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Low-rank adapters (Hu et al. 2021): a frozen weight W (I, O) plus scale * A (I, R) * B (R, O). Adapters are stored in
- * PEFT's format, where a fused product becomes one adapter a module with a shared A.
+ * Low-rank adapters (Hu et al. 2021): a frozen weight W (I, O) plus scale * A (I, R) *
+ * B (R, O). Adapters are stored in PEFT's format, where a fused product becomes one
+ * adapter a module with a shared A.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
@@ -14,11 +15,15 @@ export interface LoraOptions {
   rank: number;
   /** The update is scaled by alpha / rank. */
   alpha: number;
-  /** Names of the modules that have an adapter, such as `q_proj`, as in PEFT; by default all matrices but the head. */
+  /**
+   * Names of the modules that have an adapter, such as `q_proj`, as in PEFT; by default
+   * all matrices but the head.
+   */
   targetModules?: readonly string[];
   /**
-   * Layers that have an adapter, from 0, as in PEFT; by default all. The gradient ends at the lowest of them: with the upper third of the
-   * layers a step has not much more than half as much to compute.
+   * Layers that have an adapter, from 0, as in PEFT; by default all. The gradient ends at
+   * the lowest of them: with the upper third of the layers a step has not much more than
+   * half as much to compute.
    */
   layersToTransform?: readonly number[];
 }
@@ -28,8 +33,14 @@ type Adapted = Pick<LoraOptions, 'targetModules' | 'layersToTransform'>;
 /** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
 const moduleOf = ({ name }: Part): string => name.split('.').at(-2)!;
 
-/** The matrices that have an adapter. @throws Error for a module or a layer that the model does not have */
-function adaptedSlots(config: ModelConfig, { targetModules, layersToTransform: layers }: Adapted): Slot[] {
+/**
+ * The matrices that have an adapter. @throws Error for a module or a layer that the model
+ * does not have
+ */
+function adaptedSlots(
+  config: ModelConfig,
+  { targetModules, layersToTransform: layers }: Adapted,
+): Slot[] {
   const unknownLayer = layers?.find((layer) => layer >= config.numLayers);
   if (unknownLayer !== undefined)
     throw new Error(`Expected layers from 0 to ${config.numLayers - 1}, but got ${unknownLayer}.`);
@@ -44,7 +55,10 @@ function adaptedSlots(config: ModelConfig, { targetModules, layersToTransform: l
   return slots.filter(({ parts }) => parts.some((part) => targetModules.includes(moduleOf(part))));
 }
 
-/** The same for training. @throws Error where a product is adapted in part: all of its modules share one A here */
+/**
+ * The same for training. @throws Error where a product is adapted in part: all of its
+ * modules share one A here
+ */
 function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   const slots = adaptedSlots(config, lora);
   for (const { parts } of slots) {
@@ -58,14 +72,20 @@ function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   return slots;
 }
 
-/** Fresh adapters: A normal with deviation 1/sqrt(I), B zero, so that the policy is unchanged. The caller disposes of them. */
+/**
+ * Fresh adapters: A normal with deviation 1/sqrt(I), B zero, so that the policy is
+ * unchanged. The caller disposes of them.
+ */
 export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Random): Weights {
   const { rank } = lora;
   const adapter: Weights = {};
   for (const { key, shape } of trainedSlots(config, lora)) {
     const stream = random.fork(key);
     const deviation = 1 / Math.sqrt(shape[0]);
-    const values = Float32Array.from({ length: shape[0] * rank }, () => stream.normal() * deviation);
+    const values = Float32Array.from(
+      { length: shape[0] * rank },
+      () => stream.normal() * deviation,
+    );
     adapter[`${key}.A`] = tf.tensor2d(values, [shape[0], rank]);
     adapter[`${key}.B`] = tf.zeros([rank, shape[1]]);
   }
@@ -73,10 +93,15 @@ export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Ra
 }
 
 /**
- * The weights with the adapter's update added; differentiable in the adapter. Weights without an adapter are the base's own
- * tensors, so dispose of the result with {@link disposeMerged}.
+ * The weights with the adapter's update added; differentiable in the adapter. Weights
+ * without an adapter are the base's own tensors, so dispose of the result with
+ * {@link disposeMerged}.
  */
-export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: LoraOptions): Weights {
+export function mergeAdapter(
+  base: Weights,
+  adapter: Weights,
+  { rank, alpha }: LoraOptions,
+): Weights {
   return Object.fromEntries(
     Object.entries(base).map(([key, weight]) => {
       const a = adapter[`${key}.A`] as tf.Tensor2D | undefined;
@@ -88,13 +113,20 @@ export function mergeAdapter(base: Weights, adapter: Weights, { rank, alpha }: L
 }
 
 /**
- * The weights with the adapter beside them, as a product takes them without merging; differentiable in the adapter. The base's tensors
- * stay its own.
+ * The weights with the adapter beside them, as a product takes them without merging;
+ * differentiable in the adapter. The base's tensors stay its own.
  */
-export const withAdapter = (base: Weights, adapter: Weights, { rank, alpha }: LoraOptions): Weights => ({
+export const withAdapter = (
+  base: Weights,
+  adapter: Weights,
+  { rank, alpha }: LoraOptions,
+): Weights => ({
   ...base,
   ...Object.fromEntries(
-    Object.entries(adapter).map(([key, x]) => [key, key.endsWith('.B') ? tf.mul(x, alpha / rank) : x]),
+    Object.entries(adapter).map(([key, x]) => [
+      key,
+      key.endsWith('.B') ? tf.mul(x, alpha / rank) : x,
+    ]),
   ),
 });
 
@@ -103,8 +135,12 @@ export function disposeMerged(merged: Weights, base: Weights): void {
   for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();
 }
 
-/** Disposes of the weights of a base that a merge has replaced, where the base itself is not needed any more. */
-export const disposeReplaced = (base: Weights, merged: Weights): void => disposeMerged(base, merged);
+/**
+ * Disposes of the weights of a base that a merge has replaced, where the base itself is
+ * not needed any more.
+ */
+export const disposeReplaced = (base: Weights, merged: Weights): void =>
+  disposeMerged(base, merged);
 
 const peftName = (name: string, side: 'A' | 'B'): string =>
   `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
@@ -138,9 +174,11 @@ export async function arraysFromAdapter(
 }
 
 /**
- * Weights of the base with a PEFT adapter added, for inference. Each module may have an A of its own, or no adapter where it is none of the
- * target modules. The caller disposes of the result ({@link disposeMerged}).
- * @throws Error naming a tensor that is missing, of another shape than base and rank say, or not of use
+ * Weights of the base with a PEFT adapter added, for inference. Each module may have an
+ * A of its own, or no adapter where it is none of the target modules. The caller disposes
+ * of the result ({@link disposeMerged}).
+ * @throws Error naming a tensor that is missing, of another shape than base and rank say,
+ * or not of use
  */
 export function mergePeftArrays(
   base: Weights,
@@ -164,7 +202,9 @@ export function mergePeftArrays(
   const known = new Set(parts.flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]));
   const unused = [...arrays.keys()].find((name) => !known.has(name));
   if (unused)
-    throw new Error(`Expected an adapter of this model's products only, but it also holds ${unused}.`);
+    throw new Error(
+      `Expected an adapter of this model's products only, but it also holds ${unused}.`,
+    );
   return tf.tidy(() => {
     const merged: Weights = { ...base };
     for (const { key, shape, parts } of slots) {
@@ -182,7 +222,10 @@ export function mergePeftArrays(
 }
 
 export interface PeftConfig extends LoraOptions {
-  /** The model that the adapter goes onto: a folder relative to the adapter's, or a name; undefined where none is given. */
+  /**
+   * The model that the adapter goes onto: a folder relative to the adapter's, or a name;
+   * undefined where none is given.
+   */
   base: string | undefined;
 }
 
@@ -191,7 +234,9 @@ const peftSchema = z.object({
   lora_alpha: z.number().positive(),
   base_model_name_or_path: z.string().optional().catch(undefined),
   // One text is a pattern, or "all-linear".
-  target_modules: z.union([z.array(z.string()).min(1), z.string().transform(() => undefined)]).nullish(),
+  target_modules: z
+    .union([z.array(z.string()).min(1), z.string().transform(() => undefined)])
+    .nullish(),
   layers_to_transform: z
     .union([
       z.array(z.int().min(0)).min(1),
@@ -215,10 +260,17 @@ export function parsePeftConfig(json: unknown): PeftConfig {
     throw new Error(
       `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(parsed.error)}`,
     );
-  const { r: rank, lora_alpha: alpha, base_model_name_or_path: base, target_modules: modules } = parsed.data;
+  const {
+    r: rank,
+    lora_alpha: alpha,
+    base_model_name_or_path: base,
+    target_modules: modules,
+  } = parsed.data;
   const { layers_to_transform: layers } = parsed.data;
   return {
-    ...{ rank, alpha, base },
+    rank,
+    alpha,
+    base,
     ...(modules && { targetModules: modules }),
     ...(layers && { layersToTransform: layers }),
   };
@@ -226,7 +278,8 @@ export function parsePeftConfig(json: unknown): PeftConfig {
 
 /**
  * PEFT's `adapter_config.json`.
- * @param base the model that the adapter goes onto: a folder relative to the adapter's, or a name
+ * @param base the model that the adapter goes onto: a folder relative to the adapter's,
+ * or a name
  */
 export function peftConfig(
   lora: LoraOptions,

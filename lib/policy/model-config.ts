@@ -1,10 +1,16 @@
-/** Rotary positions: the base of the frequencies, and how a model trained on short contexts stretches them for long ones. */
+/**
+ * Rotary positions: the base of the frequencies, and how a model trained on short
+ * contexts stretches them for long ones.
+ */
 export interface RopeConfig {
   theta: number;
   scaling:
     | { type: 'none' }
     | { type: 'linear'; factor: number }
-    /** Llama 3.1: high frequencies stay, low ones are divided by the factor, those between go from one to the other. */
+    /**
+     * Llama 3.1: high frequencies stay, low ones are divided by the factor, those between
+     * go from one to the other.
+     */
     | {
         type: 'llama3';
         factor: number;
@@ -25,7 +31,10 @@ export interface ModelConfig {
   numHeads: number;
   numKeyValueHeads: number;
   headDim: number;
-  /** Longest context (tokens): where attention slides over a window, the window, within which it is full attention. */
+  /**
+   * Longest context (tokens): where attention slides over a window, the window, within
+   * which it is full attention.
+   */
   maxPositionEmbeddings: number;
   rmsNormEps: number;
   rope: RopeConfig;

@@ -1,4 +1,7 @@
-/** Models as Hugging Face folders: `config.json`, `tokenizer.json`, and `model.safetensors` or the files that its index lists. */
+/**
+ * Models as Hugging Face folders: `config.json`, `tokenizer.json`, and
+ * `model.safetensors` or the files that its index lists.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,15 +29,23 @@ export const moreWeights = (): string =>
 export function requireFolders(folders: readonly string[]): void {
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing) {
-    throw new Error(`Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`);
+    throw new Error(
+      `Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`,
+    );
   }
 }
 
-/** Rank, alpha and the base of an adapter in PEFT's format. @throws Error when there are none */
+/**
+ * Rank, alpha and the base of an adapter in PEFT's format. @throws Error when there are
+ * none
+ */
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
-/** The JSON of `tokenizer_config.json`, with what `chat_template.jinja` holds as its `chat_template`; empty without either. */
+/**
+ * The JSON of `tokenizer_config.json`, with what `chat_template.jinja` holds as its
+ * `chat_template`; empty without either.
+ */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
   return {
@@ -60,7 +71,10 @@ export async function loadModel(folder: string): Promise<Model> {
 const SETTINGS =
   /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;
 
-/** The files of a model's or an adapter's folder, beside its weights, that decide what it answers. */
+/**
+ * The files of a model's or an adapter's folder, beside its weights, that decide what it
+ * answers.
+ */
 export const settingFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => SETTINGS.test(name))

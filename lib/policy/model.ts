@@ -21,9 +21,15 @@ export interface ModelContents {
   config: unknown;
   /** The JSON of `tokenizer.json`. */
   tokenizer: object;
-  /** The JSON of `tokenizer_config.json`, where there is one; the template of `chat_template.jinja` as its `chat_template`. */
+  /**
+   * The JSON of `tokenizer_config.json`, where there is one; the template of
+   * `chat_template.jinja` as its `chat_template`.
+   */
   tokenizerConfig?: object;
-  /** The JSON of `generation_config.json`, where there is one: its end tokens come before those of `config.json`. */
+  /**
+   * The JSON of `generation_config.json`, where there is one: its end tokens come before
+   * those of `config.json`.
+   */
   generation?: unknown;
   /** The tensors of `model.safetensors`, or of the files that it is split into. */
   arrays: Tensors;
@@ -44,11 +50,18 @@ export function createModel({
 }: ModelContents): Model {
   const end = generationSchema.parse(generation ?? {}).eos_token_id;
   const parsed = parseModelConfig(json);
-  const config = end === null || end === undefined ? parsed : { ...parsed, eosTokenIds: [end].flat() };
+  const config =
+    end === null || end === undefined ? parsed : { ...parsed, eosTokenIds: [end].flat() };
   const tokenizer = createTokenizer(tokenizerJson, tokenizerConfig);
   if (tokenizer.vocabSize > config.vocabSize)
     throw new Error(
       `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,
     );
-  return { config, tokenizerJson, tokenizerConfig, tokenizer, weights: weightsFromArrays(arrays, config) };
+  return {
+    config,
+    tokenizerJson,
+    tokenizerConfig,
+    tokenizer,
+    weights: weightsFromArrays(arrays, config),
+  };
 }

@@ -1,7 +1,8 @@
 /**
- * Policies on servers with OpenAI's completions API. vLLM takes and tells token ids (`return_token_ids`), so that none is ever encoded
- * again. Servers that tell none, such as llama.cpp's, SGLang's and `transformers serve`, are asked in text: what they write is encoded here,
- * which is good for counting and of no use for training.
+ * Policies on servers with OpenAI's completions API. vLLM takes and tells token ids
+ * (`return_token_ids`), so that none is ever encoded again. Servers that tell none, such
+ * as llama.cpp's, SGLang's and `transformers serve`, are asked in text: what they write
+ * is encoded here, which is good for counting and of no use for training.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,17 +18,29 @@ import type { Generation, Policy, SamplingOptions } from './policy.js';
 export interface OpenAiOptions {
   /** The model's name there; needed where the server offers several. */
   model?: string;
-  /** Folder with the model's tokenizer.json; needed where the server does not name a folder of this machine. */
+  /**
+   * Folder with the model's tokenizer.json; needed where the server does not name a
+   * folder of this machine.
+   */
   tokenizer?: string;
   /** What a server that asks for one gets as `Authorization: Bearer TOKEN`. */
   token?: string;
   /** Most requests in flight at a time; default 256. */
   maxConcurrency?: number;
-  /** Longest wait for the answer to one request, milliseconds; default 240,000, and Node ends waiting after 300,000. */
+  /**
+   * Longest wait for the answer to one request, milliseconds; default 240,000, and Node
+   * ends waiting after 300,000.
+   */
   timeoutMs?: number;
-  /** How often a request is tried again where the server is busy, late or can't be reached; default 6. */
+  /**
+   * How often a request is tried again where the server is busy, late or can't be
+   * reached; default 6.
+   */
   retries?: number;
-  /** Wait before the first retry, milliseconds, twice as long before each other; default 500. */
+  /**
+   * Wait before the first retry, milliseconds, twice as long before each other; default
+   * 500.
+   */
   backOffMs?: number;
 }
 
@@ -65,11 +78,18 @@ const completionSchema = z.object({
 });
 type Choice = z.infer<typeof completionSchema>['choices'][number];
 
-/** What vLLM is asked for besides what all servers know: ids, text that says the same, and nothing of what generation_config.json may set. */
+/**
+ * What vLLM is asked for besides what all servers know: ids, text that says the same, and
+ * nothing of what generation_config.json may set.
+ */
 const BY_IDS = {
-  ...{ return_token_ids: true, logprobs: 0 },
-  ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
-  ...{ top_k: -1, min_p: 0, repetition_penalty: 1 },
+  return_token_ids: true,
+  logprobs: 0,
+  skip_special_tokens: false,
+  spaces_between_special_tokens: false,
+  top_k: -1,
+  min_p: 0,
+  repetition_penalty: 1,
 };
 
 const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
@@ -84,20 +104,33 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 /**
  * A policy on a server.
  * @param url such as `http://127.0.0.1:8000/v1`
- * @throws Error where there is no such server or model, or the model's tokenizer or longest context is not known
+ * @throws Error where there is no such server or model, or the model's tokenizer or
+ * longest context is not known
  */
 export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {}): Promise<Policy> {
   const base = url.replace(/\/+$/, '');
-  const { token, maxConcurrency = 256, timeoutMs = 240_000, retries = 6, backOffMs = 500 } = options;
+  const {
+    token,
+    maxConcurrency = 256,
+    timeoutMs = 240_000,
+    retries = 6,
+    backOffMs = 500,
+  } = options;
   const limits = { timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26, token };
   const request = (path: string, body?: object, signal?: AbortSignal): Promise<unknown> =>
-    requestJson(`${base}/${path}`, { ...limits, body, signal, server: "a server with OpenAI's API" });
+    requestJson(`${base}/${path}`, {
+      ...limits,
+      body,
+      signal,
+      server: "a server with OpenAI's API",
+    });
 
   // Where the model is named, a server need not have a list.
   const served = await request('models').then(
     (answer) => modelsSchema.parse(answer).data,
     (error: unknown) => {
-      if (options.model !== undefined && error instanceof HttpError && error.status !== undefined) return [];
+      if (options.model !== undefined && error instanceof HttpError && error.status !== undefined)
+        return [];
       throw error;
     },
   );
@@ -119,11 +152,17 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     );
 
   const complete = async (body: object, signal?: AbortSignal): Promise<Choice> => {
-    const answer = completionSchema.safeParse(await request('completions', { model, ...body }, signal));
+    const answer = completionSchema.safeParse(
+      await request('completions', { model, ...body }, signal),
+    );
     if (answer.success) return answer.data.choices[0];
-    throw new Error(`Expected OpenAI's completions from ${base}, but ${z.prettifyError(answer.error)}`);
+    throw new Error(
+      `Expected OpenAI's completions from ${base}, but ${z.prettifyError(answer.error)}`,
+    );
   };
-  const hasIds = await tellsIds(() => complete({ ...BY_IDS, prompt: tokenizer.encode('A'), max_tokens: 1 }));
+  const hasIds = await tellsIds(() =>
+    complete({ ...BY_IDS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
+  );
   const limit = pLimit(maxConcurrency);
 
   const continueRow = async (
@@ -132,11 +171,17 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     { temperature, topP, maxNewTokens, stop, randoms, signal }: SamplingOptions,
   ): Promise<Generation> => {
     const body = {
-      ...{ temperature, top_p: topP, max_tokens: maxNewTokens, stop },
+      temperature,
+      top_p: topP,
+      max_tokens: maxNewTokens,
+      stop,
       ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
     };
     if (!hasIds) {
-      const choice = await complete({ ...body, prompt: tokenizer.decodeForOthers(context) }, signal);
+      const choice = await complete(
+        { ...body, prompt: tokenizer.decodeForOthers(context) },
+        signal,
+      );
       const text = withStop(choice, stop);
       return { tokenIds: tokenizer.encode(text), text, finish: finishOf(choice) };
     }
@@ -149,15 +194,21 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       throw new Error(
         `Expected the tokenizer in ${folder} to be that of ${model}, but ids that are ${JSON.stringify(choice.text)} there are ${JSON.stringify(text)} here. Name the right one by --tokenizer.`,
       );
-    // vLLM's are of the raw logits, which are those of the temperature where that is 1 and, greedily, what we go by.
+    // vLLM's are of the raw logits, which are those of the temperature where that is 1
+    // and, greedily, what we go by.
     const isOfTemperature = temperature === 0 || temperature === 1;
     return {
-      ...{ tokenIds, text, finish: finishOf(choice) },
+      tokenIds,
+      text,
+      finish: finishOf(choice),
       ...(isOfTemperature && logprobs && { logProbs: logprobs.token_logprobs }),
     };
   };
   return {
-    ...{ name: model, tokenizer, maxLength, overlaps: true },
+    name: model,
+    tokenizer,
+    maxLength,
+    overlaps: true,
     note: hasIds
       ? `policy: ${model} at ${base}, by token ids`
       : `policy: ${model} at ${base}, by text only: it tells no token ids, so that its answers can be evaluated and scored, but not trained on`,
@@ -184,7 +235,10 @@ function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
   );
 }
 
-/** Whether a server takes ids and tells them: one that does not refuses them, or says nothing of them. */
+/**
+ * Whether a server takes ids and tells them: one that does not refuses them, or says
+ * nothing of them.
+ */
 const tellsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
   ask().then(
     ({ token_ids: ids }) => Boolean(ids),
@@ -197,7 +251,10 @@ const tellsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
 const finishOf = ({ finish_reason: reason }: Choice): Generation['finish'] =>
   reason === 'length' ? 'length' : 'stop';
 
-/** The text with the stop text that the API cuts away: that of the block which it stands in. Where the end token came in a block, nobody can tell it apart. */
+/**
+ * The text with the stop text that the API cuts away: that of the block which it stands
+ * in. Where the end token came in a block, nobody can tell it apart.
+ */
 function withStop(choice: Choice, stop: readonly string[]): string {
   const tag = openTag(choice.text);
   const cut = stop.find((text) => text === `</${tag}>`);

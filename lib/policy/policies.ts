@@ -1,4 +1,7 @@
-/** Opens a policy by what it is called: a folder with weights on this machine, or the address of a server. */
+/**
+ * Opens a policy by what it is called: a folder with weights on this machine, or the
+ * address of a server.
+ */
 import { createRegistry } from '../registry.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeReplaced, mergePeftArrays } from './lora.js';
@@ -43,7 +46,8 @@ interface LocalFiles {
 }
 
 /**
- * A model with the adapter merged into it, where there is one. The caller disposes of the weights.
+ * A model with the adapter merged into it, where there is one. The caller disposes of
+ * the weights.
  * @throws Error naming the folder or the file that is missing or does not fit
  */
 export async function loadMerged(model: string, adapter?: string): Promise<Model> {
@@ -73,8 +77,12 @@ export async function loadLocalPolicy(
  * The policy at an address.
  * @throws Error for an address of no kind that there is, and whatever the kind throws
  */
-export async function openRemotePolicy(address: string, options: RemoteOptions = {}): Promise<Policy> {
-  if (POLICY_KINDS.has(kindOf(address))) return POLICY_KINDS.get(kindOf(address)).open(address, options);
+export async function openRemotePolicy(
+  address: string,
+  options: RemoteOptions = {},
+): Promise<Policy> {
+  if (POLICY_KINDS.has(kindOf(address)))
+    return POLICY_KINDS.get(kindOf(address)).open(address, options);
   throw new Error(
     `Expected an address that begins with ${POLICY_KINDS.names().join(':, ')}:, but got ${address}. A folder with weights is a model.`,
   );

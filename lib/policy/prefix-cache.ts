@@ -1,4 +1,7 @@
-/** What contexts of generation have in common: with each other, and with those of the call before, which they extend. */
+/**
+ * What contexts of generation have in common: with each other, and with those of the call
+ * before, which they extend.
+ */
 import type { CacheBlock, Piece } from './key-value-cache.js';
 
 /** Token ids whose keys and values are cached, a list a context, and where those lie. */
@@ -10,7 +13,8 @@ export interface PrefixCache {
 }
 
 /**
- * What is cached of contexts that each extend a cached one, in their order; null when any extends none. The blocks stay those of the cache.
+ * What is cached of contexts that each extend a cached one, in their order; null when
+ * any extends none. The blocks stay those of the cache.
  */
 export function extendedPrefix(
   cache: PrefixCache,

@@ -1,6 +1,7 @@
 /**
- * Rows of tokens as the tree of their prefixes. What several rows begin with, such as the prompt of a group of rollouts, is one branch that is
- * computed once: exact, since the state of a token follows from the tokens before it.
+ * Rows of tokens as the tree of their prefixes. What several rows begin with, such as
+ * the prompt of a group of rollouts, is one branch that is computed once: exact, since
+ * the state of a token follows from the tokens before it.
  *
  * Shape letters: B rows, T tokens of the longest row, N tokens of the tree.
  */
@@ -10,7 +11,10 @@ export interface PrefixTree {
   places: number[];
   /** B and T. */
   shape: [rows: number, tokens: number];
-  /** Index into N of the token in each cell of the padded rows; padding is token 0, which nothing reads there. (B*T) int32 */
+  /**
+   * Index into N of the token in each cell of the padded rows; padding is token 0, which
+   * nothing reads there. (B*T) int32
+   */
   cells: number[];
   /** A cell of each token: index into B*T. (N) int32 */
   firsts: number[];

@@ -2,7 +2,9 @@ import type { Random } from '../random.js';
 
 export interface Sample {
   tokenId: number;
-  /** Nats, under the distribution that the token was drawn from before any cut at top-p. */
+  /**
+   * Nats, under the distribution that the token was drawn from before any cut at top-p.
+   */
   logProb: number;
 }
 
@@ -22,7 +24,10 @@ function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
-/** Weights whose sum is taken first, so that what was drawn is then looked for in a few of a large vocabulary. */
+/**
+ * Weights whose sum is taken first, so that what was drawn is then looked for in a few of
+ * a large vocabulary.
+ */
 const BLOCK = 256;
 
 /** Draws an index in proportion to its weight; one of weight 0 never. */
@@ -48,8 +53,8 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
 }
 
 /**
- * Draws one token from a row of probabilities (V), which need not sum to 1 to the last digit, or takes the most probable, the
- * first of equals.
+ * Draws one token from a row of probabilities (V), which need not sum to 1 to the last
+ * digit, or takes the most probable, the first of equals.
  */
 export function sampleToken(
   probabilities: ArrayLike<number>,

@@ -1,12 +1,21 @@
 /**
- * A Llama-type decoder: embedding, pre-normalised blocks of rotary grouped-query attention and SwiGLU, a final norm.
- * `forward` sees whole sequences and is differentiable; `forwardCached` goes on from a key-value cache.
+ * A Llama-type decoder: embedding, pre-normalised blocks of rotary grouped-query
+ * attention and SwiGLU, a final norm. `forward` sees whole sequences and is
+ * differentiable; `forwardCached` goes on from a key-value cache.
  *
- * Shape letters: B rows, T new tokens, N tokens that are computed, L cached tokens, C width, H query heads, K key-value heads, G = H/K,
- * D head width.
+ * Shape letters: B rows, T new tokens, N tokens that are computed, L cached tokens, C
+ * width, H query heads, K key-value heads, G = H/K, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { frozenProduct, gatherRows, product, rmsNorm, rotary, swiglu, writeColumns } from '../tensor/ops.js';
+import {
+  frozenProduct,
+  gatherRows,
+  product,
+  rmsNorm,
+  rotary,
+  swiglu,
+  writeColumns,
+} from '../tensor/ops.js';
 import {
   attendBlocks,
   attendCausally,
@@ -23,14 +32,20 @@ import type { ModelConfig } from './model-config.js';
 import type { PrefixTree } from './prefix-tree.js';
 import type { Weights } from './weights.js';
 
-/** Cosines and sines of every position (positions, D), and the constant "rotate half" matrix (D, D). */
+/**
+ * Cosines and sines of every position (positions, D), and the constant "rotate half"
+ * matrix (D, D).
+ */
 export interface RotaryTable {
   cos: tf.Tensor2D;
   sin: tf.Tensor2D;
   rotation: tf.Tensor2D;
 }
 
-/** Angle (radians) by which each position turns the pairs of a head, as transformers' `ROPE_INIT_FUNCTIONS` have it: (D/2). */
+/**
+ * Angle (radians) by which each position turns the pairs of a head, as transformers'
+ * `ROPE_INIT_FUNCTIONS` have it: (D/2).
+ */
 export function rotaryFrequencies({ headDim, rope: { theta, scaling } }: ModelConfig): number[] {
   const frequencies = Array.from({ length: headDim / 2 }, (_, i) => theta ** (-i / (headDim / 2)));
   if (scaling.type === 'none') return frequencies;
@@ -73,7 +88,8 @@ export interface ProductStore {
 }
 
 /**
- * x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R) and B (R, O) beside it, plus its bias where there is one.
+ * x (N, I) times the weight of this name, plus x A B where there is an adapter A (I, R)
+ * and B (R, O) beside it, plus its bias where there is one.
  * @param store of products; the weight itself is not trained then
  */
 function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore): tf.Tensor2D {
@@ -82,11 +98,16 @@ function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore):
   );
   const update = a && { a, b: b! };
   const multiply = (): tf.Tensor2D => product(x, weight!, update);
-  const y = store ? frozenProduct(x, weight!, update, () => store.outputOf(key, multiply)) : multiply();
+  const y = store
+    ? frozenProduct(x, weight!, update, () => store.outputOf(key, multiply))
+    : multiply();
   return bias ? tf.add(y, bias) : y;
 }
 
-/** Rows (N*(H+K), D), the query heads of each token before its key heads, normalised with the gains of queries and of keys. */
+/**
+ * Rows (N*(H+K), D), the query heads of each token before its key heads, normalised with
+ * the gains of queries and of keys.
+ */
 function normedHeads(rows: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): tf.Tensor2D {
   const gains = tf.concat([
     tf.tile(w[`${i}.qNorm`], [c.numHeads]),
@@ -96,7 +117,10 @@ function normedHeads(rows: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): 
   return tf.reshape(tf.mul(tf.reshape(normed, [-1, gains.size]), gains), rows.shape);
 }
 
-/** Queries and keys (N, (H+K)*D), turned by their positions, and values (N, K*D) of a normalised input (N, C). */
+/**
+ * Queries and keys (N, (H+K)*D), turned by their positions, and values (N, K*D) of a
+ * normalised input (N, C).
+ */
 function queryKeyValue(
   x: tf.Tensor2D,
   w: Weights,
@@ -107,7 +131,11 @@ function queryKeyValue(
 ): [tf.Tensor2D, tf.Tensor2D] {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const qkv = project(x, w, `${i}.qkv`, store);
-  const [toRotate, v] = tf.split<tf.Tensor2D>(qkv, [(heads + kvHeads) * headDim, kvHeads * headDim], 1);
+  const [toRotate, v] = tf.split<tf.Tensor2D>(
+    qkv,
+    [(heads + kvHeads) * headDim, kvHeads * headDim],
+    1,
+  );
   const perHead = tf.reshape<tf.Rank.R2>(toRotate, [-1, headDim]);
   const flat = c.qkNorm ? normedHeads(perHead, w, i, c) : perHead;
   const rotated = rotary(flat, rope.cos, rope.sin, rope.rotation);
@@ -155,7 +183,10 @@ export interface LayerContext {
   firsts: tf.Tensor1D;
 }
 
-/** A causal mask alone keeps padding, which is at the end of a row, out of every real token's sight. */
+/**
+ * A causal mask alone keeps padding, which is at the end of a row, out of every real
+ * token's sight.
+ */
 export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTable): LayerContext {
   const [rows, tokens] = tree.shape;
   const [places, cells, firsts] = [tree.places, tree.cells, tree.firsts].map((indices) =>
@@ -165,7 +196,8 @@ export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTabl
     batch: { rows, tokens },
     rope: rotaryRows(table, places, c),
     blocks: causalBlocks(tokens, c),
-    ...{ cells, firsts },
+    cells,
+    firsts,
   };
 }
 
@@ -173,7 +205,10 @@ export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTabl
 export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
   gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
-/** One layer, (N, C) -> (N, C). Differentiable in x and the weights, but for those of which a store keeps products. */
+/**
+ * One layer, (N, C) -> (N, C). Differentiable in x and the weights, but for those of
+ * which a store keeps products.
+ */
 export function runLayer(
   x: tf.Tensor2D,
   w: Weights,
@@ -192,10 +227,16 @@ export function runLayer(
 export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
   rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
 
-/** The layers from the first on of which outputs are kept, because nothing in them changes. */
+/**
+ * The layers from the first on of which outputs are kept, because nothing in them
+ * changes.
+ */
 export interface LowerLayers {
   count: number;
-  /** Hidden states (N, C) that come out of them, as computed or as kept from before; the caller disposes of the result. */
+  /**
+   * Hidden states (N, C) that come out of them, as computed or as kept from before; the
+   * caller disposes of the result.
+   */
   outputOf: (tree: PrefixTree, compute: () => tf.Tensor2D) => tf.Tensor2D;
 }
 
@@ -208,7 +249,9 @@ export function layerInput(
   lower?: LowerLayers,
 ): tf.Tensor2D {
   if (!lower) return embedTokens(w, tree.ids);
-  return lower.outputOf(tree, () => runLayers(embedTokens(w, tree.ids), w, [0, lower.count], c, context));
+  return lower.outputOf(tree, () =>
+    runLayers(embedTokens(w, tree.ids), w, [0, lower.count], c, context),
+  );
 }
 
 /** Several layers, (N, C) -> (N, C), from the first of them to before the last. */
@@ -219,14 +262,15 @@ function runLayers(
   c: ModelConfig,
   context: LayerContext,
 ): tf.Tensor2D {
-  // What a layer computes on its way is given back before the next one begins, unless a gradient needs it.
+  // What a layer computes on its way is given back before the next one begins, unless a
+  // gradient needs it.
   for (let i = from; i < to; i++) x = tf.tidy(() => runLayer(x, w, i, c, context));
   return x;
 }
 
 /**
- * Final hidden states (N, C) of the tokens of rows. Differentiable in the weights, but for those of the lower layers. The caller disposes
- * of the result.
+ * Final hidden states (N, C) of the tokens of rows. Differentiable in the weights, but
+ * for those of the lower layers. The caller disposes of the result.
  */
 export function forward(
   w: Weights,
@@ -249,8 +293,9 @@ export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig)
   tf.matMul(dLogits, c.tieWordEmbeddings ? w.embed : w.head, false, !c.tieWordEmbeddings);
 
 /**
- * The tied embedding as (C, V), transposed once for many tokens on wasm, which multiplies few rows 10 times slower with a transposed operand;
- * null where the embedding serves as it is. The caller disposes of it.
+ * The tied embedding as (C, V), transposed once for many tokens on wasm, which
+ * multiplies few rows 10 times slower with a transposed operand; null where the embedding
+ * serves as it is. The caller disposes of it.
  */
 export const transposedHead = (w: Weights, c: ModelConfig): tf.Tensor2D | null =>
   c.tieWordEmbeddings && tf.getBackend() === 'wasm' ? tf.transpose(w.embed as tf.Tensor2D) : null;
@@ -265,12 +310,18 @@ export interface CachedInput {
 }
 
 /**
- * What is cached of the tokens before. `past`: a block that all new tokens see. `tail`: one that follows it, for a single new token, which is put
- * at its end in a copy. `room`: a block with all that comes before a single new token, which is written into it at its position.
+ * What is cached of the tokens before. `past`: a block that all new tokens see. `tail`:
+ * one that follows it, for a single new token, which is put at its end in a copy. `room`:
+ * a block with all that comes before a single new token, which is written into it at its
+ * position.
  */
-export type CachedTokens = { past: CacheBlock | null; tail: CacheBlock | null } | { room: CacheBlock };
+export type CachedTokens =
+  { past: CacheBlock | null; tail: CacheBlock | null } | { room: CacheBlock };
 
-/** What is cached of some rows, (B, L, D) or, head by head, (B*K, L, D), with a new token (., 1, D) of each. */
+/**
+ * What is cached of some rows, (B, L, D) or, head by head, (B*K, L, D), with a new token
+ * (., 1, D) of each.
+ */
 type WithToken = (cached: tf.Tensor3D, token: tf.Tensor3D) => tf.Tensor3D;
 
 const atTheEnd: WithToken = (cached, token) => tf.concat([cached, token], 1);
@@ -279,12 +330,14 @@ const atTheEnd: WithToken = (cached, token) => tf.concat([cached, token], 1);
 function atPositions(positions: tf.Tensor2D, c: ModelConfig): WithToken {
   const ofRows = tf.reshape<tf.Rank.R1>(positions, [-1]);
   const ofHeads = tf.reshape<tf.Rank.R1>(tf.tile(positions, [1, c.numKeyValueHeads]), [-1]);
-  return (cached, token) => writeColumns(cached, token, cached.shape[0] === ofRows.size ? ofRows : ofHeads);
+  return (cached, token) =>
+    writeColumns(cached, token, cached.shape[0] === ofRows.size ? ofRows : ofHeads);
 }
 
 /**
- * Final hidden states (N, C) of new tokens that follow cached ones, and a cache block with the new tokens: they alone, or after what was in
- * `tail` or `room`. Not differentiated. The caller disposes of both results; what was cached stays.
+ * Final hidden states (N, C) of new tokens that follow cached ones, and a cache block
+ * with the new tokens: they alone, or after what was in `tail` or `room`. Not
+ * differentiated. The caller disposes of both results; what was cached stays.
  */
 export function forwardCached(
   w: Weights,
@@ -296,13 +349,17 @@ export function forwardCached(
   const [rows, tokens] = input.ids.shape;
   const { past, own } =
     'room' in cached ? { past: null, own: cached.room } : { past: cached.past, own: cached.tail };
-  if (own && tokens > 1) throw new RangeError(`Expected one token to follow others, but got ${tokens}.`);
+  if (own && tokens > 1)
+    throw new RangeError(`Expected one token to follow others, but got ${tokens}.`);
   const batch = { rows, tokens };
   return tf.tidy(() => {
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
     const withToken = 'room' in cached ? atPositions(input.positions, c) : atTheEnd;
     const ownBias = own
-      ? tf.squeeze<tf.Tensor2D>(withToken(tf.expandDims(own.bias, 2), tf.expandDims(input.bias, 2)), [2])
+      ? tf.squeeze<tf.Tensor2D>(
+          withToken(tf.expandDims(own.bias, 2), tf.expandDims(input.bias, 2)),
+          [2],
+        )
       : input.bias.clone();
     const numPast = past?.bias.shape[1] ?? 0;
     const causal = tokens > 1 && isLong(numPast + tokens) ? causalBlocks(tokens, c, numPast) : null;
@@ -315,7 +372,9 @@ export function forwardCached(
       const layer = tf.tidy(() => {
         const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
         const { q, k, v } = byHead(queryKeyValue(normed, w, i, c, rope), batch, c);
-        const kv = own ? { k: withToken(own.layers[i].k, k), v: withToken(own.layers[i].v, v) } : { k, v };
+        const kv = own
+          ? { k: withToken(own.layers[i].k, k), v: withToken(own.layers[i].v, v) }
+          : { k, v };
         const before = past && seen ? { ...past.layers[i], ...seen } : undefined;
         const attended = causal
           ? attendCausally({ q, ...kv }, causal, c, before)

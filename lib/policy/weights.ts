@@ -1,6 +1,8 @@
 /**
- * The weights of a Llama-type decoder as tensors, in the layout that computes fast: input by output, with the query, key
- * and value products fused, and gate and up as well; a few matrices lie the other way round ({@link liesTransposed}). The names and the layout of checkpoints (output by input) are at the border.
+ * The weights of a Llama-type decoder as tensors, in the layout that computes fast:
+ * input by output, with the query, key and value products fused, and gate and up as well;
+ * a few matrices lie the other way round ({@link liesTransposed}). The names and the
+ * layout of checkpoints (output by input) are at the border.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
@@ -8,7 +10,11 @@ import { isLarge, weightSlots, type Slot } from './families/index.js';
 import type { ModelConfig } from './model-config.js';
 import type { NamedArray, Tensors } from '../tensor/safetensors.js';
 
-/** `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`, `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, where the model has them, `i.qNorm`, `i.kNorm` and biases such as `i.qkvBias`. */
+/**
+ * `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`,
+ * `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, where the model has them,
+ * `i.qNorm`, `i.kNorm` and biases such as `i.qkvBias`.
+ */
 export type Weights = Record<string, tf.Tensor>;
 
 const TILE = 32;
@@ -39,7 +45,12 @@ function putColumns(
 }
 
 /** Columns from..from+width of a (rows, total) matrix. */
-export function takeColumns(values: Float32Array, total: number, from: number, width: number): Float32Array {
+export function takeColumns(
+  values: Float32Array,
+  total: number,
+  from: number,
+  width: number,
+): Float32Array {
   const rows = values.length / total;
   const out = new Float32Array(rows * width);
   for (let r = 0; r < rows; r++)
@@ -51,10 +62,14 @@ export function takeColumns(values: Float32Array, total: number, from: number, w
 const PAGE = 1024;
 
 /**
- * Whether a matrix lies output by input, as in checkpoints: oneDNN, with which the native backend multiplies, takes twice as long for one whose
- * rows fill whole pages. Not a square one, whose shape would not tell, and only where weights stay as they are.
+ * Whether a matrix lies output by input, as in checkpoints: oneDNN, with which the
+ * native backend multiplies, takes twice as long for one whose rows fill whole pages. Not
+ * a square one, whose shape would not tell, and only where weights stay as they are.
  */
-const liesTransposed = ({ key, kind, shape: [rows, columns] }: Slot, config: ModelConfig): boolean =>
+const liesTransposed = (
+  { key, kind, shape: [rows, columns] }: Slot,
+  config: ModelConfig,
+): boolean =>
   tf.getBackend() === 'tensorflow' &&
   isLarge(config) &&
   kind === 'matrix' &&
@@ -66,13 +81,18 @@ const liesTransposed = ({ key, kind, shape: [rows, columns] }: Slot, config: Mod
 export const inLayoutOf = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
   weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
 
-/** Tensors that some checkpoints hold and nobody needs: a copy of what config.json says, and of the embedding. */
+/**
+ * Tensors that some checkpoints hold and nobody needs: a copy of what config.json says,
+ * and of the embedding.
+ */
 const isSpare = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
 
 /**
- * Fuses Hugging Face tensors. The caller disposes of the result ({@link disposeWeights}).
- * @throws Error naming a tensor that is missing, of another shape than the config says, or not of use
+ * Fuses Hugging Face tensors. The caller disposes of the result ({@link
+ * disposeWeights}).
+ * @throws Error naming a tensor that is missing, of another shape than the config says,
+ * or not of use
  */
 export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights {
   const weights: Weights = {};
@@ -91,7 +111,9 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
       const array = arrays.get(name);
       const expected = isMatrix ? [columns, rows] : [...shape.slice(0, -1), columns];
       if (array?.shape.join() === expected.join())
-        return isMatrix && !isTransposed ? transposeValues(array.values, columns, rows) : array.values;
+        return isMatrix && !isTransposed
+          ? transposeValues(array.values, columns, rows)
+          : array.values;
       throw new Error(
         `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
       );
@@ -136,8 +158,9 @@ export async function arraysFromWeights(
 }
 
 /**
- * Fresh weights, normal: embeddings with deviation 0.02 as in GPT-2, products with 1/sqrt(rows), which keeps activations in
- * narrow models where 0.02 does not, and those that end in a residual 1/sqrt(2 layers) of that; gains are 1, biases 0.
+ * Fresh weights, normal: embeddings with deviation 0.02 as in GPT-2, products with
+ * 1/sqrt(rows), which keeps activations in narrow models where 0.02 does not, and those
+ * that end in a residual 1/sqrt(2 layers) of that; gains are 1, biases 0.
  */
 export function randomWeights(config: ModelConfig, random: Random): Weights {
   const weights: Weights = {};
@@ -162,7 +185,8 @@ export function disposeWeights(weights: Weights): void {
 /** Tensors by their own names, as they go into files and to other processes. */
 export async function toNamedArrays(tensors: Weights): Promise<Map<string, NamedArray>> {
   const arrays = Object.entries(tensors).map(
-    async ([name, t]) => [name, { shape: t.shape, values: (await t.data()) as Float32Array }] as const,
+    async ([name, t]) =>
+      [name, { shape: t.shape, values: (await t.data()) as Float32Array }] as const,
   );
   return new Map(await Promise.all(arrays));
 }

@@ -1,4 +1,7 @@
-/** Charts, declared by what stands on their axes and what is told apart: as Vega-Lite specifications over a data frame. */
+/**
+ * Charts, declared by what stands on their axes and what is told apart: as Vega-Lite
+ * specifications over a data frame.
+ */
 import { flatGroup, flatRollup } from 'd3-array';
 import { chartOf, SMALL_WORLD, titled, type Chart, type VegaLiteSpec } from './chart.js';
 import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
@@ -11,24 +14,35 @@ export interface ChartSpec {
   title: string;
   /** Field on the horizontal axis. */
   x: string;
-  /** Its title, with the unit in parentheses where it is a quantity; default the field's. */
+  /**
+   * Its title, with the unit in parentheses where it is a quantity; default the field's.
+   */
   xTitle?: string;
   /** Field that is told apart by colour and shape. */
   color: string;
   /** Fields that have a panel for each of their values. */
   row?: string;
   column?: string;
-  /** Field that has a panel for each of its values, two beside each other, each with a vertical scale of its own. */
+  /**
+   * Field that has a panel for each of its values, two beside each other, each with a
+   * vertical scale of its own.
+   */
   panel?: string;
   /** Under the title; default says that all is of a small world. */
   subtitle?: string;
   /** Of the vertical axis, in place of the metric's title and unit. */
   yTitle?: string;
-  /** Rows that are told in words; default the whole frame, of which the ends are told where it is long. */
+  /**
+   * Rows that are told in words; default the whole frame, of which the ends are told
+   * where it is long.
+   */
   spoken?: Rows;
   width?: number;
   height?: number;
-  /** Whether the vertical axis shows no more than the figures need, so that small differences are seen; default all of a share. */
+  /**
+   * Whether the vertical axis shows no more than the figures need, so that small
+   * differences are seen; default all of a share.
+   */
   zoomed?: boolean;
 }
 
@@ -38,14 +52,16 @@ const MOST_SPOKEN = 16;
 const str = (value: Row[string] | undefined): string => String(value);
 
 /**
- * The values in words: panel by panel, and within one a series after the other, such as `base: Search-R1 0.512 (NQ), 0.391
- * (HotpotQA); R1 ...`; where there are many, the first and the last of each series.
+ * The values in words: panel by panel, and within one a series after the other, such as
+ * `base: Search-R1 0.512 (NQ), 0.391 (HotpotQA); R1 ...`; where there are many, the first
+ * and the last of each series.
  */
 function spokenText(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): string {
   const figureOf = (one: Row): string =>
     figureText(one.value as number, decimalsOf(str(one.metric), one.value));
   const place = (one: Row): string => (x === 'step' ? `step ${str(one[x])}` : titleOf(x, one[x]));
-  const at = (one: Row): string => `${figureOf(one)}${x in one && x !== color ? ` (${place(one)})` : ''}`;
+  const at = (one: Row): string =>
+    `${figureOf(one)}${x in one && x !== color ? ` (${place(one)})` : ''}`;
   const seriesText = (name: string, own: Row[]): string => {
     const isShort = rows.length <= MOST_SPOKEN || own.length === 1;
     return `${name} ${isShort ? own.map(at).join(', ') : `from ${at(own[0])} to ${at(own.at(-1)!)}`}`;
@@ -71,7 +87,10 @@ function metricOf(rows: readonly Row[], title: string): string {
   );
 }
 
-/** What is drawn, and what its axis says; several metrics may stand beside each other where `yTitle` says what they share. */
+/**
+ * What is drawn, and what its axis says; several metrics may stand beside each other
+ * where `yTitle` says what they share.
+ */
 function valueTitles(
   rows: readonly Row[],
   { x, title, yTitle }: ChartSpec,
@@ -84,7 +103,10 @@ function valueTitles(
 /** Fields that are numbers or stand in no title. */
 const FIGURES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
 
-/** What a value is called on an axis, whose title says the rest: `compares 2` is 2 on that of the entities compared. */
+/**
+ * What a value is called on an axis, whose title says the rest: `compares 2` is 2 on that
+ * of the entities compared.
+ */
 const labelOf = (field: string, value: Row[string]): Row[string] =>
   typeof value === 'number' ? value : titleOf(field, value).replace(/^compares /, '');
 
@@ -93,11 +115,16 @@ function drawnRows(rows: readonly Row[], { x, color, row, column, panel }: Chart
   const named = [x, color, row, column, panel].filter((field) => field !== undefined);
   return rows.map((one) => ({
     ...Object.fromEntries(named.map((field) => [field, labelOf(field, one[field])])),
-    ...Object.fromEntries(FIGURES.filter((field) => field in one).map((field) => [field, one[field]])),
+    ...Object.fromEntries(
+      FIGURES.filter((field) => field in one).map((field) => [field, one[field]]),
+    ),
   }));
 }
 
-/** What makes panels of a chart: a facet for fields, and how they share scales; nothing where there are none. */
+/**
+ * What makes panels of a chart: a facet for fields, and how they share scales; nothing
+ * where there are none.
+ */
 function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec {
   const facet = (field: string): VegaLiteSpec => ({
     field,
@@ -153,7 +180,11 @@ function drawn(frame: Rows, spec: ChartSpec, { draw, x, scale, ...size }: Drawin
 }
 
 /** The paper's own figures, as hollow points beside ours. */
-function paperLayer({ field, sort, color, shape }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec {
+function paperLayer(
+  { field, sort, color, shape }: Series,
+  x: VegaLiteSpec,
+  y: VegaLiteSpec,
+): VegaLiteSpec {
   return {
     transform: [{ filter: 'isValid(datum.paper)' }],
     mark: { type: 'point', filled: false, size: 55, opacity: 0.7 },
@@ -168,15 +199,20 @@ const predictedLayer = ({ color }: Series, x: VegaLiteSpec, y: VegaLiteSpec): Ve
 });
 
 /**
- * Points with intervals by the values of a field, side by side for each of a series; where the frame has the paper's figures
- * (`paper`), they are hollow points, and where it has what a model predicts (`predicted`), that is a dashed line.
+ * Points with intervals by the values of a field, side by side for each of a series;
+ * where the frame has the paper's figures (`paper`), they are hollow points, and where it
+ * has what a model predicts (`predicted`), that is a dashed line.
  */
 export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = rowsOf(frame);
   const isPlainShare = rows.length > 0 && isShare(str(rows[0].metric)) && !('kind' in rows[0]);
-  const longestLabel = Math.max(0, ...rows.map((row) => String(labelOf(spec.x, row[spec.x])).length));
+  const longestLabel = Math.max(
+    0,
+    ...rows.map((row) => String(labelOf(spec.x, row[spec.x])).length),
+  );
   const series = new Set(rows.map((row) => row[spec.color])).size;
-  // Points of a value of x stand at least this far apart, and farther where few of them leave its label no room.
+  // Points of a value of x stand at least this far apart, and farther where few of them
+  // leave its label no room.
   const step = Math.max(17, Math.min(68, 6 * longestLabel) / series);
   const has = (field: string): boolean => rows.some((row) => typeof row[field] === 'number');
   return drawn(frame, spec, {
@@ -185,29 +221,38 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
       ...intervalLayers(series, x, y),
       ...(has('paper') ? [paperLayer(series, x, y)] : []),
     ],
-    ...{
-      x: xAxis(rows, spec),
-      scale: isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed },
-    },
-    ...{ width: { step }, height: 200 },
+    x: xAxis(rows, spec),
+    scale: isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed },
+    width: { step },
+    height: 200,
   });
 }
 
 interface BandOptions {
   interpolate?: 'linear' | 'step-after';
-  /** Equal ratios, not equal differences, lie equally far apart on the horizontal axis. */
+  /**
+   * Equal ratios, not equal differences, lie equally far apart on the horizontal axis.
+   */
   log?: boolean;
   /** A value on the horizontal axis that a vertical line marks. */
   mark?: number;
 }
 
-/** Lines over a quantity, such as steps of training, in bands from `low` to `high` where the frame has these. */
+/**
+ * Lines over a quantity, such as steps of training, in bands from `low` to `high` where
+ * the frame has these.
+ */
 export function bandChart(
   frame: Rows,
   { interpolate, log = false, mark, ...spec }: ChartSpec & BandOptions,
 ): Chart {
   const title = spec.xTitle ?? titled('Training', 'GRPO steps');
-  const x = { field: spec.x, type: 'quantitative', title, ...(log ? { scale: { type: 'log' } } : {}) };
+  const x = {
+    field: spec.x,
+    type: 'quantitative',
+    title,
+    ...(log ? { scale: { type: 'log' } } : {}),
+  };
   const hasBand = columnsOf(frame).includes('low');
   const rule = (xAxis: VegaLiteSpec): VegaLiteSpec => ({
     mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
@@ -218,14 +263,20 @@ export function bandChart(
       ...bandLayers(series, xAxis, y, interpolate).slice(hasBand ? 0 : 1),
       ...(mark === undefined ? [] : [rule(xAxis)]),
     ],
-    ...{ x, scale: { zero: false }, width: 300, height: 190 },
+    x,
+    scale: { zero: false },
+    width: 300,
+    height: 190,
   });
 }
 
 /** Lines with points over the values of a field. */
 export function lineChart(frame: Rows, spec: ChartSpec): Chart {
   return drawn(frame, spec, {
-    ...{ draw: lineLayers, x: { ...xAxis(rowsOf(frame), spec), type: 'ordinal' } },
-    ...{ scale: { zero: false }, width: 320, height: 200 },
+    draw: lineLayers,
+    x: { ...xAxis(rowsOf(frame), spec), type: 'ordinal' },
+    scale: { zero: false },
+    width: 320,
+    height: 200,
   });
 }

@@ -26,7 +26,10 @@ export function reportBibtex(title: string, commit?: string): string {
 }`;
 }
 
-/** A section with both entries, folded, to copy; the button is there only where scripts run. */
+/**
+ * A section with both entries, folded, to copy; the button is there only where scripts
+ * run.
+ */
 export function citationHtml(title: string, commit?: string): string {
   const entries = escapeHtml(`${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`);
   return [

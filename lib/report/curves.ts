@@ -2,7 +2,10 @@
 import { flatGroup, mean, rollup } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 
-/** Every number that training wrote at one step, under its own name (`reward`, `rewards/outcome`, `turns`, ...). */
+/**
+ * Every number that training wrote at one step, under its own name (`reward`,
+ * `rewards/outcome`, `turns`, ...).
+ */
 export interface CurvePoint {
   method: string;
   model: string;
@@ -13,7 +16,10 @@ export interface CurvePoint {
   [metric: string]: string | number | null | undefined;
 }
 
-/** A window of a training curve; `low` and `high` are the lowest and the highest run, not a 95 % interval. */
+/**
+ * A window of a training curve; `low` and `high` are the lowest and the highest run, not
+ * a 95 % interval.
+ */
 export interface TrainingRow extends Interval {
   method: string;
   model: string;
@@ -30,9 +36,10 @@ export interface TrainingRow extends Interval {
 const SUBSETS = ['parallelizable', 'sequential'];
 
 /**
- * A row for each metric, run and window of steps: each seed's curve is averaged over windows of equal numbers of steps, at most
- * `maxPoints` of them, then come the mean and the range over seeds. Points where a metric is missing or null are left out.
- * A metric such as `coverage/parallelizable` becomes a metric and its subset.
+ * A row for each metric, run and window of steps: each seed's curve is averaged over
+ * windows of equal numbers of steps, at most `maxPoints` of them, then come the mean and
+ * the range over seeds. Points where a metric is missing or null are left out. A metric
+ * such as `coverage/parallelizable` becomes a metric and its subset.
  */
 export function trainingRows(
   curves: readonly CurvePoint[],
@@ -50,13 +57,21 @@ export function trainingRows(
     const windows = flatGroup(points, runOf, ({ step }) => Math.floor(step / width));
     return windows.map(([run, window, own]): TrainingRow => {
       const { method, model } = own[0];
-      const seedMean = (seed: CurvePoint[]): number => mean(seed, (point) => point[name] as number)!;
+      const seedMean = (seed: CurvePoint[]): number =>
+        mean(seed, (point) => point[name] as number)!;
       const means = [...rollup(own, seedMean, seedOf).values()];
       return {
-        ...{ method, model, benchmark: 'training', subset: isSubset ? suffix : 'all' },
-        ...{ metric: isSubset ? stem : name, step: Math.min(window * width + (width - 1) / 2, lastStep) },
-        ...{ value: mean(means)!, low: Math.min(...means), high: Math.max(...means) },
-        ...{ seeds: numSeeds.get(run)!, band: 'range of seeds' },
+        method,
+        model,
+        benchmark: 'training',
+        subset: isSubset ? suffix : 'all',
+        metric: isSubset ? stem : name,
+        step: Math.min(window * width + (width - 1) / 2, lastStep),
+        value: mean(means)!,
+        low: Math.min(...means),
+        high: Math.max(...means),
+        seeds: numSeeds.get(run)!,
+        band: 'range of seeds',
       };
     });
   });

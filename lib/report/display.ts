@@ -1,4 +1,7 @@
-/** One function that shows charts, tables, results and findings wherever a notebook is read. */
+/**
+ * One function that shows charts, tables, results and findings wherever a notebook is
+ * read.
+ */
 import { createRequire } from 'node:module';
 import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/cells.js';
@@ -11,10 +14,16 @@ import type { Finding } from './sentences.js';
 import { openingOf } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
-/** The representations of one output by MIME type, of which each front end takes the richest that it knows. */
+/**
+ * The representations of one output by MIME type, of which each front end takes the
+ * richest that it knows.
+ */
 export type MimeBundle = Record<string, unknown>;
 
-/** What a report is about: a sentence on it, its figures as data frames, and the tidy table for the file beside the page. */
+/**
+ * What a report is about: a sentence on it, its figures as data frames, and the tidy
+ * table for the file beside the page.
+ */
 export interface ReportResults {
   kind: 'results';
   summary: string;
@@ -27,8 +36,11 @@ export interface ReportResults {
 
 /** Results out of a tidy table. */
 export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
-  ...{ kind: 'results', summary, tidy },
-  ...{ rows: frameOf(tidy.rows), contrasts: frameOf(tidy.contrasts) },
+  kind: 'results',
+  summary,
+  tidy,
+  rows: frameOf(tidy.rows),
+  contrasts: frameOf(tidy.contrasts),
 });
 
 export type Displayable =
@@ -46,12 +58,17 @@ export const MIME = {
   tidy: 'application/vnd.parallelsearch.tidy+json',
 } as const;
 
-/** Not by its class: what a data frame's own methods, such as `head`, give is of another one. */
-const isRows = (item: object): item is Rows => Array.isArray(item) || ('columns' in item && 'values' in item);
+/**
+ * Not by its class: what a data frame's own methods, such as `head`, give is of another
+ * one.
+ */
+const isRows = (item: object): item is Rows =>
+  Array.isArray(item) || ('columns' in item && 'values' in item);
 
 /**
- * All representations of `item`. A chart: interactive in JupyterLab, a picture in nbviewer and VS Code, its text
- * alternative in a terminal. A table: HTML, or aligned text. Results: a sentence, and the tidy table for the export.
+ * All representations of `item`. A chart: interactive in JupyterLab, a picture in
+ * nbviewer and VS Code, its text alternative in a terminal. A table: HTML, or aligned
+ * text. Results: a sentence, and the tidy table for the export.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (isRows(item)) return mimeBundle(plainTable(item));
@@ -80,8 +97,9 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 }
 
 /**
- * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or rows), results or a finding as the output of the running cell; outside of a
- * notebook it prints their text. Wait for it: `await display(chart)`.
+ * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or
+ * rows), results or a finding as the output of the running cell; outside of a notebook it
+ * prints their text. Wait for it: `await display(chart)`.
  */
 export async function display(item: Displayable): Promise<void> {
   const data = await mimeBundle(item);
@@ -96,8 +114,9 @@ type WriteDisplayData = (
 ) => void;
 
 /**
- * The function with which tslab writes a display, or undefined outside of a notebook. tslab's own `display` writes one
- * MIME type only, so the kernel's module is used; it is found among the loaded modules, never loaded.
+ * The function with which tslab writes a display, or undefined outside of a notebook.
+ * tslab's own `display` writes one MIME type only, so the kernel's module is used; it is
+ * found among the loaded modules, never loaded.
  */
 function kernelWriter(): WriteDisplayData | undefined {
   const { cache } = createRequire(import.meta.url);

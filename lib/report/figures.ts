@@ -1,11 +1,16 @@
-/** Charts and tables in a page: what one sees, the data behind it, files to take along. */
+/**
+ * Charts and tables in a page: what one sees, the data behind it, files to take along.
+ */
 import { tableHtml, type TableCells } from '../html/cells.js';
 import { escapeHtml } from '../html/markup.js';
 import { chartData, type VegaLiteSpec } from './chart.js';
 import { inlineJson } from '../html/page.js';
 import { TABLE_FORMATS, type TableFormat } from './table-formats.js';
 
-/** What a page's chart is made of: an id of its own, the name of exported files without ending, the picture. */
+/**
+ * What a page's chart is made of: an id of its own, the name of exported files without
+ * ending, the picture.
+ */
 interface ChartFigure {
   id: string;
   name: string;
@@ -14,8 +19,8 @@ interface ChartFigure {
 }
 
 /**
- * A picture, folded behind it its text alternative, its data as table and CSV, and the specification that makes it interactive. A
- * wide picture scrolls, also by keyboard.
+ * A picture, folded behind it its text alternative, its data as table and CSV, and the
+ * specification that makes it interactive. A wide picture scrolls, also by keyboard.
  */
 export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   const alt = typeof spec.description === 'string' ? spec.description : '';
@@ -33,7 +38,10 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   ].join('\n');
 }
 
-/** A table, files of it, and its cells for exports; `isFolded` behind its caption. A wide table scrolls, also by keyboard. */
+/**
+ * A table, files of it, and its cells for exports; `isFolded` behind its caption. A wide
+ * table scrolls, also by keyboard.
+ */
 export function tableFigureHtml(cells: TableCells, name: string, isFolded = false): string {
   const caption = cells.caption || 'Table';
   // Behind a chart that says so, the caption need not.

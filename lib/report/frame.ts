@@ -1,7 +1,10 @@
 /** Results as data frames (danfo.js), which notebooks filter, group and pivot. */
 import { loadOptional } from '../io/optional.js';
 
-/** @ts-ignore The package is optional: where it is not installed, a frame has the type `any`. */
+/**
+ * @ts-ignore The package is optional: where it is not installed, a frame has the type
+ * `any`.
+ */
 import type { DataFrame, Series } from 'danfojs-node';
 
 /** One row of a data frame by the names of its columns. */
@@ -11,8 +14,9 @@ export type Row = Record<string, string | number | boolean | null>;
 export type Rows = readonly Row[] | { readonly columns: string[]; readonly values: unknown };
 
 /**
- * A danfo.js data frame whose filters can follow each other: danfo 1.2 takes the labels of the index for places when it filters
- * by a condition, so that a second `query`, or one after `sortValues`, returns other rows or throws.
+ * A danfo.js data frame whose filters can follow each other: danfo 1.2 takes the labels
+ * of the index for places when it filters by a condition, so that a second `query`, or
+ * one after `sortValues`, returns other rows or throws.
  */
 export type Frame = {
   query(condition: Series | boolean[]): Frame;
@@ -48,7 +52,10 @@ const newFrame = (...given: ConstructorParameters<FrameClass>): Frame =>
 const renumbered = (frame: DataFrame): Frame =>
   newFrame(frame.values, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
 
-/** A data frame of records; a field that a record lacks is null there. @throws Error that asks for danfojs-node where it is missing */
+/**
+ * A data frame of records; a field that a record lacks is null there. @throws Error that
+ * asks for danfojs-node where it is missing
+ */
 export function frameOf(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));
@@ -66,7 +73,9 @@ export function rowsOf(frame: Rows): Row[] {
   const columns = columnsOf(frame);
   const cell = (value: unknown): Row[string] =>
     value === undefined || Number.isNaN(value) ? null : (value as Row[string]);
-  const values = isPlain(frame) ? frame.map((row) => columns.map((column) => row[column])) : frame.values;
+  const values = isPlain(frame)
+    ? frame.map((row) => columns.map((column) => row[column]))
+    : frame.values;
   return (values as unknown[][]).map((row) =>
     Object.fromEntries(columns.map((column, i) => [column, cell(row[i])])),
   );

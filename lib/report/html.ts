@@ -46,17 +46,22 @@ const MOST_OPEN_ROWS = 6;
 const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /**
- * Renders an executed notebook: text, folded code, outputs, a table of contents, where the numbers come from, how to
- * cite them. What its results open with stands under the title, and the code that comes before all else at the end; a section whose
- * first cell is tagged `folded` is folded, and so are tables behind charts. Charts are pictures that become interactive where scripts run; what is behind charts and tables can be
- * taken along. All text is escaped; HTML other than that of `display` is shown in a frame of its own, where nothing runs.
+ * Renders an executed notebook: text, folded code, outputs, a table of contents, where
+ * the numbers come from, how to cite them. What its results open with stands under the
+ * title, and the code that comes before all else at the end; a section whose first cell
+ * is tagged `folded` is folded, and so are tables behind charts. Charts are pictures that
+ * become interactive where scripts run; what is behind charts and tables can be taken
+ * along. All text is escaped; HTML other than that of `display` is shown in a frame of
+ * its own, where nothing runs.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
   const opening = openingOf(notebook);
   const tidy = (opening?.data[MIME.tidy] as TidyTable | undefined) ?? null;
   // The code that reads the results, and shows nothing else.
-  const setup = opening ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode) : [];
+  const setup = opening
+    ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
+    : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
   const opened = opening ? textOf(opening.data[MIME.html] as string | string[]) : '';
   const header = isPlainHtml(opened) ? opened : cellOutputHtml(opened);
@@ -82,7 +87,10 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
 export function contentsHtml(headings: readonly Heading[]): string {
   const items = headings
     .filter(({ level }) => level === 2 || level === 3)
-    .map(({ level, text, id }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`);
+    .map(
+      ({ level, text, id }) =>
+        `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
+    );
   return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
 }
 
@@ -92,7 +100,10 @@ const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 const showsMore = (cell: Cell): boolean =>
   isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.tidy in output.data));
 
-/** The cells in their order; a section whose first cell is tagged is folded behind its heading. */
+/**
+ * The cells in their order; a section whose first cell is tagged is folded behind its
+ * heading.
+ */
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
   const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
   for (const cell of cells) {
@@ -127,7 +138,10 @@ function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
   return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
 }
 
-/** What exported files of each output are called: as the cell, with a number where it shows several things. */
+/**
+ * What exported files of each output are called: as the cell, with a number where it
+ * shows several things.
+ */
 function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   const isFigure = (output: CellOutput): boolean =>
     'data' in output && (MIME.vegaLite in output.data || MIME.table in output.data);
@@ -142,7 +156,8 @@ const preHtml = (text: string, style = ''): string =>
 
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream') return preHtml(textOf(output.text), output.name);
-  if (output.output_type === 'error') return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
+  if (output.output_type === 'error')
+    return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
   return MIME.tidy in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
@@ -162,7 +177,8 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
   const html = text(MIME.html);
   if (html !== undefined) return cellOutputHtml(html);
   const svg = text(MIME.svg);
-  const picture = svg === undefined ? text('image/png')?.trim() : Buffer.from(svg).toString('base64');
+  const picture =
+    svg === undefined ? text('image/png')?.trim() : Buffer.from(svg).toString('base64');
   if (picture !== undefined) {
     const alt = escapeHtml(text(MIME.text) ?? '');
     const mime = svg === undefined ? 'image/png' : MIME.svg;

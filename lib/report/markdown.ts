@@ -1,4 +1,7 @@
-/** Markdown of notebooks as HTML, with headings that can be linked to and nothing that could run. */
+/**
+ * Markdown of notebooks as HTML, with headings that can be linked to and nothing that
+ * could run.
+ */
 import MarkdownIt from 'markdown-it';
 
 export interface Heading {
@@ -13,7 +16,10 @@ export interface MarkdownRenderer {
   headings: Heading[];
 }
 
-/** A renderer for the cells of one page: ids are unique within it, raw HTML is shown as text, links that could run are too. */
+/**
+ * A renderer for the cells of one page: ids are unique within it, raw HTML is shown as
+ * text, links that could run are too.
+ */
 export function createMarkdown(): MarkdownRenderer {
   const headings: Heading[] = [];
   const markdown = new MarkdownIt({ linkify: true });

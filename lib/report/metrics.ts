@@ -1,4 +1,7 @@
-/** What metrics are called, in training (TRL's names) as in evaluation: titles and units of axes and columns. */
+/**
+ * What metrics are called, in training (TRL's names) as in evaluation: titles and units
+ * of axes and columns.
+ */
 
 export interface MetricInfo {
   title: string;
@@ -32,7 +35,10 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   tokens_written: { title: 'Tokens written', unit: 'tokens', decimals: 1 },
   seconds: { title: 'Seconds', unit: QUESTION },
   parallelizing_precision: { title: 'Precision of parallelizing', unit: 'share of decomposed' },
-  parallelizing_recall: { title: 'Recall of parallelizing', unit: 'share of parallelizable questions' },
+  parallelizing_recall: {
+    title: 'Recall of parallelizing',
+    unit: 'share of parallelizable questions',
+  },
   parallelizing_f1: { title: 'F1 of parallelizing', unit: 'harmonic mean' },
   decomposition_ratio_if_right: { title: 'Decomposed, if right', unit: 'share of right answers' },
   decomposition_ratio_if_wrong: { title: 'Decomposed, if wrong', unit: 'share of wrong answers' },
@@ -90,8 +96,14 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   'rewards/format': { title: 'Format reward', unit: ROLLOUT },
   'completions/mean_length': { title: 'Response length', unit: 'tokens', decimals: 1 },
   'completions/clipped_ratio': { title: 'Cut short', unit: ROLLOUTS },
-  'decomposition_ratio/parallelizable': { title: 'Decomposed, of parallelizable questions', unit: ROLLOUTS },
-  'decomposition_ratio/sequential': { title: 'Decomposed, of sequential questions', unit: ROLLOUTS },
+  'decomposition_ratio/parallelizable': {
+    title: 'Decomposed, of parallelizable questions',
+    unit: ROLLOUTS,
+  },
+  'decomposition_ratio/sequential': {
+    title: 'Decomposed, of sequential questions',
+    unit: ROLLOUTS,
+  },
   'coverage/parallelizable': { title: 'Coverage of parallelizable questions', unit: SUB_QUESTIONS },
   steps_to_decompose: { title: 'Steps until 0.9 are decomposed', unit: 'GRPO steps', decimals: 1 },
   decomposed_at_end: { title: 'Decomposed, last 20 steps', unit: ROLLOUTS },
@@ -108,14 +120,22 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
 };
 
-/** Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its name. */
+/**
+ * Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its
+ * name.
+ */
 export function metricInfo(metric: string): MetricInfo {
   const [, ofAll] = /^(.+)_multi_hop$/.exec(metric) ?? [];
-  if (ofAll) return { ...metricInfo(ofAll), title: `${metricInfo(ofAll).title}, HotpotQA and 2Wiki` };
-  return METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' };
+  if (ofAll)
+    return { ...metricInfo(ofAll), title: `${metricInfo(ofAll).title}, HotpotQA and 2Wiki` };
+  return (
+    METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' }
+  );
 }
 
-/** Decimals that a value of a metric deserves; milliseconds have three digits that count. */
+/**
+ * Decimals that a value of a metric deserves; milliseconds have three digits that count.
+ */
 export function decimalsOf(metric: string, value: unknown): number {
   const { unit, decimals = 3 } = metricInfo(metric);
   if (unit !== 'ms' || typeof value !== 'number' || value < 1) return decimals;

@@ -1,4 +1,7 @@
-/** What stands at the top of a report: what was found, which predictions do not hold, which questions were asked. The rest is for its end. */
+/**
+ * What stands at the top of a report: what was found, which predictions do not hold,
+ * which questions were asked. The rest is for its end.
+ */
 import { z } from 'zod';
 import { markup, markupHtml } from '../html/markup.js';
 
@@ -36,7 +39,8 @@ export function askedText(provenance: Provenance): string {
 function seedsText(provenance: Provenance): string {
   const { warmUps, seeds } = provenanceSchema.parse(provenance);
   if (warmUps.length === 0 || seeds.length === 0) return '';
-  const count = ({ length }: readonly number[]): string => `${length} seed${length === 1 ? '' : 's'}`;
+  const count = ({ length }: readonly number[]): string =>
+    `${length} seed${length === 1 ? '' : 's'}`;
   return `Initial models were trained with ${count(warmUps)}, and each was reinforced with ${count(seeds)}.`;
 }
 
@@ -47,16 +51,21 @@ export const setupText = (provenance: Provenance): string =>
     .join(' ');
 
 /** What was found, in a sentence; nothing where a report has no finding. */
-export const findingOf = (provenance: Provenance): string => provenanceSchema.parse(provenance).finding ?? '';
+export const findingOf = (provenance: Provenance): string =>
+  provenanceSchema.parse(provenance).finding ?? '';
 
 /** How many predictions do not hold; nothing where there are none. */
 function outcomeText(numMissed: number, numPredictions: number): string {
   if (numPredictions === 0) return '';
-  if (numMissed === 0) return numPredictions === 1 ? 'Its prediction holds.' : 'All predictions hold.';
+  if (numMissed === 0)
+    return numPredictions === 1 ? 'Its prediction holds.' : 'All predictions hold.';
   return `${numMissed} of ${numPredictions} predictions ${numMissed === 1 ? 'does' : 'do'} not hold:`;
 }
 
-/** As HTML and as text, by MIME type. @param summary what was read, for results without a finding */
+/**
+ * As HTML and as text, by MIME type. @param summary what was read, for results without a
+ * finding
+ */
 export function openingOf({
   summary,
   tidy: { provenance },

@@ -10,7 +10,8 @@ import { TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =
-  { kind: 'chart'; name: string; spec: VegaLiteSpec } | { kind: 'table'; name: string; cells: TableCells };
+  | { kind: 'chart'; name: string; spec: VegaLiteSpec }
+  | { kind: 'table'; name: string; cells: TableCells };
 
 /** Endings of files by what they can hold; of a chart, `csv` is the data behind it. */
 export const EXPORT_FORMATS = {
@@ -22,7 +23,9 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[Artefact['kind']][number];
 const BLOCK =
   /<script type="application\/json" data-(table|chart="[^"]*" data-name)="([^"]*)">([\s\S]*?)<\/script>/g;
 
-/** All charts and tables of a report page, in its order; empty for a page that is none. */
+/**
+ * All charts and tables of a report page, in its order; empty for a page that is none.
+ */
 export function readArtefacts(html: string): Artefact[] {
   return [...html.matchAll(BLOCK)].map(([, kind, name, json]) => {
     return kind === 'table'
@@ -31,7 +34,10 @@ export function readArtefacts(html: string): Artefact[] {
   });
 }
 
-/** Writes one chart or table into `folder` in those of the formats that it has. Returns the files' names. */
+/**
+ * Writes one chart or table into `folder` in those of the formats that it has. Returns
+ * the files' names.
+ */
 export async function writeArtefact(
   artefact: Artefact,
   folder: string,
@@ -49,8 +55,8 @@ export async function writeArtefact(
 }
 
 /**
- * Writes a chart, or any Vega-Lite specification with its data inside, as `.svg`, `.pdf` or `.png` (both by Chromium), `.csv` (its
- * data) or `.json`.
+ * Writes a chart, or any Vega-Lite specification with its data inside, as `.svg`,
+ * `.pdf` or `.png` (both by Chromium), `.csv` (its data) or `.json`.
  * @throws RangeError for another ending
  */
 export async function writeChart(chart: Chart | VegaLiteSpec, file: string): Promise<void> {

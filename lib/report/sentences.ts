@@ -23,7 +23,10 @@ export function finding(...sentences: readonly string[]): Finding {
 const lowerFirst = (text: string): string =>
   /^[A-Z][a-z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
 
-/** What questions a subset has: `sequential questions`, `comparisons of 3`, `questions worded as in training`. */
+/**
+ * What questions a subset has: `sequential questions`, `comparisons of 3`, `questions
+ * worded as in training`.
+ */
 function questionsOf(subset: Row[string]): string {
   const [, entities] = /^entities_(.+)$/.exec(String(subset)) ?? [];
   if (entities) return `comparisons of ${entities}`;
@@ -33,8 +36,10 @@ function questionsOf(subset: Row[string]): string {
 
 /** What benchmarks are called in a sentence, where not by their titles. */
 const BENCHMARKS: Readonly<Record<string, string>> = {
-  ...{ average: 'average of seven benchmarks', [MANY]: 'comparisons of two to eight' },
-  ...{ training: '', undefined: '' },
+  average: 'average of seven benchmarks',
+  [MANY]: 'comparisons of two to eight',
+  training: '',
+  undefined: '',
 };
 
 /** Where a row's figure is from: `parallelizable questions, HotpotQA, instruct`. */
@@ -54,7 +59,9 @@ function placeOf({ subset, benchmark, model, retriever, k }: Row): string {
   return places.filter(Boolean).join(', ');
 }
 
-/** On which side of a limit a whole interval lies; `undecided` when it holds the limit. */
+/**
+ * On which side of a limit a whole interval lies; `undecided` when it holds the limit.
+ */
 export function sideOf(
   { low, high }: Pick<Interval, 'low' | 'high'>,
   limit = 0,
@@ -70,7 +77,10 @@ function comparedRow(row: Row): string {
   const isModels = typeof row.against_model === 'string';
   const sideName = (method: Row[string], model: Row[string]): string =>
     titleOf('method', method) + (isModels ? ` from ${titleOf('model', model)}` : '');
-  const [ours, theirs] = [sideName(row.method, row.model), sideName(row.against, row.against_model)];
+  const [ours, theirs] = [
+    sideName(row.method, row.model),
+    sideName(row.against, row.against_model),
+  ];
   const metric = String(row.metric);
   const name = lowerFirst(metricInfo(metric).title);
   const { model: _, ...elsewhere } = row;
@@ -94,7 +104,10 @@ function comparedRow(row: Row): string {
 /** Each comparison of a frame of contrasts in words, in its order. */
 export const compared = (contrasts: Rows): string => rowsOf(contrasts).map(comparedRow).join(' ');
 
-/** The rows of a frame in words: `Exact match: ParallelSearch 0.651 [0.630, 0.672] (parallelizable questions, base)`. */
+/**
+ * The rows of a frame in words: `Exact match: ParallelSearch 0.651 [0.630, 0.672]
+ * (parallelizable questions, base)`.
+ */
 export function stated(rows: Rows): string {
   const all = rowsOf(rows);
   const metrics = [...new Set(all.map(({ metric }) => String(metric)))];

@@ -1,4 +1,7 @@
-/** What is told apart within a chart: by colour and by shape, which repeats what the colour says. */
+/**
+ * What is told apart within a chart: by colour and by shape, which repeats what the
+ * colour says.
+ */
 import { METHODS } from '../methods/index.js';
 import type { VegaLiteSpec } from './chart.js';
 import { fieldTitle, titleOf } from './titles.js';
@@ -8,7 +11,10 @@ interface Style {
   shape: string;
 }
 
-/** Distinguishable for colour-blind readers; each has a contrast of 3 or more on white and on black. */
+/**
+ * Distinguishable for colour-blind readers; each has a contrast of 3 or more on white and
+ * on black.
+ */
 const STYLES: readonly Style[] = [
   { color: '#d95f02', shape: 'diamond' },
   { color: '#2b86c5', shape: 'circle' },
@@ -22,7 +28,10 @@ const STYLES: readonly Style[] = [
 
 export const SERIES_COLORS: readonly string[] = STYLES.map(({ color }) => color);
 
-/** Methods and initial models look alike in every chart; other values take the styles in turn. */
+/**
+ * Methods and initial models look alike in every chart; other values take the styles in
+ * turn.
+ */
 function styleOf(field: string, value: string, place: number): Style {
   if (field === 'method' && METHODS.has(value)) return METHODS.get(value);
   const own = field === 'model' ? { base: STYLES[3], instruct: STYLES[4] }[value] : undefined;
@@ -43,7 +52,8 @@ export function seriesOf(field: string, values: readonly string[]): Series {
   const domain = values.map((value) => titleOf(field, value));
   const channel = { field, type: 'nominal', title: fieldTitle(field) };
   return {
-    ...{ field, sort: domain },
+    field,
+    sort: domain,
     color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
     shape: { ...channel, scale: { domain, range: styles.map(({ shape }) => shape) } },
   };
@@ -68,7 +78,10 @@ export function intervalLayers(series: Series, x: VegaLiteSpec, y: VegaLiteSpec)
   return [rule, point];
 }
 
-/** Lines over a quantity in bands from `low` to `high`, one for each of a series; only the last is not dashed. */
+/**
+ * Lines over a quantity in bands from `low` to `high`, one for each of a series; only the
+ * last is not dashed.
+ */
 export function bandLayers(
   { field, sort, color }: Series,
   x: VegaLiteSpec,
@@ -92,7 +105,11 @@ export function bandLayers(
 }
 
 /** Lines with points, one for each of a series. */
-export function lineLayers({ color, shape }: Series, x: VegaLiteSpec, y: VegaLiteSpec): VegaLiteSpec[] {
+export function lineLayers(
+  { color, shape }: Series,
+  x: VegaLiteSpec,
+  y: VegaLiteSpec,
+): VegaLiteSpec[] {
   const at = { x, y: { ...y, field: 'value' }, color };
   return [
     { mark: { type: 'line', strokeWidth: 2 }, encoding: at },

@@ -14,7 +14,10 @@ interface StackedSpec {
   yTitle?: string;
   /** Of the length of the bars, with the unit in parentheses. */
   xTitle: string;
-  /** Field with a panel for each of its values, each with a scale of its own unless `shared`. */
+  /**
+   * Field with a panel for each of its values, each with a scale of its own unless
+   * `shared`.
+   */
   panel: string;
   shared?: boolean;
   /** Field of a value that a diamond marks on each bar. */
@@ -22,12 +25,16 @@ interface StackedSpec {
   subtitle?: string;
 }
 
-/** Rows of a `part` and a `value` each: the parts of a bar beside each other, in the order in which they come. */
+/**
+ * Rows of a `part` and a `value` each: the parts of a bar beside each other, in the order
+ * in which they come.
+ */
 export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const { title, subtitle, y: bar, panel, mark, shared = false } = spec;
   const rows = rowsOf(frame);
   const values = rows.map((row, order): Row => ({
-    ...{ ...row, order },
+    ...row,
+    order,
     [bar]: titleOf(bar, row[bar]),
     [panel]: titleOf(panel, row[panel]),
   }));
@@ -41,7 +48,10 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
       `${String(of)}, ${String(name)}: ${own.map(({ part, value }) => `${String(part)} ${figureText(value as number)}`).join(', ')}`,
   );
   const y = {
-    ...{ field: bar, type: 'nominal', sort: null, title: spec.yTitle ?? fieldTitle(bar) },
+    field: bar,
+    type: 'nominal',
+    sort: null,
+    title: spec.yTitle ?? fieldTitle(bar),
     axis: { labelLimit: 240 },
   };
   const x = { type: 'quantitative', title: spec.xTitle };
@@ -49,7 +59,9 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const bars = {
     mark: { type: 'bar', height: { band: 0.7 } },
     encoding: {
-      ...{ y, x: { ...x, field: 'value', stack: 'zero' }, order: { field: 'order' } },
+      y,
+      x: { ...x, field: 'value', stack: 'zero' },
+      order: { field: 'order' },
       color: { field: 'part', type: 'nominal', title: fieldTitle('part'), scale },
     },
   };
@@ -60,10 +72,18 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   };
   const sort = valuesOf(panel, rows).map((value) => titleOf(panel, value));
   return chartOf({
-    ...{ title, subtitle, alt: `${spoken.join('; ')}.` },
+    title,
+    subtitle,
+    alt: `${spoken.join('; ')}.`,
     spec: {
-      ...{ data: { values }, facet: { field: panel, type: 'nominal', sort }, columns: 2 },
-      spec: { width: 300, height: { step: 24 }, layer: mark === undefined ? [bars] : [bars, marks] },
+      data: { values },
+      facet: { field: panel, type: 'nominal', sort },
+      columns: 2,
+      spec: {
+        width: 300,
+        height: { step: 24 },
+        layer: mark === undefined ? [bars] : [bars, marks],
+      },
       ...(shared ? {} : { resolve: { scale: { x: 'independent' }, axis: { x: 'independent' } } }),
     },
   });

@@ -12,10 +12,14 @@ export const TABLE_FORMATS = {
 >;
 export type TableFormat = keyof typeof TABLE_FORMATS;
 
-/** RFC 4180, without the caption. Figures are written for programs: a plain minus, nothing where there is none. */
+/**
+ * RFC 4180, without the caption. Figures are written for programs: a plain minus, nothing
+ * where there is none.
+ */
 export function tableCsv({ columns, rows }: TableCells): string {
   const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
-  const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const field = (text: string): string =>
+    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   const lines = [columns, ...rows.map((row) => row.map(plain))];
   return lines.map((line) => line.map(field).join(',') + '\r\n').join('');
 }
@@ -40,8 +44,9 @@ function markdownText(text: string): string {
 }
 
 /**
- * A `table` for the package booktabs, with a label `tab:NAME`. Characters that LaTeX reads as commands are escaped, and
- * those that pdfLaTeX does not know by itself are written as commands.
+ * A `table` for the package booktabs, with a label `tab:NAME`. Characters that LaTeX
+ * reads as commands are escaped, and those that pdfLaTeX does not know by itself are
+ * written as commands.
  */
 export function tableLatex(cells: TableCells, name: string): string {
   const figures = figureColumns(cells);
@@ -61,7 +66,10 @@ export function tableLatex(cells: TableCells, name: string): string {
   ].join('\n');
 }
 
-/** After the `\\` of the row before, LaTeX would take a leading bracket for an option and a star for a variant. */
+/**
+ * After the `\\` of the row before, LaTeX would take a leading bracket for an option and
+ * a star for a variant.
+ */
 function latexRow(fields: readonly string[]): string {
   return `${fields.join(' & ').replace(/^[[*]/, '{$&}')} \\\\`;
 }

@@ -1,4 +1,6 @@
-/** Tables, declared by what heads their rows and columns and what stands in their cells. */
+/**
+ * Tables, declared by what heads their rows and columns and what stands in their cells.
+ */
 import type { TableCells } from '../html/cells.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
@@ -21,24 +23,36 @@ export interface TableSpec {
   rows: readonly string[];
   /** Fields whose values head the columns; the first is a group over the others. */
   columns?: readonly string[];
-  /** What stands in a cell: one format, or several under names of their own. Default {@link interval}. */
+  /**
+   * What stands in a cell: one format, or several under names of their own. Default
+   * {@link interval}.
+   */
   cells?: CellFormat | Readonly<Record<string, CellFormat>>;
-  /** What fields, or values of fields, are called here, in place of their usual titles. */
+  /**
+   * What fields, or values of fields, are called here, in place of their usual titles.
+   */
   titles?: Readonly<Record<string, string>>;
 }
 
-/** The value with its interval: a difference of shares, or a relative gain, in points; anything else with its metric's decimals. */
+/**
+ * The value with its interval: a difference of shares, or a relative gain, in points;
+ * anything else with its metric's decimals.
+ */
 export const interval: CellFormat = (row) => {
   if (typeof row.value !== 'number') return '–';
   const found = row as unknown as Interval;
   if (row.kind === 'ratio') return intervalText(found);
-  const isPoints = row.kind === 'gain' || (row.kind === 'difference' && isShare(String(row.metric)));
+  const isPoints =
+    row.kind === 'gain' || (row.kind === 'difference' && isShare(String(row.metric)));
   return isPoints
     ? pointsIntervalText(found)
     : intervalText(found, decimalsOf(String(row.metric), row.value));
 };
 
-/** A field's number with its metric's decimals, such as the paper's figure: `figure('paper')`. */
+/**
+ * A field's number with its metric's decimals, such as the paper's figure:
+ * `figure('paper')`.
+ */
 export const figure =
   (field = 'value', decimals?: number): CellFormat =>
   (row) =>
@@ -77,9 +91,11 @@ function combinations(rows: readonly Row[], fields: readonly string[]): Row[] {
 }
 
 /**
- * Pivots a data frame: a row for each combination of the `rows` fields, a column for each of the `columns` fields and each
- * format. Columns in which nothing stands are left out.
- * @throws Error when the frame is empty, lacks a field, or two of its rows fall into one cell
+ * Pivots a data frame: a row for each combination of the `rows` fields, a column for
+ * each of the `columns` fields and each format. Columns in which nothing stands are left
+ * out.
+ * @throws Error when the frame is empty, lacks a field, or two of its rows fall into one
+ * cell
  */
 export function table(frame: Rows, spec: TableSpec): Table {
   const {
@@ -93,7 +109,8 @@ export function table(frame: Rows, spec: TableSpec): Table {
   const rows = rowsOf(frame);
   if (rows.length === 0) throw new Error(`Expected rows for the table "${caption}", but got none.`);
   const missing = fields.find((field) => !(field in rows[0]));
-  if (missing) throw new Error(`Expected a field of ${Object.keys(rows[0]).join(', ')}, but got ${missing}.`);
+  if (missing)
+    throw new Error(`Expected a field of ${Object.keys(rows[0]).join(', ')}, but got ${missing}.`);
   const named: [string, CellFormat][] =
     typeof formats === 'function' ? [['', formats]] : Object.entries(formats);
   const valueTitle = (field: string, row: Row): string =>
@@ -110,7 +127,10 @@ export function table(frame: Rows, spec: TableSpec): Table {
   const heads = combinations(rows, rowFields);
   const columns = combinations(rows, columnFields).flatMap((column) =>
     named.map(([name, format]) => ({
-      title: [...columnFields.map((field) => valueTitle(field, column)), ...(name ? [name] : [])].join(' · '),
+      title: [
+        ...columnFields.map((field) => valueTitle(field, column)),
+        ...(name ? [name] : []),
+      ].join(' · '),
       cells: heads.map((head) => {
         const row = places.get(keyOf({ ...head, ...pick(column, columnFields) }, fields));
         return row ? format(row) : '–';
@@ -134,9 +154,13 @@ export function table(frame: Rows, spec: TableSpec): Table {
   };
 }
 
-const pick = (row: Row, fields: readonly string[]): Row => Object.fromEntries(fields.map((f) => [f, row[f]]));
+const pick = (row: Row, fields: readonly string[]): Row =>
+  Object.fromEntries(fields.map((f) => [f, row[f]]));
 
-/** A data frame as it is: its columns, numbers with at most four decimals, dashes for what is missing. */
+/**
+ * A data frame as it is: its columns, numbers with at most four decimals, dashes for what
+ * is missing.
+ */
 export function plainTable(frame: Rows, caption?: string): Table {
   const rows = rowsOf(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `A data frame of ${rows.length} rows.`;

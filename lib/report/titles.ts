@@ -1,4 +1,7 @@
-/** What the fields of a tidy table and their values are called, and in which order they stand. */
+/**
+ * What the fields of a tidy table and their values are called, and in which order they
+ * stand.
+ */
 import { range } from 'd3-array';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { METHODS } from '../methods/index.js';
@@ -47,7 +50,9 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   benchmark: {
     ...BENCHMARK_TITLES,
     multihoprag: 'MultiHop-RAG',
-    ...{ [MANY]: 'Many', average: 'Average of seven', all: 'All questions' },
+    [MANY]: 'Many',
+    average: 'Average of seven',
+    all: 'All questions',
   },
   subset: {
     all: 'all questions',
@@ -63,10 +68,15 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   },
   kind: { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' },
   retriever: {
-    ...{ bm25: 'BM25', exact: 'dense, exact', hnsw: 'dense, HNSW' },
-    ...{ embedded: 'embedded', http: 'local HTTP' },
-    ...{ faiss: 'FAISS in Python, HTTP', milvus: 'Milvus' },
-    ...{ 'slow-50': 'HTTP, 50 ms delay', 'slow-200': 'HTTP, 200 ms delay' },
+    bm25: 'BM25',
+    exact: 'dense, exact',
+    hnsw: 'dense, HNSW',
+    embedded: 'embedded',
+    http: 'local HTTP',
+    faiss: 'FAISS in Python, HTTP',
+    milvus: 'Milvus',
+    'slow-50': 'HTTP, 50 ms delay',
+    'slow-200': 'HTTP, 200 ms delay',
   },
   engine: { hnsw: 'HNSW, in memory', exact: 'exact, in memory', milvus: 'Milvus' },
   search: { hnsw: 'HNSW, in memory', milvus: 'Milvus' },
@@ -78,12 +88,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     cut: 'tokens that a turn is cut at',
     searchTime: 'time of a search',
   },
-  rewards: {
-    neither: 'neither',
-    one: 'one',
-    both: 'both',
-    paper: 'both, the paper’s',
-  },
+  rewards: { neither: 'neither', one: 'one', both: 'both', paper: 'both, the paper’s' },
 };
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
@@ -100,7 +105,10 @@ export function titleOf(field: string, value: unknown): string {
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 
-/** The different values of a field in the rows of a table: as titles are listed, then as they come. */
+/**
+ * The different values of a field in the rows of a table: as titles are listed, then as
+ * they come.
+ */
 export function valuesOf(field: string, rows: readonly Row[]): Row[string][] {
   const known = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
   const rank = (value: Row[string]): number =>

@@ -1,4 +1,7 @@
-/** Ways to make words of a text for BM25, by name, as Lucene's analyzers. A new one is its line here. */
+/**
+ * Ways to make words of a text for BM25, by name, as Lucene's analyzers. A new one is its
+ * line here.
+ */
 import { stemmer } from 'stemmer';
 import { createRegistry } from '../registry.js';
 import { splitWords } from './words.js';
@@ -22,7 +25,10 @@ const stems = new Map<string, string>();
 /** Kept at most, some 50 MB. */
 const MOST_STEMS = 500_000;
 
-/** Porter's stemmer (1980) with the two departures of his own implementation, as Lucene has it. */
+/**
+ * Porter's stemmer (1980) with the two departures of his own implementation, as Lucene
+ * has it.
+ */
 function stemOf(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
@@ -34,11 +40,18 @@ function stemOf(word: string): string {
 export const ANALYZERS = createRegistry<Analyzer>('analyzer', [
   { name: 'plain', analyze: splitWords },
   {
-    /** Without stop words, stemmed, as Lucene's EnglishAnalyzer and Pyserini's indexes of English Wikipedia. */
+    /**
+     * Without stop words, stemmed, as Lucene's EnglishAnalyzer and Pyserini's indexes of
+     * English Wikipedia.
+     */
     name: 'english',
-    analyze: (text) => splitWords(text).flatMap((word) => (STOP_WORDS.has(word) ? [] : [stemOf(word)])),
+    analyze: (text) =>
+      splitWords(text).flatMap((word) => (STOP_WORDS.has(word) ? [] : [stemOf(word)])),
   },
 ]);
 
-/** The words of each passage as they stand, which suits proper names; stemming gains where questions are in whole sentences. */
+/**
+ * The words of each passage as they stand, which suits proper names; stemming gains where
+ * questions are in whole sentences.
+ */
 export const DEFAULT_ANALYZER = 'plain';

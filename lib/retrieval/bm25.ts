@@ -10,22 +10,32 @@ export interface Bm25Options {
   k1?: number;
   /** Strength of the length normalisation, 0 to 1; Lucene's default 0.75. */
   b?: number;
-  /** How often a word of the title counts, >= 0; 1 (default) treats the title as part of the text. */
+  /**
+   * How often a word of the title counts, >= 0; 1 (default) treats the title as part of
+   * the text.
+   */
   titleWeight?: number;
-  /** Words of passages and queries; by default {@link splitWords}. Others are in `analyzers.ts`. */
+  /**
+   * Words of passages and queries; by default {@link splitWords}. Others are in
+   * `analyzers.ts`.
+   */
   analyze?: (text: string) => string[];
 }
 
 /** BM25 as a retriever, with its synchronous search. */
 export interface Bm25Retriever extends Retriever {
   readonly passages: readonly Passage[];
-  /** The best `topK` passages that share a word with the query; `index` counts in `passages`. */
+  /**
+   * The best `topK` passages that share a word with the query; `index` counts in
+   * `passages`.
+   */
   search(query: string, topK: number): Neighbour[];
 }
 
 /**
- * Postings of all words, one word after the other: those of word w are `starts[w]` up to `starts[w + 1]`. As in bm25s (Lù 2024, arXiv
- * 2407.03618), what a word adds to a passage's score is computed once, when the index is built.
+ * Postings of all words, one word after the other: those of word w are `starts[w]` up
+ * to `starts[w + 1]`. As in bm25s (Lù 2024, arXiv 2407.03618), what a word adds to a
+ * passage's score is computed once, when the index is built.
  */
 interface InvertedIndex {
   words: ReadonlyMap<string, number>;
@@ -35,13 +45,17 @@ interface InvertedIndex {
 }
 
 /**
- * Builds a BM25 retriever with Lucene's formula:
- * `score = sum over query words of idf * tf / (tf + k1 * (1 - b + b * length / meanLength))`,
- * `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. A word that stands twice in the query counts twice. Passages without any word of
- * the query are not returned; equal scores keep the order of `passages`. Unlike Lucene, lengths are exact, not rounded to a byte.
- * Source: Robertson and Zaragoza 2009; Lucene's BM25Similarity since version 8 (no factor k1 + 1).
+ * Builds a BM25 retriever with Lucene's formula: `score = sum over query words of idf *
+ * tf / (tf + k1 * (1 - b + b * length / meanLength))`, `idf = ln(1 + (N - df + 0.5) / (df
+ * + 0.5))`. A word that stands twice in the query counts twice. Passages without any word
+ * of the query are not returned; equal scores keep the order of `passages`. Unlike
+ * Lucene, lengths are exact, not rounded to a byte. Source: Robertson and Zaragoza 2009;
+ * Lucene's BM25Similarity since version 8 (no factor k1 + 1).
  */
-export function createBm25Retriever(passages: readonly Passage[], options: Bm25Options = {}): Bm25Retriever {
+export function createBm25Retriever(
+  passages: readonly Passage[],
+  options: Bm25Options = {},
+): Bm25Retriever {
   const { k1 = 1.2, b = 0.75, titleWeight = 1, analyze = splitWords } = options;
   checkOptions(k1, b, titleWeight);
   const index = buildIndex(passages, { k1, b, titleWeight, analyze });
@@ -53,7 +67,8 @@ export function createBm25Retriever(passages: readonly Passage[], options: Bm25O
     const asked = analyze(query).flatMap((word) => words.get(word) ?? []);
     for (const word of asked) addScores(index, word, scores);
     const top = new TopK(topK);
-    // Where words are frequent, a look at every passage in turn is quicker than one at their postings.
+    // Where words are frequent, a look at every passage in turn is quicker than one at
+    // their postings.
     if (sum(asked, numPostings) > passages.length) offerAll(top, scores);
     else for (const word of asked) offerPostings(top, index, word, scores);
     return top.best;
@@ -66,7 +81,10 @@ export function createBm25Retriever(passages: readonly Passage[], options: Bm25O
     fullScore: (query) =>
       sum(analyze(query), (text) => {
         const word = words.get(text);
-        return inverseDocumentFrequency(passages.length, word === undefined ? 0 : numPostings(word));
+        return inverseDocumentFrequency(
+          passages.length,
+          word === undefined ? 0 : numPostings(word),
+        );
       }),
     retrieve: (queries, { topK, signal }) =>
       perQuery(queries, signal, (query) =>
@@ -77,7 +95,8 @@ export function createBm25Retriever(passages: readonly Passage[], options: Bm25O
 
 function checkOptions(k1: number, b: number, titleWeight: number): void {
   if (!(k1 >= 0)) throw new RangeError(`Expected k1 to be a number >= 0, but got ${k1}.`);
-  if (!(b >= 0 && b <= 1)) throw new RangeError(`Expected b to be a number from 0 to 1, but got ${b}.`);
+  if (!(b >= 0 && b <= 1))
+    throw new RangeError(`Expected b to be a number from 0 to 1, but got ${b}.`);
   if (!(titleWeight >= 0))
     throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
 }
@@ -113,10 +132,14 @@ function buildIndex(
 
   const starts = new Uint32Array(words.size + 1);
   documentFrequencies.forEach((frequency, word) => (starts[word + 1] = starts[word] + frequency));
-  const idf = documentFrequencies.map((frequency) => inverseDocumentFrequency(passages.length, frequency));
+  const idf = documentFrequencies.map((frequency) =>
+    inverseDocumentFrequency(passages.length, frequency),
+  );
   const next = starts.slice();
   const index = {
-    ...{ words, starts, passages: new Uint32Array(starts[words.size]) },
+    words,
+    starts,
+    passages: new Uint32Array(starts[words.size]),
     scores: new Float64Array(starts[words.size]),
   };
   for (const [i, numbers] of wordsOf.entries())
@@ -129,7 +152,8 @@ function buildIndex(
   return index;
 }
 
-// Plain loops in functions of their own, which V8 compiles well: they take nearly all of a search's time.
+// Plain loops in functions of their own, which V8 compiles well: they take nearly all of
+// a search's time.
 
 /** Adds a word's part to the scores of the passages that it stands in. */
 function addScores(

@@ -12,10 +12,15 @@ export interface DenseParts {
   passages: readonly Passage[];
 }
 
-/** A retriever that encodes the queries and looks their neighbours up; the score is the cosine. */
+/**
+ * A retriever that encodes the queries and looks their neighbours up; the score is the
+ * cosine.
+ */
 export function createDenseRetriever({ encoder, index, passages }: DenseParts): Retriever {
   if (index.size !== passages.length) {
-    throw new RangeError(`Expected an index of ${passages.length} passages, but got ${index.size}.`);
+    throw new RangeError(
+      `Expected an index of ${passages.length} passages, but got ${index.size}.`,
+    );
   }
   if (index.dimensions !== encoder.dimensions) {
     throw new RangeError(

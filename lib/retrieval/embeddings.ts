@@ -1,4 +1,7 @@
-/** Vectors of a corpus on disk: encoded once, in shards, so that what was encoded before a stop is not encoded again. */
+/**
+ * Vectors of a corpus on disk: encoded once, in shards, so that what was encoded before a
+ * stop is not encoded again.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +44,10 @@ export function corpusHash(passages: readonly Pick<Passage, 'id' | 'contents'>[]
   return hash.digest('hex').slice(0, 12);
 }
 
-/** What describes an index. @throws Error naming the file that is no such description, or is damaged */
+/**
+ * What describes an index. @throws Error naming the file that is no such description, or
+ * is damaged
+ */
 export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readJson(file));
   if (parsed.success) return parsed.data;
@@ -50,7 +56,10 @@ export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promi
   );
 }
 
-/** @throws Error where a folder holds what was made of other passages, by another encoder or in another way */
+/**
+ * @throws Error where a folder holds what was made of other passages, by another encoder
+ * or in another way
+ */
 export function requireSame(folder: string, found: object, wanted: object): void {
   for (const [name, value] of Object.entries(wanted)) {
     const other = (found as Record<string, unknown>)[name];
@@ -62,7 +71,8 @@ export function requireSame(folder: string, found: object, wanted: object): void
 }
 
 /**
- * Vectors of all passages, from a folder as far as they are there. One process at a time encodes into a folder.
+ * Vectors of all passages, from a folder as far as they are there. One process at a
+ * time encodes into a folder.
  * @throws Error where the folder is of other passages or another encoder
  */
 export async function embedCorpus(
@@ -85,7 +95,8 @@ export async function embedCorpus(
   const isMissing = (shard: { file: string }): boolean => !existsSync(shard.file);
   if (shards.some(isMissing))
     await withFolderLock(folder, async () => {
-      if (!existsSync(file)) await writeFileSafely(file, `${JSON.stringify({ ...manifest, shardSize })}\n`);
+      if (!existsSync(file))
+        await writeFileSafely(file, `${JSON.stringify({ ...manifest, shardSize })}\n`);
       // Another process may have been at it.
       const missing = shards.filter(isMissing);
       const total = sum(missing, ({ part }) => part.length);
@@ -98,7 +109,9 @@ export async function embedCorpus(
           const vectors = await encoder.encode(texts, { kind: 'passage' });
           const values = new Float32Array(vectors.length * dimensions);
           vectors.forEach((vector, i) => values.set(vector, i * dimensions));
-          const tensors = new Map([['embeddings', { shape: [vectors.length, dimensions], values }]]);
+          const tensors = new Map([
+            ['embeddings', { shape: [vectors.length, dimensions], values }],
+          ]);
           await writeFileSafely(shard.file, printSafetensors(tensors, { storage: 'F32' }));
           done += texts.length;
           const rate = done / ((performance.now() - start) / 1000);

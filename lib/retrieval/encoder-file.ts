@@ -1,13 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readSafetensors, requireFinite, writeSafetensors, type StoredTensor } from '../io/safetensors.js';
+import {
+  readSafetensors,
+  requireFinite,
+  writeSafetensors,
+  type StoredTensor,
+} from '../io/safetensors.js';
 import { createHashedEncoder, type HashedEncoder, type HashedWeights } from './encoder.js';
 
 /**
- * The embedded encoder as one safetensors file: `projection` (I8, buckets x dimensions), `query_gain` and `passage_gain`
- * (F32, buckets), its options as text in `__metadata__`. A row's scale (its largest magnitude / 127) is folded into the gains, so
- * that the encoder runs on the 8-bit rows as they are. About dimensions + 8 bytes a bucket.
+ * The embedded encoder as one safetensors file: `projection` (I8, buckets x
+ * dimensions), `query_gain` and `passage_gain` (F32, buckets), its options as text in
+ * `__metadata__`. A row's scale (its largest magnitude / 127) is folded into the gains,
+ * so that the encoder runs on the 8-bit rows as they are. About dimensions + 8 bytes a
+ * bucket.
  */
 const FORMAT = 'parallelsearch-hashed-encoder-1';
 const LARGEST = 127;
@@ -46,7 +53,8 @@ export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
 
 /**
  * Reads what `encoderToBytes` wrote.
- * @throws Error when the bytes are of another format or cut short, or a gain is not a finite number
+ * @throws Error when the bytes are of another format or cut short, or a gain is not a
+ * finite number
  */
 export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   const { metadata, tensors } = readSafetensors(bytes);

@@ -32,7 +32,10 @@ export interface HashedOptions extends Partial<FeatureOptions> {
   dimensions?: number;
 }
 
-/** Wraps weights as an encoder; texts without any feature become the zero vector. Runs in a browser. */
+/**
+ * Wraps weights as an encoder; texts without any feature become the zero vector. Runs in
+ * a browser.
+ */
 export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
   checkWeights(weights);
   return {
@@ -47,10 +50,12 @@ export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
 }
 
 /**
- * A random projection with idf gains: a lexical encoder that needs no training, and the start of training. Inner
- * products keep those of the weighted feature vectors up to noise of about 1 / sqrt(dimensions).
+ * A random projection with idf gains: a lexical encoder that needs no training, and the
+ * start of training. Inner products keep those of the weighted feature vectors up to
+ * noise of about 1 / sqrt(dimensions).
  *
- * @param passageTexts contents of the corpus, from which document frequencies are counted.
+ * @param passageTexts contents of the corpus, from which document frequencies are
+ * counted.
  */
 export function randomWeights(
   passageTexts: readonly string[],
@@ -70,7 +75,10 @@ export function randomWeights(
   const features = { wordBuckets, gramBuckets, gramLengths, titleWeight };
   const numBuckets = wordBuckets + gramBuckets;
   const scale = 1 / Math.sqrt(dimensions);
-  const projection = Float32Array.from({ length: numBuckets * dimensions }, () => random.normal() * scale);
+  const projection = Float32Array.from(
+    { length: numBuckets * dimensions },
+    () => random.normal() * scale,
+  );
   const idf = bucketIdf(passageTexts, features);
   return { dimensions, features, projection, queryGain: idf, passageGain: idf.slice() };
 }
@@ -89,7 +97,11 @@ function bucketIdf(passageTexts: readonly string[], features: FeatureOptions): F
 }
 
 /** The sum of the features' weighted rows, not yet normalised. (dimensions) */
-export function projectFeatures(weights: HashedWeights, features: Features, kind: TextKind): Float32Array {
+export function projectFeatures(
+  weights: HashedWeights,
+  features: Features,
+  kind: TextKind,
+): Float32Array {
   const { dimensions, projection } = weights;
   const gains = kind === 'query' ? weights.queryGain : weights.passageGain;
   const sum = new Float32Array(dimensions);
@@ -101,7 +113,13 @@ export function projectFeatures(weights: HashedWeights, features: Features, kind
   return sum;
 }
 
-function checkWeights({ dimensions, features, projection, queryGain, passageGain }: HashedWeights): void {
+function checkWeights({
+  dimensions,
+  features,
+  projection,
+  queryGain,
+  passageGain,
+}: HashedWeights): void {
   const numBuckets = features.wordBuckets + features.gramBuckets;
   const sizes = [projection.length / dimensions, queryGain.length, passageGain.length];
   if (sizes.some((size) => size !== numBuckets)) {

@@ -1,6 +1,9 @@
 import { requireInteger, TopK, type Neighbour } from './top-k.js';
 
-/** Nearest neighbours of a vector by cosine; positions count in the order in which the vectors were given. */
+/**
+ * Nearest neighbours of a vector by cosine; positions count in the order in which the
+ * vectors were given.
+ */
 export interface VectorIndex {
   readonly name: string;
   readonly size: number;
@@ -44,7 +47,8 @@ export function commonDimensions(vectors: readonly Float32Array[]): number {
   requireInteger('dimensions', dimensions);
   vectors.forEach((vector, i) => {
     requireDimensions(vector, dimensions);
-    if (!vector.every(Number.isFinite)) throw new RangeError(`Expected finite numbers in vector ${i}.`);
+    if (!vector.every(Number.isFinite))
+      throw new RangeError(`Expected finite numbers in vector ${i}.`);
   });
   return dimensions;
 }
@@ -52,11 +56,16 @@ export function commonDimensions(vectors: readonly Float32Array[]): number {
 /** Throws unless `vector` has the index's dimensions. */
 export function requireDimensions(vector: Float32Array, dimensions: number): void {
   if (vector.length !== dimensions) {
-    throw new RangeError(`Expected a vector of ${dimensions} dimensions, but got ${vector.length}.`);
+    throw new RangeError(
+      `Expected a vector of ${dimensions} dimensions, but got ${vector.length}.`,
+    );
   }
 }
 
-/** Inner product with the row at `start`; four sums at a time keep the processor's adders busy. */
+/**
+ * Inner product with the row at `start`; four sums at a time keep the processor's adders
+ * busy.
+ */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
   let [a, b, c, e] = [0, 0, 0, 0];
   let d = 0;

@@ -20,7 +20,10 @@ export interface Features {
 
 export type TextKind = 'query' | 'passage';
 
-/** Hashed features of a text; the value of a bucket that is hit with weight w in total is ln(1 + w). */
+/**
+ * Hashed features of a text; the value of a bucket that is hit with weight w in total is
+ * ln(1 + w).
+ */
 export function hashFeatures(text: string, kind: TextKind, options: FeatureOptions): Features {
   const weights = new Map<number, number>();
   if (kind === 'query') {

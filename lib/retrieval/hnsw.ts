@@ -14,24 +14,34 @@ export interface HnswOptions {
   m?: number;
   /** Candidates kept while building; default 200. */
   efConstruction?: number;
-  /** Candidates kept while searching (raised to topK where that is larger); default 64. */
+  /**
+   * Candidates kept while searching (raised to topK where that is larger); default 64.
+   */
   efSearch?: number;
   /** Seed of the layers' random heights; default 100. */
   seed?: number;
 }
 
-/** An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling thread. */
+/**
+ * An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling
+ * thread.
+ */
 export interface HnswIndex extends VectorIndex {
   /**
-   * Writes the graph to `path` and its manifest to `path` + '.json', each whole or not at all: hash, sizes, settings, and what its vectors are of, if that
-   * is given.
+   * Writes the graph to `path` and its manifest to `path` + '.json', each whole or not at
+   * all: hash, sizes, settings, and what its vectors are of, if that is given.
    */
   save(path: string, source?: VectorSource): Promise<void>;
 }
 
 /** The part of hnswlib-node that is used here. */
 interface HierarchicalNSW {
-  initIndex(options: { maxElements: number; m?: number; efConstruction?: number; randomSeed?: number }): void;
+  initIndex(options: {
+    maxElements: number;
+    m?: number;
+    efConstruction?: number;
+    randomSeed?: number;
+  }): void;
   addPoint(point: number[], label: number): void;
   searchKnn(point: number[], topK: number): { neighbors: number[]; distances: number[] };
   setEf(ef: number): void;
@@ -61,7 +71,10 @@ type Manifest = Omit<z.infer<typeof manifestSchema>, 'space' | 'source' | 'hash'
 /** Says when a graph is built for longer than that. */
 const SILENT_SIZE = 5000;
 
-/** Builds an HNSW index over unit-length copies of the vectors. Needs the optional package hnswlib-node. */
+/**
+ * Builds an HNSW index over unit-length copies of the vectors. Needs the optional package
+ * hnswlib-node.
+ */
 export async function buildHnswIndex(
   vectors: readonly Float32Array[],
   options: HnswOptions = {},
@@ -108,7 +121,9 @@ export async function loadHnswIndex(
   const graph = newGraph(stored.dimensions);
   await graph.readIndex(path);
   if (graph.getCurrentCount() !== stored.size) {
-    throw new Error(`Expected ${stored.size} vectors in ${path}, but got ${graph.getCurrentCount()}.`);
+    throw new Error(
+      `Expected ${stored.size} vectors in ${path}, but got ${graph.getCurrentCount()}.`,
+    );
   }
   const efSearch = options.efSearch ?? stored.efSearch;
   requireInteger('efSearch', efSearch);

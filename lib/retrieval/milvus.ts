@@ -1,4 +1,7 @@
-/** Dense retrieval from Milvus, through its own client: passages and their vectors in a collection, an HNSW graph on the server. */
+/**
+ * Dense retrieval from Milvus, through its own client: passages and their vectors in a
+ * collection, an HNSW graph on the server.
+ */
 import { z } from 'zod';
 import type { Passage } from '../data/question.js';
 import { loadOptional } from '../io/optional.js';
@@ -33,14 +36,25 @@ interface Found {
 export interface MilvusClient {
   connectPromise: Promise<unknown>;
   hasCollection(request: Collection): Promise<{ status: Status; value: boolean }>;
-  describeCollection(request: Collection): Promise<{ status: Status; schema: { description: string } }>;
-  createCollection(request: Collection & { description: string; fields: object[] }): Promise<Status>;
-  count(request: Collection & { consistency_level: number }): Promise<{ status: Status; data: number }>;
+  describeCollection(
+    request: Collection,
+  ): Promise<{ status: Status; schema: { description: string } }>;
+  createCollection(
+    request: Collection & { description: string; fields: object[] },
+  ): Promise<Status>;
+  count(
+    request: Collection & { consistency_level: number },
+  ): Promise<{ status: Status; data: number }>;
   insert(request: Collection & { data: Row[] }): Promise<{ status: Status }>;
   upsert(request: Collection & { data: Row[] }): Promise<{ status: Status }>;
   flushSync(request: { collection_names: string[] }): Promise<{ status: Status }>;
   createIndex(
-    request: Collection & { field_name: string; index_type: string; metric_type: string; params: object },
+    request: Collection & {
+      field_name: string;
+      index_type: string;
+      metric_type: string;
+      params: object;
+    },
   ): Promise<Status>;
   loadCollectionSync(request: Collection): Promise<Status>;
   search(
@@ -123,9 +137,11 @@ function parseOrNull(text: string): unknown {
 }
 
 /**
- * Writes passages and their vectors into a collection and builds its HNSW graph; a collection that was begun goes on where it was.
+ * Writes passages and their vectors into a collection and builds its HNSW graph; a
+ * collection that was begun goes on where it was.
  * @param onRows called with the number of passages that are there
- * @throws Error where the server can't be reached or refuses, or has a collection of this name of other contents
+ * @throws Error where the server can't be reached or refuses, or has a collection of this
+ * name of other contents
  */
 export async function buildMilvusCollection(
   target: string,
@@ -150,7 +166,11 @@ export async function buildMilvusCollection(
   const client = (options.connect ?? connect)(address, options.token);
   try {
     await client.connectPromise;
-    const manifest = { encoder: encoder.name, dimensions: encoder.dimensions, numPassages: passages.length };
+    const manifest = {
+      encoder: encoder.name,
+      dimensions: encoder.dimensions,
+      numPassages: passages.length,
+    };
     if (checked(await client.hasCollection(name)).value) {
       const { numPassages } = await readManifest(client, collection, encoder);
       if (numPassages !== passages.length)
@@ -163,17 +183,25 @@ export async function buildMilvusCollection(
         { name: 'contents', data_type: 'VarChar', max_length: MAX_BYTES },
         { name: 'vector', data_type: 'FloatVector', dim: encoder.dimensions },
       ];
-      checked(await client.createCollection({ ...name, description: JSON.stringify(manifest), fields }));
+      checked(
+        await client.createCollection({ ...name, description: JSON.stringify(manifest), fields }),
+      );
     }
-    // Both do nothing where they were done; a build that was killed may lack them, a server started anew the second.
+    // Both do nothing where they were done; a build that was killed may lack them, a
+    // server started anew the second.
     checked(
       await client.createIndex({
-        ...{ ...name, field_name: 'vector', index_type: 'HNSW', metric_type: 'IP' },
+        ...name,
+        field_name: 'vector',
+        index_type: 'HNSW',
+        metric_type: 'IP',
         params: { M: m, efConstruction },
       }),
     );
     checked(await client.loadCollectionSync(name));
-    const { data: numRows } = checked(await client.count({ ...name, consistency_level: CONSISTENCY.strong }));
+    const { data: numRows } = checked(
+      await client.count({ ...name, consistency_level: CONSISTENCY.strong }),
+    );
     const first = numRows - (numRows % BATCH_SIZE);
     for (let start = first; start < passages.length; start += BATCH_SIZE) {
       signal?.throwIfAborted();
@@ -199,14 +227,20 @@ export async function buildMilvusCollection(
 }
 
 /**
- * A retriever over a collection of {@link buildMilvusCollection}; the score is the cosine. All queries go in one request.
+ * A retriever over a collection of {@link buildMilvusCollection}; the score is the
+ * cosine. All queries go in one request.
  * @param encoder that of the collection
- * @throws Error where the server can't be reached, or the collection is missing or of another encoder
+ * @throws Error where the server can't be reached, or the collection is missing or of
+ * another encoder
  */
 export async function createMilvusRetriever(
   source: string,
   encoder: Encoder,
-  { token, efSearch = 64, connect: open = connect }: MilvusOptions & Pick<HnswOptions, 'efSearch'> = {},
+  {
+    token,
+    efSearch = 64,
+    connect: open = connect,
+  }: MilvusOptions & Pick<HnswOptions, 'efSearch'> = {},
 ): Promise<Retriever> {
   requireInteger('efSearch', efSearch);
   const { address, collection } = parseAddress(source);

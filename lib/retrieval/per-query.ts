@@ -1,8 +1,8 @@
 const SLICE_MS = 25;
 
 /**
- * Maps queries one after another on this thread, and lets other work (timers, an abort) run every 25 ms. Rejects with
- * the signal's reason once it is aborted.
+ * Maps queries one after another on this thread, and lets other work (timers, an abort)
+ * run every 25 ms. Rejects with the signal's reason once it is aborted.
  */
 export async function perQuery<Q, R>(
   queries: readonly Q[],

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 
 /**
- * Search-R1's retrieval protocol: `POST /retrieve {"queries": [..], "topk": 3, "return_scores": true}` answered by
- * `{"result": [[{"document": {"id", "contents"}, "score"}]]}`, one list for each query.
- * Source: PeterGriffinJin/Search-R1, search_r1/search/retrieval_server.py.
+ * Search-R1's retrieval protocol: `POST /retrieve {"queries": [..], "topk": 3,
+ * "return_scores": true}` answered by `{"result": [[{"document": {"id", "contents"},
+ * "score"}]]}`, one list for each query. Source: PeterGriffinJin/Search-R1,
+ * search_r1/search/retrieval_server.py.
  */
 export const retrieveRequestSchema = z.object({
   queries: z.array(z.string()).min(1),
@@ -11,7 +12,10 @@ export const retrieveRequestSchema = z.object({
   return_scores: z.boolean().optional(),
 });
 
-/** Ids may be numbers in FlashRAG's corpora, and web-search servers of the same protocol send neither id nor score. */
+/**
+ * Ids may be numbers in FlashRAG's corpora, and web-search servers of the same protocol
+ * send neither id nor score.
+ */
 const documentSchema = z.object({
   id: z.union([z.string(), z.number()]).optional(),
   contents: z.string(),

@@ -17,13 +17,19 @@ export interface EvidenceQuestion {
 
 export interface RecallAt {
   k: number;
-  /** Mean over queries of the share of the evidence found among the first k passages, 0 to 1. */
+  /**
+   * Mean over queries of the share of the evidence found among the first k passages, 0 to
+   * 1.
+   */
   recall: number;
   /** Share of queries with at least one evidence passage among the first k, 0 to 1. */
   hitRate: number;
 }
 
-/** Queries of one split with their evidence: each sub-question's search query, or each whole question. */
+/**
+ * Queries of one split with their evidence: each sub-question's search query, or each
+ * whole question.
+ */
 export function queriesWithEvidence(
   questions: readonly EvidenceQuestion[],
   { split, of }: { split: string; of: 'subQueries' | 'questions' },
@@ -38,7 +44,10 @@ export function queriesWithEvidence(
     .filter(({ evidence }) => evidence.length > 0);
 }
 
-/** Recall and hit rate of a retriever at each k of `ks`. Throws when a query has no evidence. */
+/**
+ * Recall and hit rate of a retriever at each k of `ks`. Throws when a query has no
+ * evidence.
+ */
 export async function retrievalRecall(
   retriever: Retriever,
   queries: readonly QueryWithEvidence[],
@@ -59,8 +68,13 @@ export async function retrievalRecall(
   });
 }
 
-function evidenceShare(query: string, evidence: readonly string[], retrieved: readonly string[]): number {
+function evidenceShare(
+  query: string,
+  evidence: readonly string[],
+  retrieved: readonly string[],
+): number {
   const wanted = new Set(evidence);
-  if (wanted.size === 0) throw new RangeError(`Expected evidence for the query "${query}", but got none.`);
+  if (wanted.size === 0)
+    throw new RangeError(`Expected evidence for the query "${query}", but got none.`);
   return new Set(retrieved.filter((id) => wanted.has(id))).size / wanted.size;
 }

@@ -12,19 +12,27 @@ export interface RemoteRetrieverOptions {
   token?: string;
   /** Longest wait for an answer, milliseconds, all tries together; default 30,000. */
   timeoutMs?: number;
-  /** How often a single query is tried again where the server is busy or can't be reached; default 2. */
+  /**
+   * How often a single query is tried again where the server is busy or can't be reached;
+   * default 2.
+   */
   retries?: number;
-  /** Wait before the first retry, milliseconds, twice as long before each other; default 200. */
+  /**
+   * Wait before the first retry, milliseconds, twice as long before each other; default
+   * 200.
+   */
   backOffMs?: number;
   /** Largest answer that is read, bytes; default 64 MiB. */
   maxResponseBytes?: number;
 }
 
 /**
- * A retriever on a server that speaks Search-R1's protocol; one request for each call of `retrieve`, and for a single query some
- * more where the server is busy. A document without id takes its title for one, a missing score becomes 1 / rank. Rejects when
- * the server is late, answers with another status than 200, with something else than the protocol says, with other numbers of
- * results than were asked for, or with results that are not the best first.
+ * A retriever on a server that speaks Search-R1's protocol; one request for each call
+ * of `retrieve`, and for a single query some more where the server is busy. A document
+ * without id takes its title for one, a missing score becomes 1 / rank. Rejects when the
+ * server is late, answers with another status than 200, with something else than the
+ * protocol says, with other numbers of results than were asked for, or with results that
+ * are not the best first.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
   const {
@@ -40,7 +48,10 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
   }
-  const ask = async (body: RetrieveRequest, signal: AbortSignal): Promise<RetrieveResponse['result']> => {
+  const ask = async (
+    body: RetrieveRequest,
+    signal: AbortSignal,
+  ): Promise<RetrieveResponse['result']> => {
     const limits = { backOffMs, maxResponseBytes, signal };
     // Of several queries that fail, the caller asks for each by itself.
     const mostRetries = body.queries.length === 1 ? retries : 0;
@@ -59,7 +70,10 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
       const lists = await ask(body, either).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (timeout.aborted)
-          throw new DOMException(`Expected an answer from ${url} within ${timeoutMs} ms.`, 'TimeoutError');
+          throw new DOMException(
+            `Expected an answer from ${url} within ${timeoutMs} ms.`,
+            'TimeoutError',
+          );
         throw error;
       });
       return lists.map((documents) => documents.map(toRetrieved));

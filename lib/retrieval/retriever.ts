@@ -1,6 +1,9 @@
 import type { Passage } from '../data/question.js';
 
-/** A passage with the score its retriever gave it; scores of different retrievers are not comparable. */
+/**
+ * A passage with the score its retriever gave it; scores of different retrievers are not
+ * comparable.
+ */
 export interface RetrievedPassage {
   passage: Passage;
   score: number;
@@ -13,10 +16,15 @@ export interface RetrieveOptions {
   signal?: AbortSignal;
 }
 
-/** Finds passages for a batch of queries: result i belongs to query i, best passage first. */
+/**
+ * Finds passages for a batch of queries: result i belongs to query i, best passage first.
+ */
 export interface Retriever {
   readonly name: string;
-  /** What a passage would score that is about nothing but all words of a query, also those that none has; absent where unknown. */
+  /**
+   * What a passage would score that is about nothing but all words of a query, also those
+   * that none has; absent where unknown.
+   */
   fullScore?(query: string): number;
   retrieve(queries: readonly string[], options: RetrieveOptions): Promise<RetrievedPassage[][]>;
 }

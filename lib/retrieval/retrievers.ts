@@ -27,9 +27,15 @@ export interface RetrieverOptions {
   titleWeight?: number;
   /** How BM25 makes words of texts: a name of {@link ANALYZERS}. */
   analyzer?: string;
-  /** Folder of the encoder of dense retrievers, of this project or in Hugging Face format; default: the small world's. */
+  /**
+   * Folder of the encoder of dense retrievers, of this project or in Hugging Face format;
+   * default: the small world's.
+   */
   encoder?: string;
-  /** Folder in which vectors of a Hugging Face encoder, and an HNSW graph of them, are kept; by default one in `runs/indexes`. */
+  /**
+   * Folder in which vectors of a Hugging Face encoder, and an HNSW graph of them, are
+   * kept; by default one in `runs/indexes`.
+   */
   index?: string;
 }
 
@@ -42,7 +48,10 @@ export interface RetrieverKind {
   ) => Retriever | Promise<Retriever>;
 }
 
-/** An encoder of this project, or one in Hugging Face format. @throws Error naming what is missing or not supported */
+/**
+ * An encoder of this project, or one in Hugging Face format. @throws Error naming what is
+ * missing or not supported
+ */
 export const openEncoder = (folder: string): Promise<Encoder | FileEncoder> =>
   isHuggingFaceFolder(folder) ? loadBertEncoder(folder) : loadEncoder(folder);
 
@@ -52,7 +61,10 @@ interface Vectors {
   kept?: { folder: string; source: VectorSource };
 }
 
-/** The vectors of an encoder of this project are made anew every time, which is quick; those of others are kept on disk. */
+/**
+ * The vectors of an encoder of this project are made anew every time, which is quick;
+ * those of others are kept on disk.
+ */
 function vectorsOf(
   encoder: Encoder | FileEncoder,
   passages: readonly Passage[],
@@ -65,7 +77,10 @@ function vectorsOf(
   return { read: () => embedCorpus(encoder, passages, kept), kept };
 }
 
-const dense = (name: string, openIndex: (vectors: Vectors) => Promise<VectorIndex>): RetrieverKind => ({
+const dense = (
+  name: string,
+  openIndex: (vectors: Vectors) => Promise<VectorIndex>,
+): RetrieverKind => ({
   name,
   create: async (passages, { encoder: folder = ENCODER, index }) => {
     const encoder = await openEncoder(folder);
@@ -99,14 +114,18 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 );
 
 /** Whether a retriever's name is the address of a server. */
-export const isAddress = (name: string): boolean => /^https?:\/\//.test(name) || isMilvusAddress(name);
+export const isAddress = (name: string): boolean =>
+  /^https?:\/\//.test(name) || isMilvusAddress(name);
 
-/** A retriever's name in a configuration: one of the registry, or the address of a server. */
+/**
+ * A retriever's name in a configuration: one of the registry, or the address of a server.
+ */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
  * A retriever over passages.
- * @param name one of the registry, or the address of a server that has passages of its own and gets the environment's RETRIEVAL_TOKEN
+ * @param name one of the registry, or the address of a server that has passages of its
+ * own and gets the environment's RETRIEVAL_TOKEN
  *   where there is one: `http://...` of one that speaks Search-R1's protocol, `milvus://...` of a collection
  * @throws Error for an unknown name
  */

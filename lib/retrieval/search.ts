@@ -9,7 +9,10 @@ export type SearchOutcome =
 export interface SearchStats {
   /** Queries asked for, duplicates included. */
   requested: number;
-  /** Distinct queries sent to the retriever (each counted once, however often it was tried). */
+  /**
+   * Distinct queries sent to the retriever (each counted once, however often it was
+   * tried).
+   */
   fetched: number;
   /** Distinct queries answered from the cache. */
   cached: number;
@@ -22,7 +25,10 @@ export interface SearchStats {
 export interface SearchOptions {
   /** Passages wanted for each query. */
   topK: number;
-  /** Longest wait for one request to the retriever from its start, milliseconds; default 10,000. */
+  /**
+   * Longest wait for one request to the retriever from its start, milliseconds; default
+   * 10,000.
+   */
   timeoutMs?: number;
   /** Most requests in flight at a time; default 8. */
   maxConcurrency?: number;
@@ -41,7 +47,10 @@ export interface SearchCache {
 }
 
 export interface SearchResults {
-  /** Outcome i belongs to query i. Duplicates share one array of passages: don't change it. */
+  /**
+   * Outcome i belongs to query i. Duplicates share one array of passages: don't change
+   * it.
+   */
   outcomes: SearchOutcome[];
   stats: SearchStats;
 }
@@ -49,9 +58,10 @@ export interface SearchResults {
 type SettledOptions = SearchOptions & Required<Pick<SearchOptions, 'timeoutMs'>>;
 
 /**
- * Retrieves for all queries at once: duplicates (after trimming) are fetched once, the rest goes out in batches, several at a
- * time. A failed batch is tried again query by query; a late one is not, so that a search turn ends in time. What fails then
- * is a `failed` outcome of just its queries; so is an empty query, which is never sent.
+ * Retrieves for all queries at once: duplicates (after trimming) are fetched once, the
+ * rest goes out in batches, several at a time. A failed batch is tried again query by
+ * query; a late one is not, so that a search turn ends in time. What fails then is a
+ * `failed` outcome of just its queries; so is an empty query, which is never sent.
  */
 export async function searchAll(
   retriever: Retriever,
@@ -59,7 +69,9 @@ export async function searchAll(
   options: SearchOptions,
 ): Promise<SearchResults> {
   const { topK, timeoutMs = 10_000, maxConcurrency = 8, batchSize = 32, signal, cache } = options;
-  Object.entries({ topK, timeoutMs, maxConcurrency, batchSize }).forEach((entry) => requireInteger(...entry));
+  Object.entries({ topK, timeoutMs, maxConcurrency, batchSize }).forEach((entry) =>
+    requireInteger(...entry),
+  );
   signal?.throwIfAborted();
   const startMs = performance.now();
   const keys = queries.map((query) => query.trim());
@@ -72,7 +84,11 @@ export async function searchAll(
   const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
   const limit = pLimit(maxConcurrency);
   const searches = range(0, wanted.length, batchSize).map((start) =>
-    searchBatch(retriever, wanted.slice(start, start + batchSize), { limit, ...options, timeoutMs }),
+    searchBatch(retriever, wanted.slice(start, start + batchSize), {
+      limit,
+      ...options,
+      timeoutMs,
+    }),
   );
   const found = await Promise.all(searches);
   found.flat().forEach((outcome, i) => {
@@ -88,8 +104,12 @@ export async function searchAll(
   };
 }
 
-function knownOutcome(query: string, passages: RetrievedPassage[] | undefined): SearchOutcome | undefined {
-  if (query === '') return { status: 'failed', reason: 'Expected a query, but got only white space.' };
+function knownOutcome(
+  query: string,
+  passages: RetrievedPassage[] | undefined,
+): SearchOutcome | undefined {
+  if (query === '')
+    return { status: 'failed', reason: 'Expected a query, but got only white space.' };
   return passages && { status: 'ok', passages };
 }
 
@@ -117,16 +137,23 @@ async function searchBatch(
   }
 }
 
-/** One request, given up when it is late or aborted even if the retriever ignores its signal. */
+/**
+ * One request, given up when it is late or aborted even if the retriever ignores its
+ * signal.
+ */
 async function request(
   retriever: Retriever,
   queries: readonly string[],
   { topK, timeoutMs, signal }: SettledOptions,
 ): Promise<RetrievedPassage[][]> {
   signal?.throwIfAborted();
-  // A timer of our own: AbortSignal.timeout would not keep the process alive, and could not be cleared.
+  // A timer of our own: AbortSignal.timeout would not keep the process alive, and could
+  // not be cleared.
   const controller = new AbortController();
-  const late = new DOMException(`Expected passages within ${timeoutMs} ms, but got none.`, 'TimeoutError');
+  const late = new DOMException(
+    `Expected passages within ${timeoutMs} ms, but got none.`,
+    'TimeoutError',
+  );
   const timer = setTimeout(() => controller.abort(late), timeoutMs);
   const forward = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', forward, { once: true });

@@ -2,7 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { isLocalHost, serveLocally, type LocalServer, type ServedRequest } from '../io/local-server.js';
+import {
+  isLocalHost,
+  serveLocally,
+  type LocalServer,
+  type ServedRequest,
+} from '../io/local-server.js';
 import { retrieveRequestSchema } from './protocol.js';
 import type { RetrievedPassage, Retriever } from './retriever.js';
 import { requireInteger } from './top-k.js';
@@ -10,11 +15,20 @@ import { requireInteger } from './top-k.js';
 export interface RetrievalServerOptions {
   /** 0 (default) takes a free port. */
   port?: number;
-  /** The address to listen at; default 127.0.0.1, which only this machine reaches. Any other needs a token. */
+  /**
+   * The address to listen at; default 127.0.0.1, which only this machine reaches. Any
+   * other needs a token.
+   */
   host?: string;
-  /** What a request has to bring along as `Authorization: Bearer TOKEN`; nothing by default. */
+  /**
+   * What a request has to bring along as `Authorization: Bearer TOKEN`; nothing by
+   * default.
+   */
   token?: string;
-  /** Whether SIGINT and SIGTERM stop the server once the requests in flight are answered; default false. */
+  /**
+   * Whether SIGINT and SIGTERM stop the server once the requests in flight are answered;
+   * default false.
+   */
   stopOnSignals?: boolean;
   /** Passages for each query where a request doesn't say; default 3. */
   defaultTopK?: number;
@@ -28,17 +42,29 @@ export interface RetrievalServerOptions {
   maxQueryLength?: number;
   /** Largest request body, bytes; default 1 MiB. */
   maxBodyBytes?: number;
-  /** Most requests at a time, the others get status 429 before they are read; default 64. */
+  /**
+   * Most requests at a time, the others get status 429 before they are read; default 64.
+   */
   maxConcurrency?: number;
   /** Longest time that a request may take, milliseconds; default 30,000. */
   timeoutMs?: number;
-  /** Artificial waiting time of each request, milliseconds, for experiments on latency; default 0. */
+  /**
+   * Artificial waiting time of each request, milliseconds, for experiments on latency;
+   * default 0.
+   */
   delayMs?: number;
 }
 
 const LIMITS = {
-  ...{ defaultTopK: 3, maxTopK: 100, maxQueries: 512, maxPassages: 10_000, maxQueryLength: 10_000 },
-  ...{ maxBodyBytes: 1 << 20, maxConcurrency: 64, timeoutMs: 30_000, delayMs: 0 },
+  defaultTopK: 3,
+  maxTopK: 100,
+  maxQueries: 512,
+  maxPassages: 10_000,
+  maxQueryLength: 10_000,
+  maxBodyBytes: 1 << 20,
+  maxConcurrency: 64,
+  timeoutMs: 30_000,
+  delayMs: 0,
 };
 
 /** An error that the client caused, with its HTTP status. */
@@ -56,7 +82,8 @@ const failure = (status: number, message: string, headers = {}): Response =>
 
 /**
  * Serves a retriever by Search-R1's protocol; `url` is where to post.
- * @throws RangeError for a limit out of range, and for an address that others reach without a token
+ * @throws RangeError for a limit out of range, and for an address that others reach
+ * without a token
  */
 export async function startRetrievalServer(
   retriever: Retriever,
@@ -64,7 +91,8 @@ export async function startRetrievalServer(
 ): Promise<LocalServer> {
   const { port = 0, host = '127.0.0.1', token, stopOnSignals = false, ...rest } = options;
   const limits = { ...LIMITS, ...rest };
-  for (const [name, value] of Object.entries(limits)) requireInteger(name, value, name === 'delayMs' ? 0 : 1);
+  for (const [name, value] of Object.entries(limits))
+    requireInteger(name, value, name === 'delayMs' ? 0 : 1);
   if (!token && !isLocalHost(host))
     throw new RangeError(
       `Expected a token for a server at ${host}, which others reach. Give it as { token }, on the command line as RETRIEVAL_TOKEN.`,
@@ -76,9 +104,13 @@ export async function startRetrievalServer(
       if (token && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
         return failure(401, 'Expected the token of this server as "Authorization: Bearer TOKEN".');
       if (numActive >= limits.maxConcurrency)
-        return failure(429, `Expected at most ${limits.maxConcurrency} requests at a time. Try again.`);
+        return failure(
+          429,
+          `Expected at most ${limits.maxConcurrency} requests at a time. Try again.`,
+        );
       numActive++;
-      // Not AbortSignal.any: Node keeps such a signal for ever where a retriever leaves its listener on it.
+      // Not AbortSignal.any: Node keeps such a signal for ever where a retriever leaves
+      // its listener on it.
       const controller = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<Response>((resolve) => {
@@ -121,10 +153,15 @@ async function answer(
 ): Promise<Response> {
   try {
     checkRoute(request);
-    const { queries, topk, withScores } = parseBody(await readBody(request, limits.maxBodyBytes), limits);
+    const { queries, topk, withScores } = parseBody(
+      await readBody(request, limits.maxBodyBytes),
+      limits,
+    );
     if (limits.delayMs > 0) await delay(limits.delayMs, undefined, { signal });
     const lists = await retriever.retrieve(queries, { topK: topk, signal });
-    return Response.json({ result: lists.map((list) => list.map((item) => toDocument(item, withScores))) });
+    return Response.json({
+      result: lists.map((list) => list.map((item) => toDocument(item, withScores))),
+    });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return failure(error instanceof RequestError ? error.status : 500, message);
@@ -133,14 +170,19 @@ async function answer(
 
 function checkRoute(request: ServedRequest): void {
   const path = (request.url ?? '').split('?')[0];
-  if (path !== '/retrieve') throw new RequestError(404, `Expected the path /retrieve, but got ${path}.`);
+  if (path !== '/retrieve')
+    throw new RequestError(404, `Expected the path /retrieve, but got ${path}.`);
   if (request.method !== 'POST') {
     throw new RequestError(405, `Expected the method POST, but got ${request.method}.`);
   }
-  // Any page in a browser can post text to this machine, but JSON only with the server's leave.
+  // Any page in a browser can post text to this machine, but JSON only with the server's
+  // leave.
   const type = request.headers['content-type']?.split(';')[0].trim().toLowerCase();
   if (type !== 'application/json')
-    throw new RequestError(415, `Expected the content type application/json, but got ${type ?? 'none'}.`);
+    throw new RequestError(
+      415,
+      `Expected the content type application/json, but got ${type ?? 'none'}.`,
+    );
 }
 
 async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<string> {
@@ -149,7 +191,8 @@ async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<s
   // Leaving the loop early must not destroy the socket: the answer is still to be sent.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.byteLength;
-    if (size > maxBodyBytes) throw new RequestError(413, `Expected a body of at most ${maxBodyBytes} bytes.`);
+    if (size > maxBodyBytes)
+      throw new RequestError(413, `Expected a body of at most ${maxBodyBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -173,7 +216,8 @@ function parseBody(body: string, limits: typeof LIMITS) {
     ['characters of a query to be', limits.maxQueryLength, longest],
   ];
   for (const [what, most, value] of measured)
-    if (value > most) throw new RequestError(400, `Expected ${what} at most ${most}, but got ${value}.`);
+    if (value > most)
+      throw new RequestError(400, `Expected ${what} at most ${most}, but got ${value}.`);
   return { queries, topk, withScores };
 }
 

@@ -8,7 +8,10 @@ export interface Neighbour {
 
 const byRank = bisector((a: Neighbour, b: Neighbour) => b.score - a.score || a.index - b.index);
 
-/** The best `topK` of the neighbours offered to it, best first; equal scores go by the lower index. */
+/**
+ * The best `topK` of the neighbours offered to it, best first; equal scores go by the
+ * lower index.
+ */
 export class TopK {
   readonly best: Neighbour[] = [];
   /** A lower score is not among the best, whatever its index. */

@@ -1,9 +1,11 @@
 /** Compatibility-normalised, accents folded ("Amélie" = "amelie"), lower-cased. */
-export const foldText = (text: string): string => text.normalize('NFKD').replace(MARKS, '').toLowerCase();
+export const foldText = (text: string): string =>
+  text.normalize('NFKD').replace(MARKS, '').toLowerCase();
 
 /**
- * Words of English text for lexical retrieval: folded, possessive 's dropped, runs of Unicode letters and digits. Nothing
- * is stemmed, because queries are mostly proper names.
+ * Words of English text for lexical retrieval: folded, possessive 's dropped, runs of
+ * Unicode letters and digits. Nothing is stemmed, because queries are mostly proper
+ * names.
  */
 export function splitWords(text: string): string[] {
   return foldText(text).replace(POSSESSIVE, '').replace(INNER_APOSTROPHE, '').match(WORDS) ?? [];

@@ -19,7 +19,9 @@ export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
 
 const weight = z.number().min(0).optional();
 
-/** Rewards as a configuration names them: a preset, and weights in place of the preset's. */
+/**
+ * Rewards as a configuration names them: a preset, and weights in place of the preset's.
+ */
 export const rewardsSchema = z.strictObject({
   preset: z.enum(REWARD_PRESET_NAMES),
   lambdaD: weight,
@@ -81,10 +83,18 @@ export const REWARD_PRESETS: Readonly<
   },
 };
 
-/** A copy of a preset's options, with `overrides` put over it; throws for an unknown name or a weight that does not fit. */
-export function rewardOptions(name: string = 'paper', overrides: Partial<RewardOptions> = {}): RewardOptions {
+/**
+ * A copy of a preset's options, with `overrides` put over it; throws for an unknown name
+ * or a weight that does not fit.
+ */
+export function rewardOptions(
+  name: string = 'paper',
+  overrides: Partial<RewardOptions> = {},
+): RewardOptions {
   if (!Object.hasOwn(REWARD_PRESETS, name)) {
-    throw new RangeError(`Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`);
+    throw new RangeError(
+      `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`,
+    );
   }
   const preset = REWARD_PRESETS[name as RewardPresetName].options;
   if (preset.rewards && Object.keys(overrides).length > 0)
@@ -94,12 +104,16 @@ export function rewardOptions(name: string = 'paper', overrides: Partial<RewardO
   const options = { ...preset, ...overrides };
   for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
     if (!Number.isFinite(options[weight]) || options[weight] < 0)
-      throw new RangeError(`Expected ${weight} to be a number >= 0, but got ${String(options[weight])}.`);
+      throw new RangeError(
+        `Expected ${weight} to be a number >= 0, but got ${String(options[weight])}.`,
+      );
   }
   return options;
 }
 
-/** Eq. 3 to 6 with their constants, whose sum is Eq. 7, or the rewards of another paper. */
+/**
+ * Eq. 3 to 6 with their constants, whose sum is Eq. 7, or the rewards of another paper.
+ */
 export const rewardsFrom = (options: RewardOptions): Reward[] =>
   options.rewards?.() ?? [outcome(), decomposition(options), searchCount(options), format(options)];
 

@@ -1,7 +1,9 @@
 import { sum } from 'd3-array';
 import type { Rollout } from './rollout.js';
 
-/** A reward with credit for each search turn, beside what the rollout is worth as a whole. */
+/**
+ * A reward with credit for each search turn, beside what the rollout is worth as a whole.
+ */
 export interface TurnReward {
   /** Of the whole rollout. */
   value: number;
@@ -12,11 +14,15 @@ export interface TurnReward {
 /** One of the rewards whose weighted sum is trained on. */
 export interface Reward {
   /**
-   * Names the component in records and the metric `rewards/NAME`. Part of a run's hash, since a function has none: a checkpoint
-   * goes on only under the same names, so change the name with `score`.
+   * Names the component in records and the metric `rewards/NAME`. Part of a run's hash,
+   * since a function has none: a checkpoint goes on only under the same names, so change
+   * the name with `score`.
    */
   readonly name: string;
-  /** Weight in the total, 1 by default; 0 makes it a metric that is recorded and not trained on. */
+  /**
+   * Weight in the total, 1 by default; 0 makes it a metric that is recorded and not
+   * trained on.
+   */
   readonly weight?: number;
   /** @param group all rollouts of the same question, `rollout` among them */
   score(rollout: Rollout, group: readonly Rollout[]): number | TurnReward;
@@ -25,7 +31,10 @@ export interface Reward {
 /** What each reward gave, by its name and before its weight, and their weighted sum. */
 export type RewardComponents = Record<string, number> & { total: number };
 
-/** @throws RangeError where a name is missing, taken, or `total`, or a weight is no finite number */
+/**
+ * @throws RangeError where a name is missing, taken, or `total`, or a weight is no finite
+ * number
+ */
 export function checkRewards(rewards: readonly Reward[]): void {
   const names = rewards.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
@@ -33,7 +42,9 @@ export function checkRewards(rewards: readonly Reward[]): void {
     if (!name || name === 'total' || names.indexOf(name) !== i)
       throw new RangeError(`Expected each reward to have a name of its own, but got "${name}".`);
     if (!Number.isFinite(weight))
-      throw new RangeError(`Expected the weight of the reward "${name}" to be a number, but got ${weight}.`);
+      throw new RangeError(
+        `Expected the weight of the reward "${name}" to be a number, but got ${weight}.`,
+      );
   }
 }
 
@@ -52,7 +63,8 @@ function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): T
   const given = reward.score(rollout, group) as TurnReward | number | null | undefined;
   const isTurnReward = typeof given === 'object' && given !== null && Array.isArray(given.turns);
   const { value, turns } = isTurnReward ? given : { value: given, turns: [] };
-  for (const number of [value, ...turns]) refuseUnlessFinite(`the reward "${reward.name}"`, number, rollout);
+  for (const number of [value, ...turns])
+    refuseUnlessFinite(`the reward "${reward.name}"`, number, rollout);
   const numTurns = rollout.searchTurns.length;
   if (isTurnReward && turns.length !== numTurns) {
     throw new RangeError(
@@ -63,10 +75,13 @@ function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): T
 }
 
 /**
- * Scores a rollout; the total is the weighted sum of the rewards (Eq. 7 for those of the paper), given at the last token.
+ * Scores a rollout; the total is the weighted sum of the rewards (Eq. 7 for those of
+ * the paper), given at the last token.
  * @param group all rollouts of the same question, `rollout` among them
- * @returns `turns`: the weighted sum of the turn-level values, one a search turn; null where no reward gives any
- * @throws RangeError naming a reward that gives no finite number, or not as many turn values as there are search turns
+ * @returns `turns`: the weighted sum of the turn-level values, one a search turn; null
+ * where no reward gives any
+ * @throws RangeError naming a reward that gives no finite number, or not as many turn
+ * values as there are search turns
  */
 export function scoreRollout(
   rewards: readonly Reward[],
@@ -75,7 +90,8 @@ export function scoreRollout(
 ): { components: RewardComponents; turns: number[] | null } {
   const given = rewards.map((reward) => ({
     ...scoreOf(reward, rollout, group),
-    ...{ name: reward.name, weight: reward.weight ?? 1 },
+    name: reward.name,
+    weight: reward.weight ?? 1,
   }));
   const components = Object.fromEntries(given.map(({ name, value }) => [name, value]));
   const total = sum(given, ({ weight, value }) => weight * value);

@@ -20,19 +20,26 @@ export interface Rollout {
   searchTurns: readonly (readonly string[])[];
   /** Undefined where unknown. */
   shape: QuestionShape | undefined;
-  /** All that was written, and the search turns with the passages that each brought, where they were recorded. */
+  /**
+   * All that was written, and the search turns with the passages that each brought, where
+   * they were recorded.
+   */
   trajectory: { segments: readonly TextSegment[]; searchTurns: readonly SearchTurn[] };
   /** With its text and its dependency graph; undefined where unknown. */
   question: Question | undefined;
 }
 
-/** What is known of a question beside its text, its shape only sometimes; ground truth, for rewards and evaluation only. */
+/**
+ * What is known of a question beside its text, its shape only sometimes; ground truth,
+ * for rewards and evaluation only.
+ */
 type RewardQuestion = Pick<Rollout, 'goldenAnswers'> & Partial<Pick<Rollout, 'shape'>>;
 
 /**
- * What the rewards see of segments. Answer and sub-queries are read from policy segments only; a search turn counts when it
- * was executed, that is, when an information segment follows (a search in the last generation, which Algorithm 1 doesn't
- * execute, is none).
+ * What the rewards see of segments. Answer and sub-queries are read from policy
+ * segments only; a search turn counts when it was executed, that is, when an information
+ * segment follows (a search in the last generation, which Algorithm 1 doesn't execute, is
+ * none).
  */
 export function rolloutFromSegments(
   segments: readonly TextSegment[],
@@ -55,8 +62,9 @@ export function rolloutFromSegments(
 }
 
 /**
- * The shape of a question: computed from its graph, else what its benchmark's `type` stands for, as the authors' code decides
- * what is parallelizable; undefined where neither tells it.
+ * The shape of a question: computed from its graph, else what its benchmark's `type`
+ * stands for, as the authors' code decides what is parallelizable; undefined where
+ * neither tells it.
  */
 export function shapeOf({
   metadata: { graph, type },
@@ -73,7 +81,10 @@ export function rolloutFromTrajectory(
   return { ...rolloutFromSegments(segments, known, searchTurns), question };
 }
 
-/** What the rewards see of a recorded response without its prompt, such as another project's. */
+/**
+ * What the rewards see of a recorded response without its prompt, such as another
+ * project's.
+ */
 export function rolloutFromTranscript(response: string, question: RewardQuestion): Rollout {
   return rolloutFromSegments(splitTranscript(response), question);
 }

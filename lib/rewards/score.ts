@@ -12,7 +12,10 @@ import { rolloutFromSegments } from './rollout.js';
 /** The scores of one transcript. */
 export interface TranscriptScore {
   id: string;
-  /** Null where the line doesn't tell it: not parallelizable and not single-hop for the rewards. */
+  /**
+   * Null where the line doesn't tell it: not parallelizable and not single-hop for the
+   * rewards.
+   */
   shape: QuestionShape | null;
   answer: string | null;
   exactMatch: 0 | 1;
@@ -25,13 +28,22 @@ export interface TranscriptScore {
   /** Decomposed in the sense of the options: in any search turn, or in the first. */
   decomposed: boolean;
   rewards: RewardComponents;
-  /** Why the transcript does not tell who wrote what, else null: then information in doubt counts as the policy's own. */
+  /**
+   * Why the transcript does not tell who wrote what, else null: then information in doubt
+   * counts as the policy's own.
+   */
   ambiguous: string | null;
 }
 
-/** Exact match, F1, format, turns and every component of the reward (Eq. 3 to 7) of a transcript. */
+/**
+ * Exact match, F1, format, turns and every component of the reward (Eq. 3 to 7) of a
+ * transcript.
+ */
 export function scoreTranscript(
-  transcript: Pick<RecordedRun, 'id' | 'goldenAnswers' | 'segments' | 'shape' | 'searchTurns' | 'ambiguous'>,
+  transcript: Pick<
+    RecordedRun,
+    'id' | 'goldenAnswers' | 'segments' | 'shape' | 'searchTurns' | 'ambiguous'
+  >,
   options: RewardOptions,
 ): TranscriptScore {
   const rollout = rolloutFromSegments(transcript.segments, transcript, transcript.searchTurns);

@@ -1,6 +1,7 @@
 /**
- * Recorded transcripts, one JSON object each. Two layouts are read: this project's trajectories (a line of
- * `trajectories.jsonl`) and plain transcripts (`id`, `question`, `golden_answers`, `response`).
+ * Recorded transcripts, one JSON object each. Two layouts are read: this project's
+ * trajectories (a line of `trajectories.jsonl`) and plain transcripts (`id`, `question`,
+ * `golden_answers`, `response`).
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
@@ -8,8 +9,8 @@ import { questionShape, subQuestionSchema, type QuestionShape } from '../data/qu
 import { ambiguity, splitTranscript } from '../text/response.js';
 
 /**
- * The benchmarks' own types; any other type leaves the shape unknown. `na` is the authors' type of NQ's
- * questions.
+ * The benchmarks' own types; any other type leaves the shape unknown. `na` is the
+ * authors' type of NQ's questions.
  */
 const SHAPES_OF_TYPES: Readonly<Record<string, QuestionShape>> = {
   comparison: 'parallelizable',
@@ -32,7 +33,10 @@ export function shapeOfType(type: string): QuestionShape | undefined {
 export const shapeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
 const idSchema = z.union([z.string(), z.number()]).transform(String);
 
-/** Something to look at only: absent in one recording, of another form in another, and no reason to refuse a line. */
+/**
+ * Something to look at only: absent in one recording, of another form in another, and no
+ * reason to refuse a line.
+ */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().catch(undefined);
 
 /** What both layouts say under the same names. */
@@ -55,8 +59,14 @@ const sharedFields = {
   step: optional(z.int()),
 };
 
-/** The shape is said outright, else computed from the dependency graph, else it follows from the type. */
-function withMetadata<Line extends z.infer<z.ZodObject<typeof sharedFields>>>({ metadata, ...line }: Line) {
+/**
+ * The shape is said outright, else computed from the dependency graph, else it follows
+ * from the type.
+ */
+function withMetadata<Line extends z.infer<z.ZodObject<typeof sharedFields>>>({
+  metadata,
+  ...line
+}: Line) {
   const graph = metadata?.graph;
   const type = line.type ?? metadata?.type;
   const said = line.shape ?? metadata?.shape;
@@ -85,7 +95,9 @@ const trajectorySchema = z
     searchTurns: optional(
       z.array(z.object({ queries: z.array(z.string()), results: z.array(resultSchema) })),
     ),
-    /** `answer`, `budget` or `length`; in a plain transcript the engine's `stop_reason`. */
+    /**
+     * `answer`, `budget` or `length`; in a plain transcript the engine's `stop_reason`.
+     */
     finish: optional(z.string()),
     coverage: optional(z.number()),
     /** Components by their names, whatever a run rewarded. */
@@ -96,7 +108,10 @@ const trajectorySchema = z
   })
   .transform(({ questionId: id, ...line }) => ({ id, ...withMetadata(line) }));
 
-/** All that a line tells, but for token ids and log-probabilities; undefined or null where it tells nothing. */
+/**
+ * All that a line tells, but for token ids and log-probabilities; undefined or null where
+ * it tells nothing.
+ */
 export type RecordedRun = z.infer<typeof trajectorySchema>;
 
 const transcriptSchema = z
@@ -119,15 +134,23 @@ const transcriptSchema = z
     };
   });
 
-/** The longest transcript that is read, in characters: a context of a million tokens is shorter. */
+/**
+ * The longest transcript that is read, in characters: a context of a million tokens is
+ * shorter.
+ */
 export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 
-/** Reads one JSON value of either layout; throws an error that says what is missing or wrong, and where. */
+/**
+ * Reads one JSON value of either layout; throws an error that says what is missing or
+ * wrong, and where.
+ */
 export function parseTranscript(value: unknown): RecordedRun {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('Expected a JSON object.');
   if (!('segments' in value || 'response' in value))
-    throw new Error('Expected segments (a trajectory) or response (a transcript), but got neither.');
+    throw new Error(
+      'Expected segments (a trajectory) or response (a transcript), but got neither.',
+    );
   const parsed = ('segments' in value ? trajectorySchema : transcriptSchema).safeParse(value);
   if (!parsed.success) {
     const [{ path, message }] = parsed.error.issues;

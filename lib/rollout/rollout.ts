@@ -1,9 +1,11 @@
 /**
- * Algorithm 1: generate until a search or an answer, search all sub-queries at once, append what came back, go on. Rows run
- * side by side, a turn at a time, so that the sub-queries of all rollouts of a turn go out together.
+ * Algorithm 1: generate until a search or an answer, search all sub-queries at once,
+ * append what came back, go on. Rows run side by side, a turn at a time, so that the
+ * sub-queries of all rollouts of a turn go out together.
  *
- * Two points of the authors' code that Algorithm 1 leaves open: after the last search turn one more generation may answer,
- * and a search in it is not executed; a turn without a valid action costs a turn.
+ * Two points of the authors' code that Algorithm 1 leaves open: after the last search
+ * turn one more generation may answer, and a search in it is not executed; a turn without
+ * a valid action costs a turn.
  */
 import type { Question } from '../data/question.js';
 import type { Policy, SamplingOptions } from '../policy/policy.js';
@@ -33,18 +35,26 @@ export interface RolloutOptions extends RolloutConfig {
   temperature: number;
   /** Answers of the retriever kept across calls. */
   cache?: SearchCache;
-  /** In place of the retriever: who plays the search engine may know each query's question, ground truth included. */
+  /**
+   * In place of the retriever: who plays the search engine may know each query's
+   * question, ground truth included.
+   */
   search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
   signal?: AbortSignal;
   /** As in {@link SamplingOptions}, with rows counted in the questions. */
   onToken?: SamplingOptions['onToken'];
-  /** Called with every segment once it is complete, and the search turns so far, an information segment's own included. */
+  /**
+   * Called with every segment once it is complete, and the search turns so far, an
+   * information segment's own included.
+   */
   onSegment?: (segment: Segment, row: number, searchTurns: readonly SearchTurn[]) => void;
 }
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
-/** A rollout under way; its trajectory ends by the `budget` unless it turns out otherwise. */
+/**
+ * A rollout under way; its trajectory ends by the `budget` unless it turns out otherwise.
+ */
 interface Row {
   /** Its place among the questions. */
   index: number;
@@ -60,7 +70,11 @@ export interface RolloutStats {
   retrievalsFailed: number;
 }
 
-function append({ index, tokenIds, trajectory }: Row, segment: Segment, { onSegment }: RolloutOptions): void {
+function append(
+  { index, tokenIds, trajectory }: Row,
+  segment: Segment,
+  { onSegment }: RolloutOptions,
+): void {
   trajectory.segments.push(segment);
   tokenIds.push(...segment.tokenIds);
   onSegment?.(segment, index, trajectory.searchTurns);
@@ -74,7 +88,9 @@ function encodePrompt(
   const text = buildPrompt(prompt, question, { form });
   if (form !== 'chat') return { text, tokenIds: tokenizer.encode(text) };
   if (tokenizer.encodeChat) return tokenizer.encodeChat(text);
-  throw new Error(`Expected ${name} to have a chat template, but it has none. Use --prompt-form full.`);
+  throw new Error(
+    `Expected ${name} to have a chat template, but it has none. Use --prompt-form full.`,
+  );
 }
 
 function startRow(question: Question, index: number, policy: Policy, options: RunOptions): Row {
@@ -93,9 +109,17 @@ function startRow(question: Question, index: number, policy: Policy, options: Ru
   return row;
 }
 
-/** One generation of every row that has not finished; rows without room for it finish with `length`. */
-async function generateTurn(rows: readonly Row[], policy: Policy, options: RolloutOptions): Promise<Row[]> {
-  const hasRoom = (row: Row): boolean => row.tokenIds.length + options.maxNewTokens < policy.maxLength;
+/**
+ * One generation of every row that has not finished; rows without room for it finish with
+ * `length`.
+ */
+async function generateTurn(
+  rows: readonly Row[],
+  policy: Policy,
+  options: RolloutOptions,
+): Promise<Row[]> {
+  const hasRoom = (row: Row): boolean =>
+    row.tokenIds.length + options.maxNewTokens < policy.maxLength;
   const roomy = rows.filter(hasRoom);
   for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
   if (roomy.length === 0) return [];
@@ -121,23 +145,32 @@ async function generateTurn(rows: readonly Row[], policy: Policy, options: Rollo
   return roomy;
 }
 
-/** The sub-queries that a policy's text has executed, or null when its action is another than a search. */
+/**
+ * The sub-queries that a policy's text has executed, or null when its action is another
+ * than a search.
+ */
 export function searchedQueries(
   policyText: string,
   options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries'>,
 ): string[] | null {
   const action = nextAction(policyText);
   if (action.kind !== 'search') return null;
-  return options.splitQueries ? action.queries.slice(0, options.maxSubQueries) : [action.queries.join(' ')];
+  return options.splitQueries
+    ? action.queries.slice(0, options.maxSubQueries)
+    : [action.queries.join(' ')];
 }
 
 /**
- * A best score below this share of the full one is that of a passage which has nothing but common words of the query: of invented
- * things that a corpus knows nothing of, nearly all queries are below; of the queries that it was made for, one in a hundred.
+ * A best score below this share of the full one is that of a passage which has nothing
+ * but common words of the query: of invented things that a corpus knows nothing of,
+ * nearly all queries are below; of the queries that it was made for, one in a hundred.
  */
 const ALIKE = 0.1;
 
-/** All that the policy is told of a failed search: what a server says in its error is recorded for people, and is no passage. */
+/**
+ * All that the policy is told of a failed search: what a server says in its error is
+ * recorded for people, and is no passage.
+ */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
 /** What is kept of an outcome of which the policy saw the `depth` best passages. */
@@ -150,7 +183,8 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
   const numLeftOut = outcome.passages.length - passages.length;
   const isUnlike = passages.length > 0 && passages[0].score < ALIKE * fullScore;
   return {
-    ...{ status: 'ok', passages },
+    status: 'ok',
+    passages,
     ...(numLeftOut > 0 ? { numLeftOut } : {}),
     ...(isUnlike ? { isUnlike } : {}),
   };
@@ -164,27 +198,44 @@ function informationOf(
 ): string {
   const shown = ({ title, text }: RetrievedPassage['passage']) => ({
     title,
-    text: maxPassageWords === undefined ? text : text.trim().split(/\s+/).slice(0, maxPassageWords).join(' '),
+    text:
+      maxPassageWords === undefined
+        ? text
+        : text.trim().split(/\s+/).slice(0, maxPassageWords).join(' '),
   });
   return printInformation(
     outcomes.map((outcome) =>
       outcome.status === 'failed'
         ? NO_ANSWER
-        : { status: 'ok', passages: outcome.passages.slice(0, depth).map(({ passage }) => shown(passage)) },
+        : {
+            status: 'ok',
+            passages: outcome.passages.slice(0, depth).map(({ passage }) => shown(passage)),
+          },
     ),
   );
 }
 
-/** Tokens that information may take: a turn's own limit, and so that every turn to come finds its reserve and the next one can be generated. */
-function roomForInformation({ tokenIds, trajectory }: Row, policy: Policy, options: RolloutOptions): number {
+/**
+ * Tokens that information may take: a turn's own limit, and so that every turn to come
+ * finds its reserve and the next one can be generated.
+ */
+function roomForInformation(
+  { tokenIds, trajectory }: Row,
+  policy: Policy,
+  options: RolloutOptions,
+): number {
   const { maxInformationTokens = Infinity, reservePerTurn } = options;
   if (reservePerTurn === undefined) return maxInformationTokens;
   const turnsLeft = options.maxSearchTurns - trajectory.modelCalls;
-  const room = policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * reservePerTurn;
+  const room =
+    policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * reservePerTurn;
   return Math.min(maxInformationTokens, room);
 }
 
-/** Appends what came back for a row's sub-queries: as many passages of each as there is room for, and one at least. */
+/**
+ * Appends what came back for a row's sub-queries: as many passages of each as there is
+ * room for, and one at least.
+ */
 function appendInformation(
   row: Row,
   queries: string[],
@@ -207,7 +258,9 @@ function appendInformation(
   append(row, segment, options);
 }
 
-/** In the words of the prompt: full for real language models, short for the small policy. */
+/**
+ * In the words of the prompt: full for real language models, short for the small policy.
+ */
 function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
   const text = options.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL;
   append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
@@ -238,7 +291,10 @@ async function searchFor(
   return found.outcomes;
 }
 
-/** Executes the action of every row that has not answered: all sub-queries of all rows in one concurrent search. */
+/**
+ * Executes the action of every row that has not answered: all sub-queries of all rows in
+ * one concurrent search.
+ */
 async function act(
   rows: readonly Row[],
   policy: Policy,
@@ -246,8 +302,12 @@ async function act(
   options: RolloutOptions,
   stats: RolloutStats,
 ): Promise<void> {
-  const searches = rows.map(({ trajectory }) => searchedQueries(trajectory.segments.at(-1)!.text, options));
-  const asked = rows.flatMap(({ question }, i) => (searches[i] ?? []).map((query) => ({ query, question })));
+  const searches = rows.map(({ trajectory }) =>
+    searchedQueries(trajectory.segments.at(-1)!.text, options),
+  );
+  const asked = rows.flatMap(({ question }, i) =>
+    (searches[i] ?? []).map((query) => ({ query, question })),
+  );
   const outcomes = await searchFor(asked, retriever, options, stats);
   let next = 0;
   for (const [i, row] of rows.entries()) {
@@ -267,7 +327,8 @@ async function act(
 /**
  * Answers each question once; pass a question several times for a group.
  * @param randoms one generator a question
- * @throws whatever the policy throws, and the signal's reason; failures of the retriever become information blocks that say so
+ * @throws whatever the policy throws, and the signal's reason; failures of the retriever
+ * become information blocks that say so
  */
 export async function rollOut(
   policy: Policy,

@@ -1,6 +1,7 @@
 /**
- * The trajectory: the one structure that rollout, rewards, training, evaluation and the viewer share.
- * Token ids are written once, by whoever made them, and never decoded and encoded again.
+ * The trajectory: the one structure that rollout, rewards, training, evaluation and the
+ * viewer share. Token ids are written once, by whoever made them, and never decoded and
+ * encoded again.
  */
 export type SegmentKind = 'prompt' | 'policy' | 'information' | 'notice';
 
@@ -9,13 +10,17 @@ export interface Segment {
   tokenIds: number[];
   text: string;
   /**
-   * Log-probability (nats) of each token under the policy that sampled it; policy segments only. Absent where a server told nothing but text: then
-   * the ids are an encoding of it, good for counting and of no use for training.
+   * Log-probability (nats) of each token under the policy that sampled it; policy
+   * segments only. Absent where a server told nothing but text: then the ids are an
+   * encoding of it, good for counting and of no use for training.
    */
   logProbs?: number[];
 }
 
-/** What the environment did in one search turn: the sub-queries and what came back for each. */
+/**
+ * What the environment did in one search turn: the sub-queries and what came back for
+ * each.
+ */
 export interface SearchTurn {
   queries: string[];
   results: SearchResult[];
@@ -26,16 +31,25 @@ export type SearchResult =
       status: 'ok';
       /** Those that the policy saw. */
       passages: { id: string; title: string; score: number }[];
-      /** Passages found but left out, since the context had no room for them; absent where there were none. */
+      /**
+       * Passages found but left out, since the context had no room for them; absent where
+       * there were none.
+       */
       numLeftOut?: number;
-      /** The best passage scores far below one that is about the query's words; absent where it does not, or nobody knows. */
+      /**
+       * The best passage scores far below one that is about the query's words; absent
+       * where it does not, or nobody knows.
+       */
       isUnlike?: true;
     }
   | {
       status: 'failed';
       /** What the policy was told. */
       reason: string;
-      /** What the retriever said of it, for people: at most 200 characters of somebody else's words. */
+      /**
+       * What the retriever said of it, for people: at most 200 characters of somebody
+       * else's words.
+       */
       detail?: string;
     };
 
@@ -52,7 +66,10 @@ export interface Trajectory {
   finish: 'answer' | 'budget' | 'length';
 }
 
-/** 1 = the token was written by the policy and contributes to the loss; follows `segments` token by token. */
+/**
+ * 1 = the token was written by the policy and contributes to the loss; follows `segments`
+ * token by token.
+ */
 export function lossMask(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds.map(() => (s.kind === 'policy' ? 1 : 0)));
 }
@@ -62,7 +79,10 @@ export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
-/** Tokens that a policy read and wrote, as servers count and charge them: every call reads the whole context. */
+/**
+ * Tokens that a policy read and wrote, as servers count and charge them: every call reads
+ * the whole context.
+ */
 export interface TokenUsage {
   read: number;
   written: number;
@@ -89,7 +109,10 @@ export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
     .join('');
 }
 
-/** A line of `trajectories.jsonl`: a trajectory with whatever is recorded beside it; log-probabilities to four places. */
+/**
+ * A line of `trajectories.jsonl`: a trajectory with whatever is recorded beside it;
+ * log-probabilities to four places.
+ */
 export function printTrajectory<Line extends Pick<Trajectory, 'segments'>>(line: Line): string {
   const rounded = (key: string, value: unknown): unknown =>
     key === 'logProbs' ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;

@@ -1,8 +1,10 @@
 /**
- * The benchmarks of the small world: what the paper's seven ask, in their real proportions, and one of comparisons of many. Proportions are those
- * of the originals' dev sets: HotpotQA 5,918 bridge and 1,487 comparison; 2WikiMultiHopQA's four types; MuSiQue's answerable
- * questions by hops. Comparisons are of two, as in the originals, without those that ask for yes
- * or no, which models of this size do not learn; those of up to eight are `many` alone.
+ * The benchmarks of the small world: what the paper's seven ask, in their real
+ * proportions, and one of comparisons of many. Proportions are those of the originals'
+ * dev sets: HotpotQA 5,918 bridge and 1,487 comparison; 2WikiMultiHopQA's four types;
+ * MuSiQue's answerable questions by hops. Comparisons are of two, as in the originals,
+ * without those that ask for yes or no, which models of this size do not learn; those of
+ * up to eight are `many` alone.
  */
 import { range } from 'd3-array';
 import type { Question } from '../data/question.js';
@@ -63,42 +65,39 @@ const many = (mostCompared: number): Type[] =>
 export type Counts = Readonly<Record<string, number>>;
 
 export const TRAIN_COUNTS: Counts = {
-  ...{
-    nq: 300,
-    triviaqa: 300,
-    popqa: 300,
-    hotpotqa: 700,
-    '2wikimultihopqa': 700,
-    musique: 400,
-    bamboogle: 0,
-    many: 1000,
-  },
+  nq: 300,
+  triviaqa: 300,
+  popqa: 300,
+  hotpotqa: 700,
+  '2wikimultihopqa': 700,
+  musique: 400,
+  bamboogle: 0,
+  many: 1000,
 };
 export const DEV_COUNTS: Counts = {
-  ...{
-    nq: 100,
-    triviaqa: 100,
-    popqa: 100,
-    hotpotqa: 200,
-    '2wikimultihopqa': 200,
-    musique: 150,
-    bamboogle: 100,
-    many: 420,
-  },
+  nq: 100,
+  triviaqa: 100,
+  popqa: 100,
+  hotpotqa: 200,
+  '2wikimultihopqa': 200,
+  musique: 150,
+  bamboogle: 100,
+  many: 420,
 };
 
-/** More would not show smaller differences: those between runs limit what can be seen (`scripts/power.mjs`). */
+/**
+ * More would not show smaller differences: those between runs limit what can be seen
+ * (`scripts/power.mjs`).
+ */
 export const TEST_COUNTS: Counts = {
-  ...{
-    nq: 150,
-    triviaqa: 150,
-    popqa: 150,
-    hotpotqa: 500,
-    '2wikimultihopqa': 500,
-    musique: 250,
-    bamboogle: 150,
-    many: 490,
-  },
+  nq: 150,
+  triviaqa: 150,
+  popqa: 150,
+  hotpotqa: 500,
+  '2wikimultihopqa': 500,
+  musique: 250,
+  bamboogle: 150,
+  many: 490,
 };
 
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
@@ -113,8 +112,9 @@ function partsOf(total: number, shares: readonly number[]): number[] {
 }
 
 /**
- * Draws questions about the things of a split, no text twice. Questions that are not for training have wordings of training and of
- * their own in turn (`metadata.wording` is `seen` or `unseen`).
+ * Draws questions about the things of a split, no text twice. Questions that are not
+ * for training have wordings of training and of their own in turn (`metadata.wording` is
+ * `seen` or `unseen`).
  */
 export function drawQuestions(
   things: readonly Thing[],
@@ -125,7 +125,8 @@ export function drawQuestions(
   const isTraining = split === 'train';
   const asked = new Set<string>();
   return Object.entries(counts).flatMap(([benchmark, total]) => {
-    const types = BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);
+    const types =
+      BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);
     const own = random.fork(`${name} ${benchmark}`);
     const parts = partsOf(
       total,
@@ -153,6 +154,10 @@ export function drawQuestions(
     );
     return own
       .shuffle(drafts)
-      .map((draft, i): Question => ({ id: `${benchmark}-${name}-${i + 1}`, ...draft, split: name }));
+      .map((draft, i): Question => ({
+        id: `${benchmark}-${name}-${i + 1}`,
+        ...draft,
+        split: name,
+      }));
   });
 }

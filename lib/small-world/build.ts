@@ -1,5 +1,6 @@
 /**
- * Writes the small world's passages and its training and dev questions: `node dist/small-world/build.js [folder]`. The same code gives the same files.
+ * Writes the small world's passages and its training and dev questions: `node
+ * dist/small-world/build.js [folder]`. The same code gives the same files.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -32,8 +32,13 @@ function recallTable({ things, passages }: World): string {
     return found.findIndex(({ index }) => passages[index].id === thing.facts[attribute].passageId);
   };
   const rows = Object.entries(QUERIES).map(([title, query]) => {
-    const ranks = facts.map(({ thing, attribute }) => rankOf(thing, attribute, query(thing, attribute)));
-    return [title, ...DEPTHS.map((k) => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!.toFixed(2))];
+    const ranks = facts.map(({ thing, attribute }) =>
+      rankOf(thing, attribute, query(thing, attribute)),
+    );
+    return [
+      title,
+      ...DEPTHS.map((k) => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!.toFixed(2)),
+    ];
   });
   return markdownTable(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
 }

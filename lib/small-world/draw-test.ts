@@ -1,6 +1,8 @@
 /**
- * Draws the test questions, about things that nothing else asks about: `node dist/small-world/draw-test.js [commit] [folder]`. The seed is the hash of the
- * commit that froze the weights, so that nobody can have seen the questions before. When weights change, they are drawn again.
+ * Draws the test questions, about things that nothing else asks about: `node
+ * dist/small-world/draw-test.js [commit] [folder]`. The seed is the hash of the commit
+ * that froze the weights, so that nobody can have seen the questions before. When weights
+ * change, they are drawn again.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * What there is in the small world: kinds of things, what is known of each, how passages say it and how questions ask for it.
- * `{x}` is the thing, `{v}` the value. Each fact is said in one of two ways, each with a word of its own, so that no single word
+ * What there is in the small world: kinds of things, what is known of each, how
+ * passages say it and how questions ask for it. `{x}` is the thing, `{v}` the value. Each
+ * fact is said in one of two ways, each with a word of its own, so that no single word
  * finds every passage; `words` are those that together do.
  */
 import type { NameSort } from './names.js';
@@ -66,7 +67,11 @@ const LIFE = {
     words: 'grew up child lived',
     openings: WHERE,
     clauses: ['did {x} grow up', 'did {x} live as a child', 'is the home of {x}'],
-    phrases: ['the home of {x}', 'the city where {x} grew up', 'the city where {x} lived as a child'],
+    phrases: [
+      'the home of {x}',
+      'the city where {x} grew up',
+      'the city where {x} lived as a child',
+    ],
   },
   debut: {
     value: 'year',
@@ -123,7 +128,11 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         words: 'produced paid',
         openings: COMPANY,
         clauses: ['produced {x}', 'paid for {x}', 'was the producer of {x}'],
-        phrases: ['the company that produced {x}', 'the company that paid for {x}', 'the producer of {x}'],
+        phrases: [
+          'the company that produced {x}',
+          'the company that paid for {x}',
+          'the producer of {x}',
+        ],
       },
       minutes: {
         value: 'number',
@@ -169,7 +178,11 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         words: 'printed sold',
         openings: COMPANY,
         clauses: ['printed {x}', 'sold {x}', 'was the publisher of {x}'],
-        phrases: ['the company that printed {x}', 'the company that sold {x}', 'the publisher of {x}'],
+        phrases: [
+          'the company that printed {x}',
+          'the company that sold {x}',
+          'the publisher of {x}',
+        ],
       },
       pages: {
         value: 'number',
@@ -215,7 +228,11 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         words: 'recorded pressed',
         openings: COMPANY,
         clauses: ['recorded {x}', 'pressed {x}', 'was the label of {x}'],
-        phrases: ['the company that recorded {x}', 'the company that pressed {x}', 'the label of {x}'],
+        phrases: [
+          'the company that recorded {x}',
+          'the company that pressed {x}',
+          'the label of {x}',
+        ],
       },
       minutes: {
         value: 'number',
@@ -276,7 +293,11 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         words: 'lies belongs',
         openings: ['In which country', 'In what country', 'Inside which country'],
         clauses: ['is {x}', 'does {x} lie', 'can one find {x}'],
-        phrases: ['the country of {x}', 'the country where {x} lies', 'the country that {x} belongs to'],
+        phrases: [
+          'the country of {x}',
+          'the country where {x} lies',
+          'the country that {x} belongs to',
+        ],
       },
       founded: {
         value: 'year',
@@ -314,7 +335,10 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
           'rupee',
           'shilling',
         ],
-        said: ['People in the country pay with the {v}.', 'The currency of the country is the {v}.'],
+        said: [
+          'People in the country pay with the {v}.',
+          'The currency of the country is the {v}.',
+        ],
         words: 'pay currency',
         openings: ['Which currency', 'What currency', 'Which money'],
         clauses: ['does {x} have', 'do people pay with in {x}', 'is used in {x}'],
@@ -350,4 +374,5 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
 };
 
 /** The attribute of a kind. */
-export const attributeOf = (kind: Kind, attribute: string): Attribute => SPECS[kind].attributes[attribute];
+export const attributeOf = (kind: Kind, attribute: string): Attribute =>
+  SPECS[kind].attributes[attribute];

@@ -1,6 +1,8 @@
 /**
- * A policy without a model: a table of the wordings of training questions, with names masked, and of the sentences of their evidence, with answers masked. It
- * shows how much of the small world can be had without understanding: all questions worded as in training, none of the others.
+ * A policy without a model: a table of the wordings of training questions, with names
+ * masked, and of the sentences of their evidence, with answers masked. It shows how much
+ * of the small world can be had without understanding: all questions worded as in
+ * training, none of the others.
  */
 import { group } from 'd3-array';
 import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
@@ -11,7 +13,10 @@ import type { Tokenizer } from '../text/tokenizer.js';
 
 /** What a wording stands for. */
 interface Plan {
-  /** Place of the root among the names, where there is one root; with more, all names are roots. */
+  /**
+   * Place of the root among the names, where there is one root; with more, all names are
+   * roots.
+   */
   root: number | null;
   /** What each step's queries add to the entity. */
   steps: string[];
@@ -19,17 +24,24 @@ interface Plan {
 }
 
 const NAME = /\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*/gu;
-/** Capitalised words that begin this many training questions begin a wording, not a name. */
+/**
+ * Capitalised words that begin this many training questions begin a wording, not a name.
+ */
 const OPENING = 30;
 
 const addedTo = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** Masks the names of a question; lists of three and more look the same. */
-function masked(question: string, openings: ReadonlySet<string>): { wording: string; names: string[] } {
+function masked(
+  question: string,
+  openings: ReadonlySet<string>,
+): { wording: string; names: string[] } {
   const names: string[] = [];
   const [first] = question.split(/[\s:,]/, 1);
-  const [before, rest] = openings.has(first) ? [first, question.slice(first.length)] : ['', question];
+  const [before, rest] = openings.has(first)
+    ? [first, question.slice(first.length)]
+    : ['', question];
   const wording = rest.replace(NAME, (name) => {
     names.push(name);
     return 'X';
@@ -37,10 +49,15 @@ function masked(question: string, openings: ReadonlySet<string>): { wording: str
   return { wording: before + wording.replace(/X(?:, X)+/, 'X, X'), names };
 }
 
-/** The table of the training questions: what each wording asks for, and the sentences that say it. */
+/**
+ * The table of the training questions: what each wording asks for, and the sentences that
+ * say it.
+ */
 function buildTable(questions: readonly Question[], passages: readonly Passage[]) {
   const firstWords = group(questions, ({ question }) => question.split(/[\s:,]/, 1)[0]);
-  const openings = new Set([...firstWords].flatMap(([word, some]) => (some.length >= OPENING ? [word] : [])));
+  const openings = new Set(
+    [...firstWords].flatMap(([word, some]) => (some.length >= OPENING ? [word] : [])),
+  );
   const textOf = new Map(passages.map(({ id, text }) => [id, text]));
   const plans = new Map<string, Plan>();
   const sentences = new Map<string, Set<string>>();
@@ -50,7 +67,11 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
     const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
     const chain = chainTo(finalNodes(graph)[0], graph);
     const root = roots.length === 1 ? names.indexOf(roots[0].entity) : null;
-    plans.set(wording, { root, steps: chain.map(addedTo), operation: metadata.operation?.kind ?? null });
+    plans.set(wording, {
+      root,
+      steps: chain.map(addedTo),
+      operation: metadata.operation?.kind ?? null,
+    });
     for (const node of graph) {
       const text = escape(textOf.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
       const known = sentences.get(addedTo(node)) ?? new Set();
@@ -65,7 +86,11 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
 
 const UNKNOWN = 'unknown';
 
-function conclude(roots: readonly string[], values: readonly string[], operation: Plan['operation']): string {
+function conclude(
+  roots: readonly string[],
+  values: readonly string[],
+  operation: Plan['operation'],
+): string {
   if (operation === null) return values[0];
   const sign = operation === 'argmin' ? 1 : -1;
   const order = [...roots.keys()].sort((a, b) => sign * (Number(values[a]) - Number(values[b])));
@@ -74,7 +99,8 @@ function conclude(roots: readonly string[], values: readonly string[], operation
 
 /**
  * @param questions for training, with dependency graphs
- * @param tokenizer of the policies that it stands beside: it reads and writes their tokens
+ * @param tokenizer of the policies that it stands beside: it reads and writes their
+ * tokens
  */
 export function createLookupPolicy(
   questions: readonly Question[],
@@ -82,7 +108,11 @@ export function createLookupPolicy(
   tokenizer: Tokenizer,
 ): Policy {
   const { plans, patterns, openings } = buildTable(questions, passages);
-  const read = (results: readonly Pick<Passage, 'title' | 'text'>[], entity: string, added: string): string =>
+  const read = (
+    results: readonly Pick<Passage, 'title' | 'text'>[],
+    entity: string,
+    added: string,
+  ): string =>
     results
       .filter(({ title }) => title === entity)
       .flatMap(({ text }) => patterns.get(added)!.map((pattern) => pattern.exec(text)?.[1]))

@@ -1,4 +1,7 @@
-/** Invented names. They are made of few words, which the tokenizer knows; which words make a name is what must be read and copied. */
+/**
+ * Invented names. They are made of few words, which the tokenizer knows; which words make
+ * a name is what must be read and copied.
+ */
 import type { Random } from '../random.js';
 
 const words = (text: string): string[] => text.trim().split(/\s+/);

@@ -1,7 +1,8 @@
 /**
- * Questions about a world, with their dependency graphs: about one fact, a chain of facts, a comparison, or a comparison of the
- * ends of two chains. A wording is a choice from lists of three; a third of the choices is only in training questions, a third only in dev
- * questions and a third only in test questions.
+ * Questions about a world, with their dependency graphs: about one fact, a chain of
+ * facts, a comparison, or a comparison of the ends of two chains. A wording is a choice
+ * from lists of three; a third of the choices is only in training questions, a third only
+ * in dev questions and a third only in test questions.
  */
 import { group, range } from 'd3-array';
 import type { Operation, Question, SubQuestion } from '../data/question.js';
@@ -30,12 +31,20 @@ const list = (names: readonly string[], word: 'and' | 'or'): string =>
   `${names.slice(0, -1).join(', ')} ${word} ${names[names.length - 1]}`;
 const mention = ({ kind, name }: Thing): string => `the ${kind} ${name}`;
 
-/** What an ideal agent searches for: the name, the kind, and the words that find the fact however it is said. */
+/**
+ * What an ideal agent searches for: the name, the kind, and the words that find the fact
+ * however it is said.
+ */
 export const idealQuery = ({ name, kind }: Thing, attribute: string): string =>
   `${name} ${kind} ${attributeOf(kind, attribute).words}`;
 
 /** The sub-question that asks for a fact. */
-export function nodeOf(thing: Thing, attribute: string, id = 1, dependsOn: number[] = []): SubQuestion {
+export function nodeOf(
+  thing: Thing,
+  attribute: string,
+  id = 1,
+  dependsOn: number[] = [],
+): SubQuestion {
   const { openings, clauses } = attributeOf(thing.kind, attribute);
   const { value, passageId } = thing.facts[attribute];
   return {
@@ -56,12 +65,21 @@ const follow = (thing: Thing, attributes: readonly string[]): Thing =>
 
 const chainNodes = (thing: Thing, attributes: readonly string[], firstId: number): SubQuestion[] =>
   attributes.map((attribute, i) =>
-    nodeOf(follow(thing, attributes.slice(0, i)), attribute, firstId + i, i > 0 ? [firstId + i - 1] : []),
+    nodeOf(
+      follow(thing, attributes.slice(0, i)),
+      attribute,
+      firstId + i,
+      i > 0 ? [firstId + i - 1] : [],
+    ),
   );
 
 /** Share of the works that are named with the person who made them. */
 const WITH_MAKER = 0.15;
-const MAKERS: Partial<Record<Kind, string>> = { film: 'director', novel: 'author', album: 'singer' };
+const MAKERS: Partial<Record<Kind, string>> = {
+  film: 'director',
+  novel: 'author',
+  album: 'singer',
+};
 
 function rootMention(thing: Thing, attributes: readonly string[], random: Random): string {
   const maker = MAKERS[thing.kind];
@@ -105,8 +123,12 @@ const valueOf = (thing: Thing, attributes: readonly string[]): string =>
 
 /** Noun and pronoun for the thing in the middle of two chains. */
 const ROLES: Readonly<Record<string, string>> = {
-  ...{ director: 'director who', author: 'author who', singer: 'singer who' },
-  ...{ studio: 'producer that', publisher: 'publisher that', label: 'label that' },
+  director: 'director who',
+  author: 'author who',
+  singer: 'singer who',
+  studio: 'producer that',
+  publisher: 'publisher that',
+  label: 'label that',
 };
 
 /** A comparison of things by a fact, or by one that a fact of each leads to. */
@@ -132,7 +154,11 @@ export function comparison(
   );
   const own = (kind === 'argmin' ? spec.least : spec.most)![clause];
   const predicate = attributes.length > 1 ? `has the ${ROLES[attributes[0]]} ${own}` : own;
-  return { question: orderQuestion(things, predicate, frame), goldenAnswers: [best.name], metadata };
+  return {
+    question: orderQuestion(things, predicate, frame),
+    goldenAnswers: [best.name],
+    metadata,
+  };
 }
 
 function orderQuestion(things: readonly Thing[], predicate: string, frame: number): string {
@@ -168,7 +194,8 @@ const endOf = (kind: Kind, attributes: readonly string[]): Attribute => {
 const CHAINS = [1, 2, 3, 4].map((length) => startsOf(length));
 const ORDERED = [1, 2].map((length) =>
   startsOf(length).filter(
-    ({ kind, attributes }) => isOrdered(endOf(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
+    ({ kind, attributes }) =>
+      isOrdered(endOf(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
   ),
 );
 
@@ -198,7 +225,13 @@ export function createQuestionMaker(things: readonly Thing[]) {
         const { kind, attributes } = random.choice(ORDERED[length - 1]);
         const drawn = some(kind, count, random);
         if (differ(drawn, attributes))
-          return comparison(drawn, attributes, random.choice(['argmin', 'argmax']), wording, random);
+          return comparison(
+            drawn,
+            attributes,
+            random.choice(['argmin', 'argmax']),
+            wording,
+            random,
+          );
       }
     },
   };

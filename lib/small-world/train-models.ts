@@ -1,4 +1,7 @@
-/** Trains the initial models, `base` and then `instruct` of each seed, two seeds side by side. Goes on where it was stopped. */
+/**
+ * Trains the initial models, `base` and then `instruct` of each seed, two seeds side by
+ * side. Goes on where it was stopped.
+ */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,13 +50,18 @@ async function trainSeed(
     const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
     const folder = packagePath('runs', `warm-up${short}`, initialModelName(name, seed));
     await trainInitialModel(name, {
-      ...{ seed, folder, maxSteps, signal },
+      seed,
+      folder,
+      maxSteps,
+      signal,
       from: i > 0 ? join(models, initialModelName(WARM_UP_NAMES[i - 1], seed)) : undefined,
       to: own,
       onStep: ({ step, loss, seconds, numTokens }, total) => {
         if ((step + 1) % REPORT_EVERY > 0) return;
         const speed = (numTokens / seconds).toFixed(0);
-        log?.(`${name} ${seed}: step ${step + 1} of ${total}, loss ${loss.toFixed(3)}, ${speed} tokens/s`);
+        log?.(
+          `${name} ${seed}: step ${step + 1} of ${total}, loss ${loss.toFixed(3)}, ${speed} tokens/s`,
+        );
       },
     });
     await publishMetrics(folder, own);
@@ -73,6 +81,7 @@ export const trainModels = (
     trainInProcess(import.meta.url, { seed, ...options }, { signal, log }),
   );
 
-trainHere<{ seed: number } & TrainModelsOptions>(import.meta.url, ({ seed, ...options }, training) =>
-  trainSeed(seed, { ...options, ...training }),
+trainHere<{ seed: number } & TrainModelsOptions>(
+  import.meta.url,
+  ({ seed, ...options }, training) => trainSeed(seed, { ...options, ...training }),
 );

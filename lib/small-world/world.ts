@@ -1,4 +1,7 @@
-/** Makes a world of invented things: articles of six passages each, one for each fact and others that answer nothing. */
+/**
+ * Makes a world of invented things: articles of six passages each, one for each fact and
+ * others that answer nothing.
+ */
 import { range } from 'd3-array';
 import type { Passage } from '../data/question.js';
 import type { Random } from '../random.js';
@@ -30,9 +33,15 @@ export interface World {
 
 /** Things of each kind for one unit of size. */
 const SHARES: Readonly<Record<Kind, number>> = {
-  ...{ film: 3, novel: 3, album: 3 },
-  ...{ director: 2, novelist: 2, singer: 2 },
-  ...{ company: 1, city: 1, country: 0.2 },
+  film: 3,
+  novel: 3,
+  album: 3,
+  director: 2,
+  novelist: 2,
+  singer: 2,
+  company: 1,
+  city: 1,
+  country: 0.2,
 };
 const PASSAGES_PER_ARTICLE = 6;
 /** Share of the names of works and people that a thing of another kind has already. */
@@ -76,12 +85,19 @@ function writeArticle(thing: Thing, ofKind: ReadonlyMap<Kind, Thing[]>, random: 
         : undefined;
     const text =
       other?.name ??
-      (value === 'year' ? year() : value === 'number' ? number() : random.choice(value as readonly string[]));
+      (value === 'year'
+        ? year()
+        : value === 'number'
+          ? number()
+          : random.choice(value as readonly string[]));
     thing.facts[name] = { value: text, passageId: '', ...(other ? { thing: other } : {}) };
     return fill(random.choice(said), { kind, v: text });
   });
   const others = random.shuffle(asides).slice(0, PASSAGES_PER_ARTICLE - facts.length);
-  return [...facts, ...others.map((aside) => fill(aside, { kind, year: year(), number: number() }))];
+  return [
+    ...facts,
+    ...others.map((aside) => fill(aside, { kind, year: year(), number: number() })),
+  ];
 }
 
 /**

@@ -7,12 +7,14 @@ import { installNativeKernels } from './native-kernels.js';
 import { installWasmKernels } from './wasm-kernels.js';
 import { boundFreeBuffers, installWebGpuKernels } from './webgpu-kernels.js';
 
-// Registers every operation's gradient: tfjs-core has them only in files that Node cannot load, of which the build makes one.
+// Registers every operation's gradient: tfjs-core has them only in files that Node cannot
+// load, of which the build makes one.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
 /**
- * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK; `cpu`: plain JavaScript; `webgpu`: a GPU of any maker
- * through Dawn, where it is asked for: a model of the embedded size is slower on it.
+ * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK;
+ * `cpu`: plain JavaScript; `webgpu`: a GPU of any maker through Dawn, where it is asked
+ * for: a model of the embedded size is slower on it.
  */
 export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
 /** In the order in which they are tried. */
@@ -42,7 +44,10 @@ interface NodeBinding {
 
 let isNativeInstalled = false;
 
-/** Loads the libtensorflow addon under either package name; it registers itself as `tensorflow`. */
+/**
+ * Loads the libtensorflow addon under either package name; it registers itself as
+ * `tensorflow`.
+ */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   restoreRemovedUtil();
@@ -79,15 +84,22 @@ async function loadWasm(): Promise<string> {
 async function loadCpu(): Promise<string> {
   await import('@tensorflow/tfjs-backend-cpu');
   await tf.setBackend('cpu');
-  // At its first use it would advise in five lines to install another one; `doctor` tells which there are.
+  // At its first use it would advise in five lines to install another one; `doctor` tells
+  // which there are.
   (tf.backend() as unknown as { firstUse: boolean }).firstUse = false;
   return '@tensorflow/tfjs-backend-cpu';
 }
 
-/** Operations that are handed over to the GPU together, and bytes of buffers that wait there to be used again. */
+/**
+ * Operations that are handed over to the GPU together, and bytes of buffers that wait
+ * there to be used again.
+ */
 const [DISPATCHES, FREE_BYTES] = [100, 4e9];
 
-/** What Dawn's binding to Node gives: the globals of a browser's WebGPU, and how to make `navigator.gpu`. */
+/**
+ * What Dawn's binding to Node gives: the globals of a browser's WebGPU, and how to make
+ * `navigator.gpu`.
+ */
 interface Dawn {
   create: (flags: string[]) => {
     requestAdapter: () => Promise<{ info: { description: string; device: string } } | null>;
@@ -102,7 +114,10 @@ async function openGpu(): Promise<string> {
   const dawn = loadOptional<Dawn>('webgpu');
   Object.assign(globalThis, dawn.globals);
   const gpu = dawn.create([]);
-  Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'node' }, configurable: true });
+  Object.defineProperty(globalThis, 'navigator', {
+    value: { gpu, userAgent: 'node' },
+    configurable: true,
+  });
   const adapter = await gpu.requestAdapter();
   if (!adapter) throw new Error('finds no GPU with a driver for Vulkan, Metal or Direct3D 12');
   loadOptional('@tensorflow/tfjs-backend-webgpu');
@@ -136,7 +151,9 @@ function firstLine(error: unknown): string {
 }
 
 /** Makes a backend the current one, or says in a few words why it does not load. */
-export async function tryBackend(name: BackendName): Promise<{ detail: string } | { reason: string }> {
+export async function tryBackend(
+  name: BackendName,
+): Promise<{ detail: string } | { reason: string }> {
   try {
     const detail = await LOADERS[name]();
     await tf.ready();
@@ -147,7 +164,8 @@ export async function tryBackend(name: BackendName): Promise<{ detail: string } 
 }
 
 /**
- * Makes the first backend that loads the current one: GPU, native CPU, wasm, plain JavaScript.
+ * Makes the first backend that loads the current one: GPU, native CPU, wasm, plain
+ * JavaScript.
  * @param requested one backend to force, or `auto`
  * @throws Error when a forced backend does not load (with the reason), or when none does
  */

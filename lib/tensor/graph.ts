@@ -1,6 +1,6 @@
 /**
- * What CUDA calls a graph: the operations of a computation are recorded once and done again with new numbers, without what TensorFlow.js
- * takes to start each of them.
+ * What CUDA calls a graph: the operations of a computation are recorded once and done
+ * again with new numbers, without what TensorFlow.js takes to start each of them.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native-graph.js';
@@ -8,11 +8,17 @@ import * as webgpu from './webgpu-graph.js';
 
 /** A computation that has been captured. */
 export interface Graph<T extends tf.Tensor = tf.Tensor> {
-  /** Its result, whose numbers each run replaces. It must not be read itself, since TensorFlow.js keeps what it has read: copy it, or go on from it. */
+  /**
+   * Its result, whose numbers each run replaces. It must not be read itself, since
+   * TensorFlow.js keeps what it has read: copy it, or go on from it.
+   */
   result: T;
   /** Does it again. */
   run: () => void;
-  /** Gives back the memory in which it computes; what it read and its result are the caller's. */
+  /**
+   * Gives back the memory in which it computes; what it read and its result are the
+   * caller's.
+   */
   dispose: () => void;
 }
 
@@ -31,8 +37,9 @@ export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
   current().overwrite(tensor, values);
 
 /**
- * Runs a computation and keeps what it was made of. It must be the same every time: what it reads that changes is overwritten in place
- * ({@link overwrite}), and nothing in it may depend on numbers that have been read.
+ * Runs a computation and keeps what it was made of. It must be the same every time:
+ * what it reads that changes is overwritten in place ({@link overwrite}), and nothing in
+ * it may depend on numbers that have been read.
  */
 export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
   current().captureGraph(compute);

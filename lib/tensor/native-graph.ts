@@ -1,6 +1,7 @@
 /**
- * Graphs on the native backend: the calls of libtensorflow are recorded, and made again on new handles. TensorFlow.js takes 30 to 60
- * microseconds for what takes libtensorflow ten. Relies on the internals of tfjs-node 4.22, which package.json pins.
+ * Graphs on the native backend: the calls of libtensorflow are recorded, and made again
+ * on new handles. TensorFlow.js takes 30 to 60 microseconds for what takes libtensorflow
+ * ten. Relies on the internals of tfjs-node 4.22, which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -79,7 +80,8 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const { binding } = backend;
   const recording = new Recording();
   const { calls, handles, constants } = recording;
-  const dispose = (): void => constants.splice(0).forEach((slot) => binding.deleteTensor(handles[slot]));
+  const dispose = (): void =>
+    constants.splice(0).forEach((slot) => binding.deleteTensor(handles[slot]));
   let result: T;
   backend.binding = recording.over(binding);
   try {

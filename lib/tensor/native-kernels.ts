@@ -1,5 +1,6 @@
 /**
- * Kernels of this project's own on the native backend. Relies on the internals of tfjs-node 4.22, which package.json pins.
+ * Kernels of this project's own on the native backend. Relies on the internals of
+ * tfjs-node 4.22, which package.json pins.
  */
 import { range } from 'd3-array';
 import * as tf from '@tensorflow/tfjs-core';
@@ -11,7 +12,12 @@ export interface NativeBackend {
     TF_ATTR_TYPE: number;
     TF_FLOAT: number;
     TF_INT32: number;
-    executeOp(name: string, attributes: object[], ids: number[], numOutputs: number): { id: number }[];
+    executeOp(
+      name: string,
+      attributes: object[],
+      ids: number[],
+      numOutputs: number,
+    ): { id: number }[];
     deleteTensor(id: number): void;
   };
   isUsingGpuDevice: boolean;
@@ -23,7 +29,8 @@ export interface NativeBackend {
 export const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
 
 const typeAttribute = (dtype: string, { binding }: NativeBackend): object => ({
-  ...{ name: 'T', type: binding.TF_ATTR_TYPE },
+  name: 'T',
+  type: binding.TF_ATTR_TYPE,
   value: dtype === 'int32' ? binding.TF_INT32 : binding.TF_FLOAT,
 });
 
@@ -36,8 +43,9 @@ interface MatMulArguments {
 const PRODUCT = 'BatchMatMul';
 
 /**
- * The product of two matrices as TensorFlow's `MatMul`. tfjs-node takes `BatchMatMulV2` for all products, for which oneDNN prepares itself
- * anew at every call: .2 ms, more than a product of few rows takes.
+ * The product of two matrices as TensorFlow's `MatMul`. tfjs-node takes `BatchMatMulV2`
+ * for all products, for which oneDNN prepares itself anew at every call: .2 ms, more than
+ * a product of few rows takes.
  */
 function replaceProduct(): void {
   const original = tf.getKernel(PRODUCT, 'tensorflow').kernelFunc as unknown as typeof multiply;
@@ -62,7 +70,10 @@ function replaceProduct(): void {
   });
 }
 
-/** Values (n, ...) into those rows (n) of a tensor, in its own memory and in that of every tensor that shares it. */
+/**
+ * Values (n, ...) into those rows (n) of a tensor, in its own memory and in that of every
+ * tensor that shares it.
+ */
 export function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
   const backend = currentBackend();
   const attributes = [typeAttribute(tensor.dtype, backend)];
@@ -75,7 +86,10 @@ interface WriteColumnsArguments {
 }
 
 /** x (R, 1, D) into the block (R, L, D), each row into its own column (R), in place. */
-function writeColumns({ inputs: { x, columns, block }, backend }: WriteColumnsArguments): tf.TensorInfo {
+function writeColumns({
+  inputs: { x, columns, block },
+  backend,
+}: WriteColumnsArguments): tf.TensorInfo {
   const [rows, length, width] = block.shape;
   tf.tidy(() => {
     const starts = tf.tensor1d(
@@ -93,7 +107,8 @@ function writeColumns({ inputs: { x, columns, block }, backend }: WriteColumnsAr
 export function installNativeKernels(): void {
   replaceProduct();
   tf.registerKernel({
-    ...{ kernelName: 'WriteColumns', backendName: 'tensorflow' },
+    kernelName: 'WriteColumns',
+    backendName: 'tensorflow',
     kernelFunc: writeColumns as unknown as tf.KernelFunc,
   });
 }

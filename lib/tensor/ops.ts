@@ -1,17 +1,18 @@
 /**
- * What tfjs lacks or does slowly: a gather whose gradient runs everywhere, and the layers of a Llama-type transformer with closed-form
- * gradients.
+ * What tfjs lacks or does slowly: a gather whose gradient runs everywhere, and the
+ * layers of a Llama-type transformer with closed-form gradients.
  *
- * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D head width, V vocabulary.
- * Every function returns a tensor that the caller disposes of (or `tf.tidy` does).
+ * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D
+ * head width, V vocabulary. Every function returns a tensor that the caller disposes of
+ * (or `tf.tidy` does).
  */
 import * as tf from '@tensorflow/tfjs-core';
 
 type Save = (tensors: tf.Tensor[]) => void;
 
 /**
- * A custom gradient without tfjs's loose types at every call. What the gradient needs must go through `save`: a tensor
- * made in a surrounding `tf.tidy` is gone by then.
+ * A custom gradient without tfjs's loose types at every call. What the gradient needs
+ * must go through `save`: a tensor made in a surrounding `tf.tidy` is gone by then.
  */
 function withGradient<O extends tf.Tensor>(
   inputs: tf.Tensor[],
@@ -21,15 +22,14 @@ function withGradient<O extends tf.Tensor>(
   const op = tf.customGrad((...args) => {
     const save = args[args.length - 1] as tf.GradSaveFunc;
     const value = forward((tensors) => save(tensors));
-    return {
-      value,
-      gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => backward(dy as O, saved),
-    };
+    return { value, gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => backward(dy as O, saved) };
   });
   return op(...inputs);
 }
 
-/** Whether the current backend has a kernel of this project's own for a whole operation. */
+/**
+ * Whether the current backend has a kernel of this project's own for a whole operation.
+ */
 const hasKernel = (name: string): boolean => tf.getKernel(name, tf.getBackend()) !== undefined;
 
 const runKernel = <T extends tf.Tensor>(
@@ -38,7 +38,9 @@ const runKernel = <T extends tf.Tensor>(
   attributes: Record<string, number>,
 ): T => tf.engine().runKernel<T>(name, inputs, attributes);
 
-/** Rows of x (R, C) at `indices` (N) -> (N, C); an index may occur any number of times. */
+/**
+ * Rows of x (R, C) at `indices` (N) -> (N, C); an index may occur any number of times.
+ */
 export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;
   return withGradient(
@@ -47,7 +49,8 @@ export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
       save([indices]);
       return tf.gather(x, indices);
     },
-    // Sums where an index comes again, on every backend; wasm has no kernel for tfjs's own gradient.
+    // Sums where an index comes again, on every backend; wasm has no kernel for tfjs's
+    // own gradient.
     (dy, [saved]) => [tf.scatterND(tf.expandDims(saved, 1), dy, shape)],
   );
 }
@@ -58,14 +61,18 @@ export interface LowRank {
   b: tf.Tensor2D;
 }
 
-/** x (N, I) times a weight, (I, O) or, transposed, (O, I), plus x A B where there is an update: (N, O). */
+/**
+ * x (N, I) times a weight, (I, O) or, transposed, (O, I), plus x A B where there is an
+ * update: (N, O).
+ */
 export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
   const y = tf.matMul<tf.Tensor2D>(x, weight, false, weight.shape[0] !== x.shape[1]);
   return update ? tf.add(y, tf.matMul(tf.matMul(x, update.a), update.b)) : y;
 }
 
 /**
- * The same with a weight that is not trained. The gradient does not look at the product, so that one from before serves.
+ * The same with a weight that is not trained. The gradient does not look at the
+ * product, so that one from before serves.
  * @param value gives the product
  */
 export function frozenProduct(
@@ -145,8 +152,9 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
 }
 
 /**
- * Log-probabilities (nats) of the chosen tokens from logits (M, V): (M). The gradient is closed-form,
- * (one-hot - softmax) * dy, so that wasm's slow log-softmax gradient is not needed.
+ * Log-probabilities (nats) of the chosen tokens from logits (M, V): (M). The gradient
+ * is closed-form, (one-hot - softmax) * dy, so that wasm's slow log-softmax gradient is
+ * not needed.
  */
 export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D {
   const vocabularySize = logits.shape[1];
@@ -170,11 +178,14 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
 export const LOGITS_AT_ONCE = 128;
 
 /**
- * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The head is not trained. Logits are computed for some
- * rows at a time, so that those of all rows are never in memory, and again for the gradient.
+ * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The
+ * head is not trained. Logits are computed for some rows at a time, so that those of all
+ * rows are never in memory, and again for the gradient.
  * @param logits of some rows, (m, C) -> (m, V)
- * @param backward gradient of some rows of logits to that of their hidden states, (m, V) -> (m, C)
- * @param isLearned whether a gradient follows: it is computed with the values then, while logits are there
+ * @param backward gradient of some rows of logits to that of their hidden states, (m, V)
+ * -> (m, C)
+ * @param isLearned whether a gradient follows: it is computed with the values then, while
+ * logits are there
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
@@ -184,7 +195,10 @@ export function chosenLogProbsInParts(
   isLearned = false,
 ): tf.Tensor1D {
   const [numRows, width] = hidden.shape;
-  const starts = Array.from({ length: Math.ceil(numRows / LOGITS_AT_ONCE) }, (_, i) => i * LOGITS_AT_ONCE);
+  const starts = Array.from(
+    { length: Math.ceil(numRows / LOGITS_AT_ONCE) },
+    (_, i) => i * LOGITS_AT_ONCE,
+  );
   const rows = (x: tf.Tensor, from: number): tf.Tensor => {
     const count = Math.min(LOGITS_AT_ONCE, numRows - from);
     return x.rank === 1
@@ -254,7 +268,8 @@ export function rotary(
 }
 
 /**
- * Attention of queries of one token each over cached keys and values; null where the backend has no kernel for it. Not differentiated.
+ * Attention of queries of one token each over cached keys and values; null where the
+ * backend has no kernel for it. Not differentiated.
  * @param q (B*K, G, D), not scaled
  * @param cached keys and values (B*K, L, D), bias (B, L)
  */
@@ -268,8 +283,12 @@ export function attendCached(
 }
 
 /**
- * x (R, 1, D) written into a block (R, L, D), each row into its own of `columns` (R, int32). The block is returned: there is one
- * memory for both. Only on backends that can capture graphs.
+ * x (R, 1, D) written into a block (R, L, D), each row into its own of `columns` (R,
+ * int32). The block is returned: there is one memory for both. Only on backends that can
+ * capture graphs.
  */
-export const writeColumns = (block: tf.Tensor3D, x: tf.Tensor3D, columns: tf.Tensor1D): tf.Tensor3D =>
-  runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});
+export const writeColumns = (
+  block: tf.Tensor3D,
+  x: tf.Tensor3D,
+  columns: tf.Tensor1D,
+): tf.Tensor3D => runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});

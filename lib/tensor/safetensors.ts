@@ -1,4 +1,7 @@
-/** Weights in safetensors files. Half precisions are widened to float32 on reading, since tfjs has no half type. */
+/**
+ * Weights in safetensors files. Half precisions are widened to float32 on reading, since
+ * tfjs has no half type.
+ */
 import {
   readSafetensors,
   requireFinite,
@@ -82,10 +85,16 @@ function read(name: string, stored: StoredTensor): NamedArray {
 }
 
 /** A tensor as a file holds it. @throws Error as {@link printSafetensors} */
-export function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
+export function toStored(
+  name: string,
+  { shape, values }: NamedArray,
+  storage: StorageType,
+): StoredTensor {
   requireFinite(name, values);
   const tooLarge =
-    storage === 'F16' ? values.find((value) => !Number.isFinite(halfToFloat(floatToHalf(value)))) : undefined;
+    storage === 'F16'
+      ? values.find((value) => !Number.isFinite(halfToFloat(floatToHalf(value))))
+      : undefined;
   if (tooLarge !== undefined)
     throw new Error(
       `Expected tensor ${name} to hold values up to 65504, as half precision does, but got ${tooLarge}. Lower the learning rate.`,
@@ -101,13 +110,17 @@ export function toStored(name: string, { shape, values }: NamedArray, storage: S
 
 /**
  * Reads F32, F16 and BF16 tensors.
- * @throws Error when the bytes are no safetensors file, or naming a tensor of another type or with a value that is not finite
+ * @throws Error when the bytes are no safetensors file, or naming a tensor of another
+ * type or with a value that is not finite
  */
 export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
-  new Map(Array.from(readSafetensors(bytes).tensors, ([name, stored]) => [name, read(name, stored)]));
+  new Map(
+    Array.from(readSafetensors(bytes).tensors, ([name, stored]) => [name, read(name, stored)]),
+  );
 
 /**
- * The same, each tensor read when it is asked for, so that a large file is never whole in memory.
+ * The same, each tensor read when it is asked for, so that a large file is never whole
+ * in memory.
  * @throws Error when the bytes are no safetensors file
  */
 export function openSafetensors(bytes: ByteSource): Tensors {
@@ -123,12 +136,15 @@ export function openSafetensors(bytes: ByteSource): Tensors {
 
 /**
  * Writes tensors in the given order as float32 or half precision.
- * @throws Error naming a tensor with a value that is not finite, or that half precision cannot hold
+ * @throws Error naming a tensor with a value that is not finite, or that half precision
+ * cannot hold
  */
 export function printSafetensors(
   tensors: ReadonlyMap<string, NamedArray>,
   { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
-  const stored = [...tensors].map(([name, array]) => [name, toStored(name, array, storage)] as const);
+  const stored = [...tensors].map(
+    ([name, array]) => [name, toStored(name, array, storage)] as const,
+  );
   return writeSafetensors({ metadata: { format: 'pt', ...metadata }, tensors: new Map(stored) });
 }

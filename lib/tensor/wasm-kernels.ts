@@ -1,6 +1,7 @@
 /**
- * Two of wasm's kernels in a faster form, same results. Its product of transposed operands and its batched product are naive loops, 10 to 40 times slower
- * than its plain one; its slice copies the whole input once for every piece. Relies on the internals of
+ * Two of wasm's kernels in a faster form, same results. Its product of transposed
+ * operands and its batched product are naive loops, 10 to 40 times slower than its plain
+ * one; its slice copies the whole input once for every piece. Relies on the internals of
  * `@tensorflow/tfjs-backend-wasm` 4.22, which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
@@ -21,14 +22,19 @@ interface WasmBackend {
   disposeData(dataId: object): void;
 }
 
-type KernelArguments<Inputs, Attributes> = { inputs: Inputs; attrs: Attributes; backend: WasmBackend };
+type KernelArguments<Inputs, Attributes> = {
+  inputs: Inputs;
+  attrs: Attributes;
+  backend: WasmBackend;
+};
 type Kernel = (args: KernelArguments<unknown, unknown>) => tf.TensorInfo | tf.TensorInfo[];
 
 const BYTES = 4;
 /** Below this many rows the plain product's set-up costs more than the naive loop. */
 const FEWEST_ROWS = 8;
 
-const kernelOf = (name: string): Kernel => tf.getKernel(name, 'wasm').kernelFunc as unknown as Kernel;
+const kernelOf = (name: string): Kernel =>
+  tf.getKernel(name, 'wasm').kernelFunc as unknown as Kernel;
 
 function replaceKernel(name: string, kernel: Kernel): void {
   tf.unregisterKernel(name, 'wasm');
@@ -39,9 +45,13 @@ function replaceKernel(name: string, kernel: Kernel): void {
   });
 }
 
-const int32Bytes = (values: readonly number[]): Uint8Array => new Uint8Array(Int32Array.from(values).buffer);
+const int32Bytes = (values: readonly number[]): Uint8Array =>
+  new Uint8Array(Int32Array.from(values).buffer);
 
-/** Runs `use` with tensor ids that stand for parts of other tensors' memory; only the ids are given back. */
+/**
+ * Runs `use` with tensor ids that stand for parts of other tensors' memory; only the ids
+ * are given back.
+ */
 function withViews(
   backend: WasmBackend,
   parts: { offset: number; size: number }[],
@@ -59,7 +69,10 @@ function withViews(
   }
 }
 
-/** a (N, I, K) x b (N, K, J), one plain product a batch, straight from and into the tensors' memory. */
+/**
+ * a (N, I, K) x b (N, K, J), one plain product a batch, straight from and into the
+ * tensors' memory.
+ */
 function multiplyOneByOne(a: tf.TensorInfo, b: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
   const [batches, rows, inner] = a.shape;
   const columns = b.shape[2];
@@ -68,7 +81,15 @@ function multiplyOneByOne(a: tf.TensorInfo, b: tf.TensorInfo, backend: WasmBacke
     ({ dataId }) => backend.dataIdMap.get(dataId).memoryOffset,
   );
   const multiply = backend.wasm.cwrap('BatchMatMul', null, [
-    ...['number', 'array', 'number', 'number', 'array', 'number', 'number', 'number', 'number'],
+    'number',
+    'array',
+    'number',
+    'number',
+    'array',
+    'number',
+    'number',
+    'number',
+    'number',
   ]);
   const [aShape, bShape] = [int32Bytes([1, rows, inner]), int32Bytes([1, inner, columns])];
   const sizes = [rows * inner, inner * columns, rows * columns];
@@ -77,7 +98,9 @@ function multiplyOneByOne(a: tf.TensorInfo, b: tf.TensorInfo, backend: WasmBacke
       offset: offset + n * sizes[i] * BYTES,
       size: sizes[i],
     }));
-    withViews(backend, parts, ([aId, bId, outId]) => multiply(aId, aShape, 3, bId, bShape, 3, 0, 0, outId));
+    withViews(backend, parts, ([aId, bId, outId]) =>
+      multiply(aId, aShape, 3, bId, bShape, 3, 0, 0, outId),
+    );
   }
   return out;
 }
@@ -101,13 +124,21 @@ function batchMatMulKernel(original: Kernel): Kernel {
     const isBatched =
       a.shape.length === 3 && b.shape.length === 3 && a.shape[0] === b.shape[0] && a.shape[0] > 1;
     const rows = a.shape.at(transposeA ? -1 : -2)!;
-    const isKnown = isBatched || (a.shape.length < 4 && b.shape.length < 4 && (transposeA || transposeB));
+    const isKnown =
+      isBatched || (a.shape.length < 4 && b.shape.length < 4 && (transposeA || transposeB));
     if (!isKnown || rows < FEWEST_ROWS) return original(args);
     const left = transposeA ? transposeLast(a, backend) : a;
     const right = transposeB ? transposeLast(b, backend) : b;
-    const plain = { inputs: { a: left, b: right }, attrs: { transposeA: false, transposeB: false }, backend };
-    const out = isBatched ? multiplyOneByOne(left, right, backend) : (original(plain) as tf.TensorInfo);
-    for (const copy of [left, right]) if (copy !== a && copy !== b) backend.disposeData(copy.dataId);
+    const plain = {
+      inputs: { a: left, b: right },
+      attrs: { transposeA: false, transposeB: false },
+      backend,
+    };
+    const out = isBatched
+      ? multiplyOneByOne(left, right, backend)
+      : (original(plain) as tf.TensorInfo);
+    for (const copy of [left, right])
+      if (copy !== a && copy !== b) backend.disposeData(copy.dataId);
     return out;
   };
 }

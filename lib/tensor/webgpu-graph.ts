@@ -1,10 +1,15 @@
 /**
- * Graphs on the webgpu backend: the programs are recorded, and run again on the same memory, without the hundred microseconds that
- * TensorFlow.js takes for each of them. Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json pins.
+ * Graphs on the webgpu backend: the programs are recorded, and run again on the same
+ * memory, without the hundred microseconds that TensorFlow.js takes for each of them.
+ * Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json
+ * pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
 
-/** The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only passed on. */
+/**
+ * The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only
+ * passed on.
+ */
 type Opaque = object;
 interface ComputePass {
   setPipeline(pipeline: Opaque): void;
@@ -34,7 +39,10 @@ interface Dispatch {
 
 const currentBackend = (): Backend => tf.backend() as unknown as Backend;
 
-/** What is queued goes to the GPU, so that what is written into buffers afterwards comes after it. */
+/**
+ * What is queued goes to the GPU, so that what is written into buffers afterwards comes
+ * after it.
+ */
 function flush(backend: Backend): void {
   if (!backend.commandEncoder) return;
   backend.endComputePassEncoder();

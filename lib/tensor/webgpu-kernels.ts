@@ -1,16 +1,20 @@
 /**
- * Parts of a transformer as one program each on the webgpu backend, where every operation costs the same 60 to 140 microseconds however small it
- * is: generation has a third of the operations. Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22,
- * which package.json pins.
+ * Parts of a transformer as one program each on the webgpu backend, where every
+ * operation costs the same 60 to 140 microseconds however small it is: generation has a
+ * third of the operations. Relies on the internals of `@tensorflow/tfjs-backend-webgpu`
+ * 4.22, which package.json pins.
  *
- * Shape letters: N rows, C width, F hidden width, B rows of a batch, K key-value heads, G query heads to each, L cached tokens, D head width.
+ * Shape letters: N rows, C width, F hidden width, B rows of a batch, K key-value heads, G
+ * query heads to each, L cached tokens, D head width.
  */
 import { range } from 'd3-array';
 import * as tf from '@tensorflow/tfjs-core';
 
 type Uniform = { type: 'int32' | 'float32'; data: number[] };
 
-/** What the backend runs: a shader with the inputs as arrays of numbers under their names. */
+/**
+ * What the backend runs: a shader with the inputs as arrays of numbers under their names.
+ */
 interface Program {
   outputShape: number[];
   variableNames: string[];
@@ -42,16 +46,27 @@ const THREADS = 64;
 interface KernelCode {
   name: string;
   inputs: string[];
-  /** Inputs, and `result`, that the shader sees as an array of vectors of four numbers: their last dimension is a multiple of four. */
+  /**
+   * Inputs, and `result`, that the shader sees as an array of vectors of four numbers:
+   * their last dimension is a multiple of four.
+   */
   vectors?: string[];
   uniforms: string;
   outputShape: (shapes: number[][]) => number[];
-  /** The input that is written into, in place, and not read; otherwise the result is a new tensor. */
+  /**
+   * The input that is written into, in place, and not read; otherwise the result is a new
+   * tensor.
+   */
   into?: string;
   threads?: number;
-  /** Workgroups; one for every {@link THREADS} numbers of the output unless it says so. */
+  /**
+   * Workgroups; one for every {@link THREADS} numbers of the output unless it says so.
+   */
   workgroups?: (outputShape: number[], shapes: number[][]) => number;
-  /** Functions of WGSL with `fn main(index : i32)`, which sees inputs, `result` and `uniforms`. */
+  /**
+   * Functions of WGSL with `fn main(index : i32)`, which sees inputs, `result` and
+   * `uniforms`.
+   */
   code: (shapes: number[][]) => string;
 }
 
@@ -76,16 +91,20 @@ function register({
       const tensors = inputs.map((one) => given[one] as tf.TensorInfo);
       const shapes = tensors.map(({ shape }) => shape);
       const shape = of.outputShape(shapes);
-      const count = of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
+      const count =
+        of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
       const program: Program = {
-        ...{ outputShape: shape, variableNames: inputs },
+        outputShape: shape,
+        variableNames: inputs,
         variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
         outputComponent: vectors.includes('result') ? 4 : 1,
         uniforms: declared.map((one) => `${one},`).join(' '),
         // Heads are of one width in all of a model, which the shader has as a constant.
         shaderKey: `${name}_${shapes[0].at(-1)}`,
-        ...{ workgroupSize: [threads, 1, 1], dispatchLayout: { x: shape.map((_, i) => i) } },
-        ...{ dispatch: [count, 1, 1], getUserCode: () => of.code(shapes) },
+        workgroupSize: [threads, 1, 1],
+        dispatchLayout: { x: shape.map((_, i) => i) },
+        dispatch: [count, 1, 1],
+        getUserCode: () => of.code(shapes),
       };
       const values = names.map((one, i): Uniform => {
         const value = (attrs as Record<string, number>)[one];
@@ -161,7 +180,10 @@ const KEYS = 256;
 /** Values that a thread has underway at a time: each of them takes long to come. */
 const UNDERWAY = 4;
 
-/** Keys: some of them at a time, with the maximum and the sums that were before. Loops are written out, so that reads overlap. */
+/**
+ * Keys: some of them at a time, with the maximum and the sums that were before. Loops are
+ * written out, so that reads overlap.
+ */
 const attendKeys = (vectors: number, parts: number): string => `
       for (var base = 0; base < uniforms.kShape.y; base += ${KEYS}) {
         let count = min(${KEYS}, uniforms.kShape.y - base);
@@ -201,7 +223,10 @@ const attendKeys = (vectors: number, parts: number): string => `
         workgroupBarrier();
       }`;
 
-/** Queries (B*K, G, D) of a token each over keys and values (B*K, L, D) with bias (B, L) -> (B*K, G, D). */
+/**
+ * Queries (B*K, G, D) of a token each over keys and values (B*K, L, D) with bias (B, L)
+ * -> (B*K, G, D).
+ */
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
   inputs: ['q', 'k', 'v', 'bias'],
@@ -270,7 +295,10 @@ const WRITE_COLUMNS: KernelCode = {
 export const installWebGpuKernels = (): void =>
   [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMNS].forEach(register);
 
-/** What the backend knows of its memory: buffers that are free, by size and use, to be used again. */
+/**
+ * What the backend knows of its memory: buffers that are free, by size and use, to be
+ * used again.
+ */
 interface BufferManager {
   freeBuffers: Map<string, { size: number; destroy: () => void }[]>;
   numFreeBuffers: number;
@@ -280,8 +308,10 @@ interface BufferManager {
 }
 
 /**
- * Gives free buffers back to the GPU, all of them, when they come to so many bytes. Otherwise they are kept for tensors of the very same
- * size, and contexts are of another length at every step: 140 GB are full after 50 steps of a model of 135 million parameters.
+ * Gives free buffers back to the GPU, all of them, when they come to so many bytes.
+ * Otherwise they are kept for tensors of the very same size, and contexts are of another
+ * length at every step: 140 GB are full after 50 steps of a model of 135 million
+ * parameters.
  */
 export function boundFreeBuffers(backend: tf.KernelBackend, mostBytes: number): void {
   const { bufferManager } = backend as unknown as { bufferManager: BufferManager };

@@ -1,4 +1,7 @@
-/** Weights in a Hugging Face folder: `model.safetensors`, or the files that its index lists. */
+/**
+ * Weights in a Hugging Face folder: `model.safetensors`, or the files that its index
+ * lists.
+ */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -22,7 +25,9 @@ function inFile<T>(path: string, read: () => T): T {
   }
 }
 
-/** The file of each tensor of a checkpoint that is split into several, beside the index. */
+/**
+ * The file of each tensor of a checkpoint that is split into several, beside the index.
+ */
 const indexSchema = z.object({
   weight_map: z.record(
     z.string(),
@@ -50,7 +55,9 @@ export async function weightFiles(folder: string): Promise<string[]> {
     throw new Error(
       `Expected the index of safetensors files in ${index}, but ${z.prettifyError(parsed.error)}`,
     );
-  const files = [...new Set(Object.values(parsed.data.weight_map))].map((name) => join(folder, name));
+  const files = [...new Set(Object.values(parsed.data.weight_map))].map((name) =>
+    join(folder, name),
+  );
   const missing = files.find((file) => !existsSync(file));
   if (missing === undefined) return files;
   throw new Error(
@@ -66,13 +73,16 @@ function openTensors(path: string): { tensors: Tensors; close: () => void } {
     const bytes = new Uint8Array(to - from);
     for (let at = 0; at < bytes.length;) {
       const numRead = readSync(file, bytes, at, Math.min(bytes.length - at, 2 ** 30), from + at);
-      if (numRead === 0) throw new Error(`Expected more than ${from + at} bytes. Copy the file again.`);
+      if (numRead === 0)
+        throw new Error(`Expected more than ${from + at} bytes. Copy the file again.`);
       at += numRead;
     }
     return bytes;
   };
   try {
-    const tensors = inFile(path, () => openSafetensors({ byteLength: fstatSync(file).size, subarray }));
+    const tensors = inFile(path, () =>
+      openSafetensors({ byteLength: fstatSync(file).size, subarray }),
+    );
     return { tensors: { ...tensors, get: (name) => inFile(path, () => tensors.get(name)) }, close };
   } catch (error) {
     close();
@@ -82,7 +92,9 @@ function openTensors(path: string): { tensors: Tensors; close: () => void } {
 
 /** Tensors of several files as those of one. */
 function joinTensors(files: readonly Tensors[]): Tensors {
-  const homes = new Map(files.flatMap((file) => Array.from(file.keys(), (name) => [name, file] as const)));
+  const homes = new Map(
+    files.flatMap((file) => Array.from(file.keys(), (name) => [name, file] as const)),
+  );
   return { keys: () => homes.keys(), get: (name) => homes.get(name)?.get(name) };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Training of a byte-level BPE tokenizer (GPT-2's scheme), equal to the `tokenizers` library's trainer: the most frequent
- * pair is merged, ties going to the smallest pair of ids. The result is a Hugging Face `tokenizer.json`.
+ * Training of a byte-level BPE tokenizer (GPT-2's scheme), equal to the `tokenizers`
+ * library's trainer: the most frequent pair is merged, ties going to the smallest pair of
+ * ids. The result is a Hugging Face `tokenizer.json`.
  */
 
 const WORD_PATTERN = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
@@ -16,7 +17,8 @@ export interface BpeOptions {
 
 /** GPT-2's printable stand-in for each byte. */
 function byteAlphabet(): string[] {
-  const isPrintable = (b: number): boolean => (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+  const isPrintable = (b: number): boolean =>
+    (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
   let next = 256;
   return Array.from({ length: 256 }, (_, b) => String.fromCharCode(isPrintable(b) ? b : next++));
 }
@@ -27,7 +29,11 @@ interface Word {
 }
 
 /** Distinct words of the text as byte symbols with their counts. */
-function countWords(lines: Iterable<string>, added: readonly string[], byteIds: readonly number[]): Word[] {
+function countWords(
+  lines: Iterable<string>,
+  added: readonly string[],
+  byteIds: readonly number[],
+): Word[] {
   const counts = new Map<string, number>();
   const encoder = new TextEncoder();
   const splitter = added.length
@@ -35,7 +41,8 @@ function countWords(lines: Iterable<string>, added: readonly string[], byteIds: 
     : null;
   for (const line of lines) {
     for (const piece of splitter ? line.split(splitter) : [line]) {
-      for (const [word] of piece.matchAll(WORD_PATTERN)) counts.set(word, (counts.get(word) ?? 0) + 1);
+      for (const [word] of piece.matchAll(WORD_PATTERN))
+        counts.set(word, (counts.get(word) ?? 0) + 1);
     }
   }
   return [...counts].map(([word, count]) => ({
@@ -44,8 +51,16 @@ function countWords(lines: Iterable<string>, added: readonly string[], byteIds: 
   }));
 }
 
-/** Adds the neighbouring pairs of a word to the counts (sign 1) or takes them away; a pair is one number to the given base. */
-function countPairs(counts: Map<number, number>, { symbols, count }: Word, base: number, sign: 1 | -1): void {
+/**
+ * Adds the neighbouring pairs of a word to the counts (sign 1) or takes them away; a pair
+ * is one number to the given base.
+ */
+function countPairs(
+  counts: Map<number, number>,
+  { symbols, count }: Word,
+  base: number,
+  sign: 1 | -1,
+): void {
   for (let i = 0; i + 1 < symbols.length; i++) {
     const pair = symbols[i] * base + symbols[i + 1];
     counts.set(pair, (counts.get(pair) ?? 0) + sign * count);
@@ -60,12 +75,16 @@ function bestPair(counts: ReadonlyMap<number, number>): [pair: number, count: nu
   return [pair, count];
 }
 
-/** The symbols with each pair of `left` and `right` replaced; the same list where there is none. */
+/**
+ * The symbols with each pair of `left` and `right` replaced; the same list where there is
+ * none.
+ */
 function mergeSymbols(symbols: number[], left: number, right: number, merged: number): number[] {
   const isPair = (i: number): boolean => symbols[i] === left && symbols[i + 1] === right;
   if (!symbols.some((_, i) => isPair(i))) return symbols;
   const out: number[] = [];
-  for (let i = 0; i < symbols.length; i += isPair(i) ? 2 : 1) out.push(isPair(i) ? merged : symbols[i]);
+  for (let i = 0; i < symbols.length; i += isPair(i) ? 2 : 1)
+    out.push(isPair(i) ? merged : symbols[i]);
   return out;
 }
 
@@ -109,8 +128,17 @@ export function trainBpe(lines: Iterable<string>, options: BpeOptions): object {
   return tokenizerJson(tokens, merges, options);
 }
 
-function tokenizerJson(tokens: readonly string[], merges: [string, string][], options: BpeOptions): object {
-  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true };
+function tokenizerJson(
+  tokens: readonly string[],
+  merges: [string, string][],
+  options: BpeOptions,
+): object {
+  const byteLevel = {
+    type: 'ByteLevel',
+    add_prefix_space: false,
+    trim_offsets: true,
+    use_regex: true,
+  };
   return {
     version: '1.0',
     truncation: null,

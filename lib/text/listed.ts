@@ -1,2 +1,3 @@
 /** `A, B and C`. */
-export const listed = (names: readonly string[]): string => new Intl.ListFormat('en-GB').format(names);
+export const listed = (names: readonly string[]): string =>
+  new Intl.ListFormat('en-GB').format(names);

@@ -1,19 +1,32 @@
 /**
- * Answer normalisation and answer metrics as SQuAD's evaluation script defines them; Eq. 3 and every
- * reported EM and F1 rest on this file.
+ * Answer normalisation and answer metrics as SQuAD's evaluation script defines them;
+ * Eq. 3 and every reported EM and F1 rest on this file.
  */
 
-/** Python's `string.punctuation`: ASCII only, so that a dash such as U+2013 stays, as in SQuAD's script. */
+/**
+ * Python's `string.punctuation`: ASCII only, so that a dash such as U+2013 stays, as in
+ * SQuAD's script.
+ */
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 /** Word boundaries as Python sees them: letters of every alphabet belong to words. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
-/** Lower case, punctuation dropped, articles dropped, white space collapsed, in this order. */
+/**
+ * Lower case, punctuation dropped, articles dropped, white space collapsed, in this
+ * order.
+ */
 export function normalizeAnswer(text: string): string {
-  return text.toLowerCase().replace(PUNCTUATION, '').replace(ARTICLES, ' ').replace(/\s+/g, ' ').trim();
+  return text
+    .toLowerCase()
+    .replace(PUNCTUATION, '')
+    .replace(ARTICLES, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
-/** 1 if the normalised answer equals a normalised gold answer; no answer (`null`) gives 0. */
+/**
+ * 1 if the normalised answer equals a normalised gold answer; no answer (`null`) gives 0.
+ */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {
   if (answer === null) return 0;
   const normalized = normalizeAnswer(answer);
@@ -41,8 +54,8 @@ function pairF1(answer: string, golden: string): number {
 }
 
 /**
- * The best F1 of word overlap between the answer and a gold answer, in [0, 1]. As in HotpotQA's script,
- * `yes`, `no` and `noanswer` get no partial credit.
+ * The best F1 of word overlap between the answer and a gold answer, in [0, 1]. As in
+ * HotpotQA's script, `yes`, `no` and `noanswer` get no partial credit.
  */
 export function tokenF1(answer: string | null, goldenAnswers: readonly string[]): number {
   if (answer === null) return 0;

@@ -1,7 +1,7 @@
 /**
- * The prompts (Table 1). The full forms say what the paper's prompts say, for real language models; the
- * short forms say it in a few tokens, for the small policy, which learns their meaning in the supervised
- * warm-up.
+ * The prompts (Table 1). The full forms say what the paper's prompts say, for real
+ * language models; the short forms say it in a few tokens, for the small policy, which
+ * learns their meaning in the supervised warm-up.
  */
 import { createRegistry } from '../registry.js';
 
@@ -13,8 +13,8 @@ export interface Prompt {
 }
 
 /**
- * How a prompt is put: `short` for the small policies, `full` in the paper's words, `chat` the same as a user's message in the model's
- * chat template.
+ * How a prompt is put: `short` for the small policies, `full` in the paper's words,
+ * `chat` the same as a user's message in the model's chat template.
  */
 export const PROMPT_FORMS = ['short', 'full', 'chat'] as const;
 export type PromptForm = (typeof PROMPT_FORMS)[number];
@@ -61,8 +61,9 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
 ]);
 
 /**
- * The prompt for a question, which gets a question mark where it has none, as the authors' data script writes it; ends with a
- * line break. @throws RangeError for an unknown name
+ * The prompt for a question, which gets a question mark where it has none, as the
+ * authors' data script writes it; ends with a line break. @throws RangeError for an
+ * unknown name
  */
 export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
   `${PROMPTS.get(name)[form === 'short' ? 'short' : 'full']}Question: ${question.trim().replace(/\??$/, '?')}\n`;

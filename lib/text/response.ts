@@ -1,6 +1,7 @@
 /**
- * What a response did, read from its segments, because only they say who wrote what: the environment's text is
- * never the model's, and an information block written by the policy never counts.
+ * What a response did, read from its segments, because only they say who wrote what:
+ * the environment's text is never the model's, and an information block written by the
+ * policy never counts.
  */
 import {
   INVALID_ACTION_NOTICE,
@@ -30,8 +31,9 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
 }
 
 /**
- * The sub-queries of each search that was executed: the last search of a policy run that an information
- * segment follows. A search in the last generation, which Algorithm 1 doesn't execute, is none.
+ * The sub-queries of each search that was executed: the last search of a policy run
+ * that an information segment follows. A search in the last generation, which Algorithm 1
+ * doesn't execute, is none.
  */
 export function executedSearches(segments: readonly TextSegment[]): string[][] {
   const runs = joinPolicySegments(segments);
@@ -44,8 +46,9 @@ export function executedSearches(segments: readonly TextSegment[]): string[][] {
 }
 
 /**
- * The trimmed body of the last answer block that the policy wrote, or null. Tags that a tokenizer welded together
- * (`</</search>`) are harmless: a block ends at the complete closing tag.
+ * The trimmed body of the last answer block that the policy wrote, or null. Tags that a
+ * tokenizer welded together (`</</search>`) are harmless: a block ends at the complete
+ * closing tag.
  */
 export function finalAnswer(segments: readonly TextSegment[]): string | null {
   const runs = joinPolicySegments(segments).filter((segment) => segment.kind === 'policy');
@@ -80,9 +83,10 @@ function tagsOf({ kind, text }: TextSegment): Tag[] | string {
 }
 
 /**
- * Why a response breaks the format of Eq. 6, or null where it keeps it: think, then search or answer; information
- * after every search, think again after information; nothing but white space between blocks; the last block is the
- * answer. `information` segments are known blocks whatever they hold; a `notice` segment makes the response
+ * Why a response breaks the format of Eq. 6, or null where it keeps it: think, then
+ * search or answer; information after every search, think again after information;
+ * nothing but white space between blocks; the last block is the answer. `information`
+ * segments are known blocks whatever they hold; a `notice` segment makes the response
  * malformed, and so does a policy segment with an information tag.
  */
 export function formatFault(segments: readonly TextSegment[]): string | null {
@@ -100,8 +104,9 @@ export function formatFault(segments: readonly TextSegment[]): string | null {
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 /**
- * Where the environment begins to speak: with information, or with a message. Of the messages, Search-R1's holds tags and ends
- * with a sentence of its own; this project's two are here as they are.
+ * Where the environment begins to speak: with information, or with a message. Of the
+ * messages, Search-R1's holds tags and ends with a sentence of its own; this project's
+ * two are here as they are.
  */
 const OPENINGS = new RegExp(
   '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
@@ -110,16 +115,18 @@ const OPENINGS = new RegExp(
 );
 
 /**
- * Whether a generation of the policy ends in a search: the first tag that stops generation is its last word, and closes a
- * search block. The environment answers nothing else with information.
+ * Whether a generation of the policy ends in a search: the first tag that stops
+ * generation is its last word, and closes a search block. The environment answers nothing
+ * else with information.
  */
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
 /**
- * Splits a recorded response into segments. An information block is the environment's where it follows at once upon a search
- * that ends a generation, since generation stops there; any other is the policy's own and counts as such. Known notices become
- * `notice` segments. Where that is a guess, {@link ambiguity} says so.
+ * Splits a recorded response into segments. An information block is the environment's
+ * where it follows at once upon a search that ends a generation, since generation stops
+ * there; any other is the policy's own and counts as such. Known notices become `notice`
+ * segments. Where that is a guess, {@link ambiguity} says so.
  */
 export function splitTranscript(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
@@ -131,19 +138,25 @@ export function splitTranscript(response: string): TextSegment[] {
     'Let me try again.': lastOf('Let me try again.'),
   };
   let position = 0;
-  // Whether the policy has gone on where a generation would have stopped; then all is its own until the next notice.
+  // Whether the policy has gone on where a generation would have stopped; then all is its
+  // own until the next notice.
   let hasGoneOn = false;
   for (let match; (match = openings.exec(response));) {
     const { information, message } = match.groups!;
     const closing = information ? '</information>' : message ? 'Let me try again.' : '';
-    // Without this, each of many blocks that are left open would be sought an end for in all of the text.
+    // Without this, each of many blocks that are left open would be sought an end for in
+    // all of the text.
     if (openings.lastIndex > last[closing]) continue;
-    hasGoneOn = Boolean(information) && (hasGoneOn || !endsInSearch(response.slice(position, match.index)));
+    hasGoneOn =
+      Boolean(information) && (hasGoneOn || !endsInSearch(response.slice(position, match.index)));
     if (hasGoneOn) continue;
     const end = response.indexOf(closing, openings.lastIndex) + closing.length;
     if (match.index > position)
       segments.push({ kind: 'policy', text: response.slice(position, match.index) });
-    segments.push({ kind: information ? 'information' : 'notice', text: response.slice(match.index, end) });
+    segments.push({
+      kind: information ? 'information' : 'notice',
+      text: response.slice(match.index, end),
+    });
     openings.lastIndex = position = end;
   }
   if (position < response.length) segments.push({ kind: 'policy', text: response.slice(position) });
@@ -151,16 +164,20 @@ export function splitTranscript(response: string): TextSegment[] {
 }
 
 /**
- * Why the text of a response that was recorded without segments does not tell who wrote what, or null where it does: a block of
- * information after a search whose generation had not stopped, or the end of one that nothing begins, as a passage may hold.
+ * Why the text of a response that was recorded without segments does not tell who wrote
+ * what, or null where it does: a block of information after a search whose generation had
+ * not stopped, or the end of one that nothing begins, as a passage may hold.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   for (const { kind, text } of joinPolicySegments(segments)) {
     if (kind !== 'policy') continue;
     const marks = [...text.matchAll(/<(\/?)information>/g)];
-    const searchEnds = new Set(parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)));
+    const searchEnds = new Set(
+      parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)),
+    );
     for (const [i, { 1: slash, index }] of marks.entries()) {
-      if (slash && marks[i - 1]?.[1] !== '') return 'a block of information ends that has not begun';
+      if (slash && marks[i - 1]?.[1] !== '')
+        return 'a block of information ends that has not begun';
       if (!slash && searchEnds.has(text.slice(0, index).trimEnd().length))
         return 'a block of information follows a search, but has no end, or generation had not stopped before';
     }

@@ -6,7 +6,10 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
 
-/** The sentence of a text that holds most of these names, and else shares most words with a question; '' of an empty text. */
+/**
+ * The sentence of a text that holds most of these names, and else shares most words with
+ * a question; '' of an empty text.
+ */
 export function sentenceAbout(text: string, names: readonly string[], question: string): string {
   const asked = new Set(wordsOf(question));
   const sentences = Array.from(segmenter.segment(text), ({ segment }) => segment.trim());

@@ -1,14 +1,14 @@
 /**
- * The tag grammar of a transcript, parsed and printed in one place: the rollout executes what this parser
- * finds, and the format reward judges what this parser finds.
+ * The tag grammar of a transcript, parsed and printed in one place: the rollout
+ * executes what this parser finds, and the format reward judges what this parser finds.
  *
  *     <think> reasoning </think>
  *     <search> sub-query ## sub-query </search>
  *     <information> passages </information>      written by the environment only
  *     <answer> short answer </answer>
  *
- * A block is an opening tag whose next tag is its own closing tag; blocks therefore never nest, and whatever
- * is not part of a block (a lone tag included) is stray text.
+ * A block is an opening tag whose next tag is its own closing tag; blocks therefore never
+ * nest, and whatever is not part of a block (a lone tag included) is stray text.
  */
 export type Tag = 'think' | 'search' | 'information' | 'answer';
 
@@ -19,8 +19,9 @@ const QUERY_SEPARATOR = '##';
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
 
 /**
- * What the environment says after an action that can't be executed (Algorithm 1), for the small policy.
- * Neither form holds a tag, so that a notice is never read as an action.
+ * What the environment says after an action that can't be executed (Algorithm 1), for
+ * the small policy. Neither form holds a tag, so that a notice is never read as an
+ * action.
  */
 export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
 
@@ -29,7 +30,10 @@ export const INVALID_ACTION_NOTICE_FULL =
   '\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, ' +
   'I should put it between answer tags. Let me try again.\n';
 
-/** A complete block, or the text between blocks; `text.slice(start, end)` is the piece as written. */
+/**
+ * A complete block, or the text between blocks; `text.slice(start, end)` is the piece as
+ * written.
+ */
 export type Piece =
   | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
   | { kind: 'stray'; text: string; start: number; end: number };
@@ -71,7 +75,9 @@ export function parseBlocks(text: string): Block[] {
   return parsePieces(text).filter((piece) => piece.kind === 'block');
 }
 
-/** The sub-queries in the body of a search: split on `##`, trimmed, empty ones dropped. */
+/**
+ * The sub-queries in the body of a search: split on `##`, trimmed, empty ones dropped.
+ */
 export function splitQueries(body: string): string[] {
   return body
     .split(QUERY_SEPARATOR)
@@ -86,9 +92,9 @@ type Action =
   | { kind: 'invalid'; end: number };
 
 /**
- * The first action in newly generated text. Generation ends at the first `</search>` or `</answer>`, so only
- * the block that this tag closes counts; the action is invalid where it closes none, where there is no such
- * tag, and where a search holds no sub-query.
+ * The first action in newly generated text. Generation ends at the first `</search>` or
+ * `</answer>`, so only the block that this tag closes counts; the action is invalid where
+ * it closes none, where there is no such tag, and where a search holds no sub-query.
  */
 export function nextAction(policyText: string): Action {
   const closing = /<\/(?:search|answer)>/.exec(policyText);
@@ -101,14 +107,23 @@ export function nextAction(policyText: string): Action {
   return queries.length > 0 ? { kind: 'search', queries, end } : { kind: 'invalid', end };
 }
 
-/** One block, `<tag> body </tag>`; throws where the body holds a tag, which would break the grammar. */
+/**
+ * One block, `<tag> body </tag>`; throws where the body holds a tag, which would break
+ * the grammar.
+ */
 export function printBlock(tag: Tag, body: string): string {
   const inner = body.match(TAG_PATTERN)?.[0];
-  if (inner) throw new RangeError(`Expected text without tags, but got ${inner} in ${JSON.stringify(body)}.`);
+  if (inner)
+    throw new RangeError(
+      `Expected text without tags, but got ${inner} in ${JSON.stringify(body)}.`,
+    );
   return `<${tag}> ${body.trim()} </${tag}>`;
 }
 
-/** `<search> a ## b </search>`; throws where there is no query, or one is blank or holds `##` or a tag. */
+/**
+ * `<search> a ## b </search>`; throws where there is no query, or one is blank or holds
+ * `##` or a tag.
+ */
 export function printSearch(queries: readonly string[]): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
   for (const query of queries) {
@@ -121,7 +136,10 @@ export function printSearch(queries: readonly string[]): string {
   return printBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
 }
 
-/** What the environment's block holds: the passages of one sub-query, best first, or why there are none. */
+/**
+ * What the environment's block holds: the passages of one sub-query, best first, or why
+ * there are none.
+ */
 type PrintedResult =
   | { status: 'ok'; passages: readonly { title: string; text: string }[] }
   | { status: 'failed'; reason: string };
@@ -130,8 +148,9 @@ const FAILED = 'Retrieval failed: ';
 const NOTHING = 'Nothing found.';
 
 /**
- * One line: white space collapsed, and every tag of the grammar defused (`<answer>` becomes `(answer)`), so
- * that a passage can neither close its block nor pose as an action.
+ * One line: white space collapsed, and every tag of the grammar defused (`<answer>`
+ * becomes `(answer)`), so that a passage can neither close its block nor pose as an
+ * action.
  */
 export function oneLine(text: string): string {
   return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
@@ -146,17 +165,17 @@ function printResult(result: PrintedResult): string {
 }
 
 /**
- * One information block with the results in sub-query order. Each passage is a line `Doc i(Title: t) text`,
- * numbered from 1 again for every sub-query (as the authors' code does); a failed or empty retrieval is a
- * line that says so.
+ * One information block with the results in sub-query order. Each passage is a line
+ * `Doc i(Title: t) text`, numbered from 1 again for every sub-query (as the authors' code
+ * does); a failed or empty retrieval is a line that says so.
  */
 export function printInformation(results: readonly PrintedResult[]): string {
   return `<information>${results.map(printResult).join('\n')}</information>`;
 }
 
 /**
- * The index of the parenthesis that closes a title opened before `from`, or that of the first one where none
- * balances.
+ * The index of the parenthesis that closes a title opened before `from`, or that of the
+ * first one where none balances.
  */
 function titleEnd(line: string, from: number): number {
   let depth = 1;
@@ -186,9 +205,9 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of `printInformation`, for the block or for its body. Exact where titles and texts are already
- * one line without tags and the parentheses of a title balance; lines of any other kind belong to the
- * passage before them.
+ * The inverse of `printInformation`, for the block or for its body. Exact where titles
+ * and texts are already one line without tags and the parentheses of a title balance;
+ * lines of any other kind belong to the passage before them.
  */
 export function parseInformation(block: string): PrintedResult[] {
   const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');
@@ -201,7 +220,8 @@ export function parseInformation(block: string): PrintedResult[] {
     if (result || passage?.number === 1) passages = [];
     if (passage?.number === 1) results.push({ status: 'ok', passages });
     if (passage) passages.push({ title: passage.title, text: passage.text });
-    else if (!result && passages.length > 0 && line !== '') passages[passages.length - 1].text += ` ${line}`;
+    else if (!result && passages.length > 0 && line !== '')
+      passages[passages.length - 1].text += ` ${line}`;
   }
   return results;
 }

@@ -16,11 +16,14 @@ const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
 
 /** Text to token ids and back. */
 export interface Tokenizer {
-  /** Never gives a special token: the name of one in a text, such as `<eos>` in a passage, becomes several ordinary ones. */
+  /**
+   * Never gives a special token: the name of one in a text, such as `<eos>` in a passage,
+   * becomes several ordinary ones.
+   */
   encode(text: string): number[];
   /**
-   * A user's message in the model's chat template, up to where the model answers, for models that have one. Only the template's
-   * own special tokens are special.
+   * A user's message in the model's chat template, up to where the model answers, for
+   * models that have one. Only the template's own special tokens are special.
    */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
   /** Shows special tokens by their names. */
@@ -33,11 +36,15 @@ export interface Tokenizer {
 
 /** A tokenizer of files, which say what their model expects around a text. */
 export interface FileTokenizer extends Tokenizer {
-  /** Special tokens before and after a text, such as [CLS] and [SEP]; `encode` leaves them out. */
+  /**
+   * Special tokens before and after a text, such as [CLS] and [SEP]; `encode` leaves them
+   * out.
+   */
   around: { before: number[]; after: number[] };
   /**
-   * Text for somebody who encodes it again and takes the name of a special token for the token: what `encode` made of such a name gets a space
-   * into it, what is a special token keeps its name.
+   * Text for somebody who encodes it again and takes the name of a special token for the
+   * token: what `encode` made of such a name gets a space into it, what is a special
+   * token keeps its name.
    */
   decodeForOthers(tokenIds: readonly number[]): string;
 }
@@ -51,13 +58,18 @@ const id = z
   .max(MAX_VOCAB_SIZE - 1);
 /** Where ids are: in a dictionary, or, in a unigram model, by the place in a list. */
 const tokenizerSchema = z.object({
-  model: z.object({ vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]) }),
+  model: z.object({
+    vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
+  }),
   added_tokens: z
     .array(z.object({ id, content: z.string().min(1), special: z.boolean().default(false) }))
     .default([]),
 });
 
-/** The package trusts the JSON: what does not fit shows where it is used, by a text of any kind. */
+/**
+ * The package trusts the JSON: what does not fit shows where it is used, by a text of any
+ * kind.
+ */
 function readTokenizer(json: object): HuggingFaceTokenizer {
   try {
     // Decoded text is to be what the ids say, whatever the model's own settings are.
@@ -67,15 +79,21 @@ function readTokenizer(json: object): HuggingFaceTokenizer {
     });
     return tokenizer;
   } catch (cause) {
-    throw new Error(`Expected the JSON of a tokenizer.json, but ${(cause as Error).message}`, { cause });
+    throw new Error(`Expected the JSON of a tokenizer.json, but ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
 /**
- * A tokenizer from the JSON objects of a Hugging Face `tokenizer.json` and `tokenizer_config.json`.
+ * A tokenizer from the JSON objects of a Hugging Face `tokenizer.json` and
+ * `tokenizer_config.json`.
  * @throws Error when an object is no such file
  */
-export function createTokenizer(tokenizerJson: object, tokenizerConfig: object = {}): FileTokenizer {
+export function createTokenizer(
+  tokenizerJson: object,
+  tokenizerConfig: object = {},
+): FileTokenizer {
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
   if (!parsed.success)
     throw new Error(`Expected the JSON of a tokenizer.json, but ${z.prettifyError(parsed.error)}`);
@@ -92,12 +110,14 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
   }));
   const special = [...added.filter((token) => token.special), ...named];
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  // After the first character of a special token's name: a part of a split text holds no such name.
+  // After the first character of a special token's name: a part of a split text holds no
+  // such name.
   const insideNames = special.map(
     ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
-  // What stands for unknown characters controls nothing. The others may still come of a name that only normalising makes.
+  // What stands for unknown characters controls nothing. The others may still come of a
+  // name that only normalising makes.
   const specialIds = new Set(special.map((token) => token.id));
   const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
   const encodePart = (text: string): number[] =>
@@ -108,7 +128,9 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
       .flatMap(encodePart)
       .filter((id) => !controls.has(id));
   const around = (): FileTokenizer['around'] => {
-    const [inner, all] = [false, true].map((flag) => tokenizer.encode('a', { add_special_tokens: flag }).ids);
+    const [inner, all] = [false, true].map(
+      (flag) => tokenizer.encode('a', { add_special_tokens: flag }).ids,
+    );
     const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
     return { before: all.slice(0, from), after: all.slice(from + inner.length) };
   };
@@ -132,7 +154,8 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
       throw new Error(
         `Expected the chat template to show the message as it is, but ${JSON.stringify(content.slice(0, 40))} is not in it. Use --prompt-form full.`,
       );
-    // A message without the name of a special token is encoded together with what surrounds it, as transformers does.
+    // A message without the name of a special token is encoded together with what
+    // surrounds it, as transformers does.
     const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
     const tokenIds = isPlain
       ? encodePart(text)
@@ -147,7 +170,8 @@ export function createTokenizer(tokenizerJson: object, tokenizerConfig: object =
     encode,
     around: around(),
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
-    ...{ decode, decodeForOthers },
+    decode,
+    decodeForOthers,
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),
   };

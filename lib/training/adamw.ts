@@ -17,7 +17,10 @@ export class AdamW {
   private moments: Weights = {};
   private step = 0;
 
-  /** @param options in place of those that all training here has: beta2 of 0.98 and no decay */
+  /**
+   * @param options in place of those that all training here has: beta2 of 0.98 and no
+   * decay
+   */
   constructor(options: Partial<AdamWOptions> = {}) {
     this.options = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0, ...options };
   }
@@ -76,7 +79,10 @@ function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Ten
   return old ? tf.add(tf.mul(old, beta), fresh) : fresh;
 }
 
-/** Learning rate at a step: linear warm-up, then linear decay to `final` (or constant when equal to peak). */
+/**
+ * Learning rate at a step: linear warm-up, then linear decay to `final` (or constant when
+ * equal to peak).
+ */
 export function scheduledRate(
   step: number,
   {

@@ -1,7 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { isLarge } from '../policy/families/index.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { createAdapter, disposeMerged, mergeAdapter, withAdapter, type LoraOptions } from '../policy/lora.js';
+import {
+  createAdapter,
+  disposeMerged,
+  mergeAdapter,
+  withAdapter,
+  type LoraOptions,
+} from '../policy/lora.js';
 import type { Model } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
@@ -10,7 +16,13 @@ import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
 import { FrozenLayers } from './frozen-layers.js';
 import { clipByGlobalNorm, lowestLayer, rowGradients, type TokenLoss } from './gradients.js';
-import { batchHidden, perToken, sequenceLogProbs, type PassOptions, type Sequence } from './sequences.js';
+import {
+  batchHidden,
+  perToken,
+  sequenceLogProbs,
+  type PassOptions,
+  type Sequence,
+} from './sequences.js';
 
 interface AdapterOptions {
   /** The name of the policy. */
@@ -20,11 +32,17 @@ interface AdapterOptions {
   /** That the policy samples at, so that log-probabilities are those of the sampler. */
   temperature: number;
   maxTokensPerPass: number;
-  /** What is trained beside the adapter and stays out of the policy, such as a value head; it becomes this object's. */
+  /**
+   * What is trained beside the adapter and stays out of the policy, such as a value head;
+   * it becomes this object's.
+   */
   beside?: Weights;
 }
 
-/** An adapter in training over a model that stays as it is, with its optimizer and the policy that the two make. */
+/**
+ * An adapter in training over a model that stays as it is, with its optimizer and the
+ * policy that the two make.
+ */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
   private readonly localPolicy: LocalPolicy;
@@ -33,7 +51,10 @@ export class TrainedAdapter {
   private readonly frozen: FrozenLayers | undefined;
   private readonly lora: LoraOptions;
   private trained: Weights;
-  /** The model with the adapter, as `policy` has them; null before the first use and after every update. */
+  /**
+   * The model with the adapter, as `policy` has them; null before the first use and after
+   * every update.
+   */
   private merged: Weights | null = null;
 
   /** @param model its weights stay the caller's */
@@ -50,7 +71,15 @@ export class TrainedAdapter {
     const lowest = lowestLayer(this.trained, config);
     this.frozen = lowest > 0 ? new FrozenLayers(lowest) : undefined;
     const { frozen } = this;
-    this.passes = { config, table, temperature, maxTokensPerPass, isAdapter: true, isCheckpointed, frozen };
+    this.passes = {
+      config,
+      table,
+      temperature,
+      maxTokensPerPass,
+      isAdapter: true,
+      isCheckpointed,
+      frozen,
+    };
   }
 
   /** The adapter as it is, with what is trained beside it; it stays this object's. */
@@ -64,13 +93,18 @@ export class TrainedAdapter {
     return this.localPolicy;
   }
 
-  /** The model without the adapter, as a policy; good until the next use of this object. */
+  /**
+   * The model without the adapter, as a policy; good until the next use of this object.
+   */
   get initialPolicy(): LocalPolicy {
     this.release();
     return this.localPolicy;
   }
 
-  /** Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of each sequence. */
+  /**
+   * Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of
+   * each sequence.
+   */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]> {
     return sequenceLogProbs(this.mergedWeights(), sequences, this.passes);
   }
@@ -81,7 +115,10 @@ export class TrainedAdapter {
     return sequenceLogProbs(this.model.weights, sequences, this.passes);
   }
 
-  /** A number for each masked-in token of each sequence. @param compute from the hidden states (M, C) of the tokens before */
+  /**
+   * A number for each masked-in token of each sequence. @param compute from the hidden
+   * states (M, C) of the tokens before
+   */
   perToken(
     sequences: readonly Sequence[],
     compute: (hidden: tf.Tensor2D, trained: Weights) => tf.Tensor1D,
@@ -93,7 +130,8 @@ export class TrainedAdapter {
   }
 
   /**
-   * One optimizer step on some rows; none where the norm of the gradients is no number, from which weights never recover.
+   * One optimizer step on some rows; none where the norm of the gradients is no number,
+   * from which weights never recover.
    * @param options.learningRate of all that is trained, or of each weight
    * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
    * @throws Error when no token is masked in
@@ -104,7 +142,8 @@ export class TrainedAdapter {
     tokenLoss: TokenLoss<Row>,
   ): Promise<{ loss: number; gradNorm: number }> {
     this.release();
-    const weightsOf = (trained: Weights): Weights => withAdapter(this.model.weights, trained, this.lora);
+    const weightsOf = (trained: Weights): Weights =>
+      withAdapter(this.model.weights, trained, this.lora);
     const passes = { ...this.passes, weightsOf };
     const { loss, gradients } = await rowGradients(this.trained, rows, passes, tokenLoss);
     this.frozen?.release();

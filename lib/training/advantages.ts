@@ -1,4 +1,7 @@
-/** Advantages relative to a group (GRPO, Shao et al. 2024), of rollouts and of their search turns. */
+/**
+ * Advantages relative to a group (GRPO, Shao et al. 2024), of rollouts and of their
+ * search turns.
+ */
 import { mean, sum } from 'd3-array';
 import { groupsOf, type RewardedTrajectory } from './rollouts.js';
 
@@ -9,7 +12,10 @@ export interface ScoredTrajectory extends RewardedTrajectory {
   turnAdvantages?: number[];
 }
 
-/** (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is only one. */
+/**
+ * (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is
+ * only one.
+ */
 function normalised(values: readonly number[], unbiased = true): number[] {
   const center = mean(values)!;
   const squares = sum(values, (value) => (value - center) ** 2);
@@ -18,9 +24,11 @@ function normalised(values: readonly number[], unbiased = true): number[] {
 }
 
 /**
- * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script. `rewards` holds the groups one after
- * the other, `groupSize` each. All zeros when a group's rewards are equal.
- * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or by groupSize
+ * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
+ * `rewards` holds the groups one after the other, `groupSize` each. All zeros when a
+ * group's rewards are equal.
+ * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or
+ * by groupSize
  */
 export function groupAdvantages(
   rewards: readonly number[],
@@ -31,13 +39,16 @@ export function groupAdvantages(
     throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
   }
   if (rewards.length % groupSize !== 0) {
-    throw new RangeError(`Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`);
+    throw new RangeError(
+      `Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`,
+    );
   }
   return groupsOf(rewards, groupSize).flatMap((group) => normalised(group, unbiased));
 }
 
 /**
- * Advantages of the search turns of one group's rollouts: the values of turn t, normalised over the rollouts that have one.
+ * Advantages of the search turns of one group's rollouts: the values of turn t,
+ * normalised over the rollouts that have one.
  * @param values of each rollout, one a search turn
  */
 export function turnAdvantages(values: readonly (readonly number[])[]): number[][] {
@@ -67,15 +78,25 @@ export function withAdvantages(
   }));
 }
 
-/** Whether no rollout of a group is better than another, so that the group teaches nothing. */
+/**
+ * Whether no rollout of a group is better than another, so that the group teaches
+ * nothing.
+ */
 export const isZeroVariance = (group: readonly ScoredTrajectory[]): boolean =>
-  group.every(({ advantage, turnAdvantages = [] }) => [advantage, ...turnAdvantages].every((a) => a === 0));
+  group.every(({ advantage, turnAdvantages = [] }) =>
+    [advantage, ...turnAdvantages].every((a) => a === 0),
+  );
 
 /**
- * The advantage of each token that the policy wrote: the rollout's, and for the tokens of a search turn the turn's added to it
- * (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821; there with a coefficient and for one turn before the answer).
+ * The advantage of each token that the policy wrote: the rollout's, and for the tokens
+ * of a search turn the turn's added to it (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821;
+ * there with a coefficient and for one turn before the answer).
  */
-export function tokenAdvantages({ segments, advantage, turnAdvantages }: ScoredTrajectory): number[] {
+export function tokenAdvantages({
+  segments,
+  advantage,
+  turnAdvantages,
+}: ScoredTrajectory): number[] {
   let turn = 0;
   return segments.flatMap(({ kind, tokenIds }) => {
     if (kind === 'information') turn++;

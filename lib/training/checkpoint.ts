@@ -1,4 +1,6 @@
-/** Checkpoints of a training run: all that it takes to go on as if it had never stopped. */
+/**
+ * Checkpoints of a training run: all that it takes to go on as if it had never stopped.
+ */
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,11 +18,20 @@ const step = z.int().min(0);
 const runStateSchema = z.strictObject({
   nextStep: step,
   hash: z.string(),
-  /** Every time that the run went back to a checkpoint, and why; absent where it never did. */
+  /**
+   * Every time that the run went back to a checkpoint, and why; absent where it never
+   * did.
+   */
   rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
-  /** The number of steps of the adapter that is kept as the best, and its reward; absent where there is none. */
+  /**
+   * The number of steps of the adapter that is kept as the best, and its reward; absent
+   * where there is none.
+   */
   best: z.strictObject({ step, reward: z.number() }).optional(),
-  /** Of the steps that are still to be compared with the best; absent where there are none. */
+  /**
+   * Of the steps that are still to be compared with the best; absent where there are
+   * none.
+   */
   rewards: z.array(z.number()).optional(),
 });
 /** Where a run is, and the hash of all that decides its course. */
@@ -37,7 +48,9 @@ const FILES = ['trainable.safetensors', 'optimizer.safetensors'] as const;
 const STATE_FILE = 'state.json';
 /** The state with the SHA-256 of each of {@link FILES}, and one of all that. */
 const stateSchema = z.strictObject({
-  ...{ state: runStateSchema, files: z.record(z.enum(FILES), z.string()), checksum: z.string() },
+  state: runStateSchema,
+  files: z.record(z.enum(FILES), z.string()),
+  checksum: z.string(),
 });
 const checksumOf = (state: RunState, files: Record<string, string>): string =>
   sha256(JSON.stringify([state, files]));
@@ -49,16 +62,21 @@ const namesIn = async (folder: string): Promise<string[]> =>
 const stepsIn = async (folder: string): Promise<number[]> =>
   [...new Set((await namesIn(folder)).map(parseFloat))].sort(descending);
 
-/** The folder of a step's checkpoint: the one of before, where a kill has kept the new one from its name. */
+/**
+ * The folder of a step's checkpoint: the one of before, where a kill has kept the new one
+ * from its name.
+ */
 function folderOf(folder: string, step: number): string {
   const path = join(folder, String(step));
   return existsSync(path) ? path : oldOf(path);
 }
 
 /**
- * Writes the checkpoint of a step as a folder, which appears when all of it is on the disk, and keeps the one before it: a kill
- * or a damaged disk leaves one of the two whole.
- * @param options.records files with lines of every step, which are to be on the disk first
+ * Writes the checkpoint of a step as a folder, which appears when all of it is on the
+ * disk, and keeps the one before it: a kill or a damaged disk leaves one of the two
+ * whole.
+ * @param options.records files with lines of every step, which are to be on the disk
+ * first
  */
 export async function saveCheckpoint(
   folder: string,
@@ -92,7 +110,8 @@ export async function saveCheckpoint(
     for (const name of (await namesIn(folder)).filter(isUnwanted))
       await rm(join(folder, name), { recursive: true });
   };
-  // Those of a course that was given up go first: beside the way back, a kill would have the run go on from them.
+  // Those of a course that was given up go first: beside the way back, a kill would have
+  // the run go on from them.
   await remove((name) => parseFloat(name) > nextStep);
   await replaceFolder(aside, target);
   const before = (await stepsIn(folder)).find((step) => step < nextStep);
@@ -108,7 +127,8 @@ async function readCheckpoint(
   const parsed = stateSchema.safeParse(await readJson(join(folder, STATE_FILE)));
   if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
   const { state, files, checksum } = parsed.data;
-  if (checksum !== checksumOf(state, files)) throw new Error(`${STATE_FILE} does not have its checksum`);
+  if (checksum !== checksumOf(state, files))
+    throw new Error(`${STATE_FILE} does not have its checksum`);
   if (state.nextStep !== step) throw new Error(`${STATE_FILE} is of step ${state.nextStep}`);
   const [trained, optimizer] = await Promise.all(
     FILES.map(async (name) => {
@@ -125,7 +145,8 @@ async function readCheckpoint(
  * @param hash of the configuration and the inputs
  * @param options.before takes only a checkpoint made before this step
  * @param options.log is told of each that is damaged
- * @throws Error when the folder holds a run with another hash, since going on from it would mix the two, or damaged ones only
+ * @throws Error when the folder holds a run with another hash, since going on from it
+ * would mix the two, or damaged ones only
  */
 export async function resumeCheckpoint(
   folder: string,
@@ -156,7 +177,10 @@ export async function resumeCheckpoint(
   );
 }
 
-/** Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint are run again. */
+/**
+ * Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint
+ * are run again.
+ */
 export async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
   if (!existsSync(path)) return;
   const isKept = (line: string): boolean => {
@@ -168,7 +192,8 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
   };
   // A line at a time: a long run's trajectories are more than a string can hold.
   async function* kept(): AsyncGenerator<string> {
-    for await (const { text } of readLines(createReadStream(path))) if (isKept(text)) yield `${text}\n`;
+    for await (const { text } of readLines(createReadStream(path)))
+      if (isKept(text)) yield `${text}\n`;
   }
   await writeTextsSafely(path, kept());
 }

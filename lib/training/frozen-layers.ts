@@ -1,6 +1,6 @@
 /**
- * What comes out of the layers below the lowest one that is trained. It is the same for the policy and its reference, so that of rows that both
- * score these layers run once.
+ * What comes out of the layers below the lowest one that is trained. It is the same for
+ * the policy and its reference, so that of rows that both score these layers run once.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { PrefixTree } from '../policy/prefix-tree.js';

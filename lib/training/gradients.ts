@@ -2,7 +2,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
 import type { ModelConfig } from '../policy/model-config.js';
-import { embedTokens, finalNorm, layerContext, layerInput, runLayer } from '../policy/transformer.js';
+import {
+  embedTokens,
+  finalNorm,
+  layerContext,
+  layerInput,
+  runLayer,
+} from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
 import { KeptProducts } from './kept-products.js';
@@ -15,15 +21,24 @@ import {
   type SequenceBatch,
 } from './sequences.js';
 
-/** What a loss may look at beside log-probabilities: hidden states (M, C) of the tokens before, and what is trained. */
+/**
+ * What a loss may look at beside log-probabilities: hidden states (M, C) of the tokens
+ * before, and what is trained.
+ */
 interface PassStates {
   hidden: tf.Tensor2D;
   trained: Weights;
-  /** Has the values of a tensor read once the pass is done: while it runs, a GPU has none to give. */
+  /**
+   * Has the values of a tensor read once the pass is done: while it runs, a GPU has none
+   * to give.
+   */
   look: (tensor: tf.Tensor, read: (values: Float32Array) => void) => void;
 }
 
-/** The share of the loss that some rows have, from the log-probabilities (M) of their masked-in tokens, row by row. */
+/**
+ * The share of the loss that some rows have, from the log-probabilities (M) of their
+ * masked-in tokens, row by row.
+ */
 export type TokenLoss<Row> = (
   logProbs: tf.Tensor1D,
   rows: readonly Row[],
@@ -33,7 +48,8 @@ export type TokenLoss<Row> = (
 
 /**
  * The loss summed over passes, and its gradients. The caller disposes of the gradients.
- * @param options.weightsOf the weights that run, out of those that are trained; by default they are the same
+ * @param options.weightsOf the weights that run, out of those that are trained; by
+ * default they are the same
  * @throws Error when no token is masked in
  */
 export async function rowGradients<Row extends Sequence>(
@@ -51,7 +67,8 @@ export async function rowGradients<Row extends Sequence>(
     const look: PassStates['look'] = (tensor, read) =>
       void looks.push({ tensor: tf.keep(tf.clone(tensor)), read });
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      // Small models keep to the arithmetic that their trainings have always had, and come to the same bytes.
+      // Small models keep to the arithmetic that their trainings have always had, and
+      // come to the same bytes.
       const logProbs = batchLogProbs(
         weightsOf(newest),
         batch,
@@ -62,7 +79,9 @@ export async function rowGradients<Row extends Sequence>(
     };
     const part = options.isCheckpointed
       ? checkpointedGradients(trained, batch, { ...options, weightsOf }, lossOf)
-      : lossAndGradients(trained, (newest) => lossOf(batchHidden(weightsOf(newest), batch, options), newest));
+      : lossAndGradients(trained, (newest) =>
+          lossOf(batchHidden(weightsOf(newest), batch, options), newest),
+        );
     loss += (await part.value.data())[0];
     part.value.dispose();
     for (const { tensor, read } of looks) {
@@ -71,11 +90,15 @@ export async function rowGradients<Row extends Sequence>(
     }
     gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
   }
-  if (!gradients) throw new Error('Expected at least one token with a loss, but the batch has none.');
+  if (!gradients)
+    throw new Error('Expected at least one token with a loss, but the batch has none.');
   return { loss, gradients };
 }
 
-/** A loss and its gradient with respect to every tensor in `weights`. The caller disposes of all. */
+/**
+ * A loss and its gradient with respect to every tensor in `weights`. The caller disposes
+ * of all.
+ */
 export function lossAndGradients(
   weights: Weights,
   loss: (weights: Weights) => tf.Scalar,
@@ -99,9 +122,12 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
   Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
 
 /**
- * Gradients with one layer's activations in memory at a time (gradient checkpointing, Chen et al. 2016, arXiv 1604.06174): the forward pass
- * keeps what goes into each layer, and of products with weights that are not trained what there is room for; the backward pass computes the
- * rest of a layer again before it goes through it. Value of a loss of hidden states (M, C), and its gradient with respect to every tensor in `trained`. The caller disposes of all.
+ * Gradients with one layer's activations in memory at a time (gradient checkpointing,
+ * Chen et al. 2016, arXiv 1604.06174): the forward pass keeps what goes into each layer,
+ * and of products with weights that are not trained what there is room for; the backward
+ * pass computes the rest of a layer again before it goes through it. Value of a loss of
+ * hidden states (M, C), and its gradient with respect to every tensor in `trained`. The
+ * caller disposes of all.
  * @param weightsOf the weights that run, out of those that are trained
  */
 function checkpointedGradients(
@@ -116,7 +142,8 @@ function checkpointedGradients(
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = weightsOf(trained);
-    // Below the lowest layer that is trained nothing has a gradient, and no input is kept.
+    // Below the lowest layer that is trained nothing has a gradient, and no input is
+    // kept.
     const lowest = lowestLayer(trained, config);
     const inputs: tf.Tensor2D[] = [];
     let hidden = layerInput(weights, tree, config, context, frozen);
@@ -147,7 +174,14 @@ function checkpointedGradients(
       const x = inputs.pop()!;
       const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
         const newest = weightsOf(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
-        return runLayer(x as tf.Tensor2D, { ...weights, ...newest }, i, config, context, products?.taking);
+        return runLayer(
+          x as tf.Tensor2D,
+          { ...weights, ...newest },
+          i,
+          config,
+          context,
+          products?.taking,
+        );
       })([x, ...Object.values(own)], dx);
       tf.dispose([x, dx]);
       dx = dInput;
@@ -171,13 +205,18 @@ function checkpointedGradients(
 
 /** Sum of two sets of gradients; disposes of both. */
 function addGradients(a: Weights, b: Weights): Weights {
-  const sum = tf.tidy(() => Object.fromEntries(Object.keys(b).map((key) => [key, tf.add(a[key], b[key])])));
+  const sum = tf.tidy(() =>
+    Object.fromEntries(Object.keys(b).map((key) => [key, tf.add(a[key], b[key])])),
+  );
   disposeWeights(a);
   disposeWeights(b);
   return sum;
 }
 
-/** Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of the old ones. */
+/**
+ * Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of
+ * the old ones.
+ */
 export async function clipByGlobalNorm(
   gradients: Weights,
   maxNorm: number,

@@ -1,10 +1,13 @@
-/** Signs of a run that goes wrong, looked for at every step, and what is done about each. */
+/**
+ * Signs of a run that goes wrong, looked for at every step, and what is done about each.
+ */
 import { z } from 'zod';
 import type { Metrics } from './metrics.js';
 
 /**
- * `warn` says it; `skip` makes no update from this step's rollouts; `rollback` goes on from the checkpoint before, with other
- * random numbers and half the learning rate; `stop` ends the run.
+ * `warn` says it; `skip` makes no update from this step's rollouts; `rollback` goes on
+ * from the checkpoint before, with other random numbers and half the learning rate;
+ * `stop` ends the run.
  */
 const ACTIONS = ['warn', 'skip', 'rollback', 'stop'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -74,7 +77,12 @@ const GUARDS = {
     3,
     'entropy explosion: samples are noise; lower grpo.learningRate or grpo.temperature',
   ),
-  kl: guard('kl', 'above', 0.5, 'far from the reference: lower grpo.learningRate or raise grpo.beta'),
+  kl: guard(
+    'kl',
+    'above',
+    0.5,
+    'far from the reference: lower grpo.learningRate or raise grpo.beta',
+  ),
   variance: guard(
     'frac_reward_zero_std',
     'above',
@@ -89,20 +97,28 @@ const GUARDS = {
   ),
 };
 
-/** What no training recovers from. Gradients that are not finite are never applied, so that this step did no harm. */
+/**
+ * What no training recovers from. Gradients that are not finite are never applied, so
+ * that this step did no harm.
+ */
 const NOT_FINITE = 'the update is no number: lower grpo.learningRate or grpo.maxGradNorm';
 
 const actionSchema = z.enum(ACTIONS);
-const settingSchema = z.strictObject({ limit: z.number().optional(), action: actionSchema.optional() });
+const settingSchema = z.strictObject({
+  limit: z.number().optional(),
+  action: actionSchema.optional(),
+});
 type Name = keyof typeof GUARDS;
 
-/** Limits and actions in place of the defaults, by the names of guards; `finite` is about metrics that are no numbers. */
+/**
+ * Limits and actions in place of the defaults, by the names of guards; `finite` is about
+ * metrics that are no numbers.
+ */
 export const guardsSchema = z
   .strictObject({
-    ...(Object.fromEntries(Object.keys(GUARDS).map((name) => [name, settingSchema.optional()])) as Record<
-      Name,
-      z.ZodOptional<typeof settingSchema>
-    >),
+    ...(Object.fromEntries(
+      Object.keys(GUARDS).map((name) => [name, settingSchema.optional()]),
+    ) as Record<Name, z.ZodOptional<typeof settingSchema>>),
     // The KL is known when the update has been made.
     kl: settingSchema.extend({ action: actionSchema.exclude(['skip']).optional() }).optional(),
     finite: z.strictObject({ action: actionSchema }).optional(),
@@ -124,7 +140,9 @@ export interface Alarm {
   text: string;
 }
 
-/** What is alarming in a step's metrics; those that it does not have are not asked for. */
+/**
+ * What is alarming in a step's metrics; those that it does not have are not asked for.
+ */
 export function alarmsOf(metrics: Metrics, settings?: GuardSettings): Alarm[] {
   const alarms = guardsOf(settings)
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))

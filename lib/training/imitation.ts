@@ -1,12 +1,16 @@
 /**
- * The two rows of Search-R1 (Jin et al. 2025, arXiv 2503.09516, Table 2) that learn by supervision. Both are trained a step at a time on the
- * questions that reinforcement would draw, with cross-entropy over the tokens of the answer side.
+ * The two rows of Search-R1 (Jin et al. 2025, arXiv 2503.09516, Table 2) that learn by
+ * supervision. Both are trained a step at a time on the questions that reinforcement
+ * would draw, with cross-entropy over the tokens of the answer side.
  *
- * - Supervised fine-tuning (`sft`): gold answers, without search. The policy's own rollouts are only looked at.
- * - Rejection sampling (`rejection-sampling`): five rollouts of the initial model for each question; those with the right answer are imitated.
+ * - Supervised fine-tuning (`sft`): gold answers, without search. The policy's own
+ *   rollouts are only looked at.
+ * - Rejection sampling (`rejection-sampling`): five rollouts of the initial model for
+ *   each question; those with the right answer are imitated.
  *
- * Departure: there, all rollouts are sampled first and learned from afterwards; here step by step, which is the same but for the order, since
- * it is always the initial model that is sampled.
+ * Departure: there, all rollouts are sampled first and learned from afterwards; here step
+ * by step, which is the same but for the order, since it is always the initial model that
+ * is sampled.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { lossMask, tokenIds } from '../rollout/trajectory.js';
@@ -61,7 +65,10 @@ const supervisedFineTuning = ({ model: { tokenizer } }: TrainingTask): Algorithm
       rows: questions.map(({ question, goldenAnswers: [answer] }) =>
         encodePieces(
           [
-            { text: buildPrompt(rollout.prompt, question, { form: rollout.promptForm }), weight: 0 },
+            {
+              text: buildPrompt(rollout.prompt, question, { form: rollout.promptForm }),
+              weight: 0,
+            },
             { text: printBlock('answer', answer), weight: 1 },
           ],
           tokenizer,

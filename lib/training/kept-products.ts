@@ -1,13 +1,17 @@
 /**
- * Outputs of matrix products that the forward pass leaves for the backward pass, which computes the rest of a layer again (selective
- * activation checkpointing, as PyTorch has it): products are most of the arithmetic.
+ * Outputs of matrix products that the forward pass leaves for the backward pass, which
+ * computes the rest of a layer again (selective activation checkpointing, as PyTorch has
+ * it): products are most of the arithmetic.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ProductStore } from '../policy/transformer.js';
 
 const FLOAT = 4;
 
-/** Bytes that may be kept: a quarter of what is free. What memory a GPU or wasm has left is not known. */
+/**
+ * Bytes that may be kept: a quarter of what is free. What memory a GPU or wasm has left
+ * is not known.
+ */
 export const roomForProducts = (): number =>
   tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
 

@@ -19,9 +19,10 @@ function longestContext(model: ModelConfig, { rollout }: TrainingConfig): number
 }
 
 /**
- * Bytes that a training of an adapter takes at most, for models that are trained a layer at a time: the weights, and the larger of
- * the cache of generation and the activations of one pass. Fitted to SmolLM2-135M on the native backend: 1.9 GB for a row of 556 tokens
- * and 2.9 GB for four.
+ * Bytes that a training of an adapter takes at most, for models that are trained a
+ * layer at a time: the weights, and the larger of the cache of generation and the
+ * activations of one pass. Fitted to SmolLM2-135M on the native backend: 1.9 GB for a row
+ * of 556 tokens and 2.9 GB for four.
  */
 export function trainingMemory(model: ModelConfig, config: TrainingConfig): number {
   const { numLayers, numHeads, numKeyValueHeads, headDim, hiddenSize, intermediateSize } = model;
@@ -29,7 +30,8 @@ export function trainingMemory(model: ModelConfig, config: TrainingConfig): numb
   const longest = longestContext(model, config);
   const weights = 1.1 * numParameters(model) * FLOAT;
   const cache = groupSize * questionsPerStep * longest * numLayers * 2 * numKeyValueHeads * headDim;
-  const aToken = numLayers * hiddenSize + 8 * numHeads * longest + 12 * hiddenSize + 14 * intermediateSize;
+  const aToken =
+    numLayers * hiddenSize + 8 * numHeads * longest + 12 * hiddenSize + 14 * intermediateSize;
   const pass = Math.max(longest, maxTokensPerPass) * aToken;
   const logits = 8 * LOGITS_AT_ONCE * model.vocabSize;
   return BEFORE + weights + KEPT * FLOAT * (Math.max(cache, pass) + logits);

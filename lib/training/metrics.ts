@@ -23,15 +23,23 @@ const isTruncated = ({ finish, segments }: ScoredTrajectory, maxNewTokens: numbe
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
-/** Metrics of the rollouts of a step, group after group; one `rewards/NAME` for each reward. */
+/**
+ * Metrics of the rollouts of a step, group after group; one `rewards/NAME` for each
+ * reward.
+ */
 export function rolloutMetrics(
   scored: readonly ScoredTrajectory[],
-  { groupSize, stats, maxNewTokens }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
+  {
+    groupSize,
+    stats,
+    maxNewTokens,
+  }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
 ): Metrics {
   const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
   const reward = of((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
-  // What the policy wrote, as the rewards see it, also where the environment does not split.
+  // What the policy wrote, as the rewards see it, also where the environment does not
+  // split.
   const queries = (t: ScoredTrajectory): string[][] => executedSearches(t.segments);
   const shaped = (shape: string): ScoredTrajectory[] => scored.filter((t) => t.shape === shape);
   const decomposed = (some: readonly ScoredTrajectory[]): number =>
@@ -39,7 +47,9 @@ export function rolloutMetrics(
   return {
     reward,
     reward_std: Math.sqrt(of((t) => (t.rewards.total - reward) ** 2)),
-    frac_reward_zero_std: mean(groupsOf(scored, groupSize).map((group) => Number(isZeroVariance(group)))),
+    frac_reward_zero_std: mean(
+      groupsOf(scored, groupSize).map((group) => Number(isZeroVariance(group))),
+    ),
     ...Object.fromEntries(names.map((name) => [`rewards/${name}`, of((t) => t.rewards[name])])),
     turns: of((t) => t.searchTurns.length),
     model_calls: of((t) => t.modelCalls),
@@ -50,7 +60,8 @@ export function rolloutMetrics(
     decomposition_ratio: decomposed(scored),
     'decomposition_ratio/parallelizable': decomposed(shaped('parallelizable')),
     'decomposition_ratio/sequential': decomposed(shaped('sequential')),
-    // With the share of these questions among all, precision and recall of decomposing follow from the ratios.
+    // With the share of these questions among all, precision and recall of decomposing
+    // follow from the ratios.
     'share/parallelizable': shaped('parallelizable').length / scored.length,
     'share/sequential': shaped('sequential').length / scored.length,
     'coverage/parallelizable': mean(shaped('parallelizable').flatMap((t) => t.coverage ?? [])),
@@ -61,6 +72,9 @@ export function rolloutMetrics(
   };
 }
 
-/** Entropy (nats a token) of the sampling policy, by the log-probabilities it gave to its own samples. */
+/**
+ * Entropy (nats a token) of the sampling policy, by the log-probabilities it gave to its
+ * own samples.
+ */
 export const sampledEntropy = (scored: readonly ScoredTrajectory[]): number =>
   -mean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

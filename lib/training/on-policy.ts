@@ -1,6 +1,7 @@
 /**
- * A trainer that learns from what a policy writes: draw questions, roll them out, reward, and update an adapter in several mini-batches. What
- * the rewards are made into is the algorithm's. The reference is the initial model, which stays as it is.
+ * A trainer that learns from what a policy writes: draw questions, roll them out,
+ * reward, and update an adapter in several mini-batches. What the rewards are made into
+ * is the algorithm's. The reference is the initial model, which stays as it is.
  */
 import { LRUCache } from 'lru-cache';
 import { createBreather } from '../io/progress.js';
@@ -27,9 +28,14 @@ import { rollOutGroups, type RewardedTrajectory } from './rollouts.js';
 import type { Sequence } from './sequences.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
-/** The tokens of a trajectory, with what the policies that matter thought of them: a value a masked-in token. */
+/**
+ * The tokens of a trajectory, with what the policies that matter thought of them: a value
+ * a masked-in token.
+ */
 export interface PolicyRow extends Sequence {
-  /** Log-probabilities (nats) under the policy that sampled, and under the initial model. */
+  /**
+   * Log-probabilities (nats) under the policy that sampled, and under the initial model.
+   */
   oldLogProbs: number[];
   referenceLogProbs: number[];
 }
@@ -47,7 +53,10 @@ export interface StepContext {
 export interface Algorithm<Row extends Sequence> {
   /** Of its stream of random numbers. */
   name: string;
-  /** Rollouts of a question, where they are not the configuration's; a step has as many rollouts in all. */
+  /**
+   * Rollouts of a question, where they are not the configuration's; a step has as many
+   * rollouts in all.
+   */
   groupSize?: number;
   /** Rolls out the initial model and not the policy as it is. */
   samplesInitial?: boolean;
@@ -62,7 +71,10 @@ export interface Algorithm<Row extends Sequence> {
   ): Promise<SearchOutcome[]>;
   /** What is trained beside the adapter. */
   beside?(config: ModelConfig): Weights;
-  /** What the trajectories of a step are worth, and what is learned from them. @param questions of each group of trajectories */
+  /**
+   * What the trajectories of a step are worth, and what is learned from them. @param
+   * questions of each group of trajectories
+   */
   assess(
     rewarded: readonly RewardedTrajectory[],
     context: StepContext & { groupSize: number; questions: readonly Question[] },
@@ -91,7 +103,9 @@ export async function policyRows(
 /** Rows dealt out to mini-batches so that each has its share of every group. */
 function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
   const shuffled = random.shuffle(rows);
-  const batches = Array.from({ length: count }, (_, b) => shuffled.filter((_, i) => i % count === b));
+  const batches = Array.from({ length: count }, (_, b) =>
+    shuffled.filter((_, i) => i % count === b),
+  );
   return batches.filter((batch) => batch.length > 0);
 }
 
@@ -127,7 +141,8 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
       lora: config.lora,
       random: createRandom(config.seed).fork('adapter'),
       beside: algorithm.beside?.(model.config),
-      ...{ temperature, maxTokensPerPass },
+      temperature,
+      maxTokensPerPass,
     });
   }
 
@@ -162,7 +177,10 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     const search: RolloutOptions['search'] =
       algorithm.search && ((queries) => algorithm.search!(queries, { step, random: searchRandom }));
     const groups = {
-      ...{ retriever, rewards, groupSize, random },
+      retriever,
+      rewards,
+      groupSize,
+      random,
       rollout: { ...rollout, ...sampler.rollout, search },
     };
     const rolledOut = await rollOutGroups(sampler.policy, questions, groups);
@@ -171,7 +189,8 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     const context = { config, trained, step, learningRate };
     const { trajectories, rows, metrics } = await algorithm.assess(rolledOut.trajectories, {
       ...context,
-      ...{ groupSize, questions },
+      groupSize,
+      questions,
     });
     const { stats } = rolledOut;
     const told = {
@@ -184,7 +203,10 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
     for (const batch of batches) updates.push(await algorithm.update(batch, context));
     this.step++;
 
-    const means = algorithm.metrics.map((name) => [name, mean(updates.map((update) => update[name]))]);
+    const means = algorithm.metrics.map((name) => [
+      name,
+      mean(updates.map((update) => update[name])),
+    ]);
     return {
       metrics: {
         ...told,

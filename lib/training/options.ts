@@ -10,13 +10,18 @@ import { zeroSearchSchema } from './zerosearch/options.js';
 const loraSchema = z.strictObject({
   rank: z.int().min(1).max(4096).default(16),
   alpha: z.number().positive().default(32),
-  /** Modules with an adapter, by the names that the model's tensors have; all by default. */
+  /**
+   * Modules with an adapter, by the names that the model's tensors have; all by default.
+   */
   targetModules: z.array(z.string().min(1)).min(1).optional(),
   /** Layers with an adapter, from 0; all by default. */
   layersToTransform: z.array(z.int().min(0)).min(1).optional(),
 });
 
-/** The fields of a configuration that say how to train; a trainer with options of its own adds them here. */
+/**
+ * The fields of a configuration that say how to train; a trainer with options of its own
+ * adds them here.
+ */
 export const trainingFields = {
   /** A committed initial model, or a folder in Hugging Face format. */
   model: z.string().min(1),

@@ -5,8 +5,9 @@ import type { Random } from '../random.js';
 const share = z.number().min(0).max(1);
 
 /**
- * Shares of the training questions, by what there is to learn from them; hybrids are left out, as HotpotQA has none. Only graphs
- * tell how many entities are compared: unless every question has one, all are drawn alike, as in the authors' code.
+ * Shares of the training questions, by what there is to learn from them; hybrids are
+ * left out, as HotpotQA has none. Only graphs tell how many entities are compared: unless
+ * every question has one, all are drawn alike, as in the authors' code.
  */
 export const questionMixSchema = z.strictObject({
   singleHop: share.default(0.15),
@@ -15,7 +16,10 @@ export const questionMixSchema = z.strictObject({
   comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
 });
 
-/** Questions by kind, so that each kind has its share of every step; all alike unless every one has a dependency graph. */
+/**
+ * Questions by kind, so that each kind has its share of every step; all alike unless
+ * every one has a dependency graph.
+ */
 export function createQuestionSampler(
   questions: readonly Question[],
   mix: z.infer<typeof questionMixSchema>,
@@ -34,7 +38,9 @@ export function createQuestionSampler(
     })),
   ].filter(({ weight, pool }) => weight > 0 && pool.length > 0);
   if (groups.length === 0)
-    throw new Error('Expected training questions of the kinds in `mix`, but got none. Change `mix`.');
+    throw new Error(
+      'Expected training questions of the kinds in `mix`, but got none. Change `mix`.',
+    );
   const total = groups.reduce((sum, { weight }) => sum + weight, 0);
   return (random, count) =>
     Array.from({ length: count }, () => {

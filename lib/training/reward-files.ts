@@ -15,7 +15,10 @@ const isReward = (value: unknown): value is Reward => {
   return typeof name === 'string' && typeof score === 'function';
 };
 
-/** Imports a TypeScript file by way of a bundle in a folder of its own; packages are not bundled but imported where they are. */
+/**
+ * Imports a TypeScript file by way of a bundle in a folder of its own; packages are not
+ * bundled but imported where they are.
+ */
 async function importTypeScript(path: string): Promise<unknown> {
   const { build } = await import('rolldown');
   const folder = await mkdtemp(join(tmpdir(), 'reward-'));
@@ -52,7 +55,8 @@ async function importTypeScript(path: string): Promise<unknown> {
 /**
  * The rewards that a file exports by default: one, or a list.
  * @param file a module in TypeScript (.ts) or JavaScript (.mjs, .js)
- * @throws Error naming the file where it is of another kind or exports something else, or what its module throws
+ * @throws Error naming the file where it is of another kind or exports something else, or
+ * what its module throws
  */
 export async function loadRewards(file: string): Promise<Reward[]> {
   const path = resolve(file);

@@ -12,7 +12,10 @@ import type { Trajectory } from '../rollout/trajectory.js';
 export interface RewardedTrajectory extends Trajectory {
   /** Undefined where neither graph nor type tells it. */
   shape: QuestionShape | undefined;
-  /** Share of the independent sub-questions that were asked; absent without a dependency graph. */
+  /**
+   * Share of the independent sub-questions that were asked; absent without a dependency
+   * graph.
+   */
   coverage?: number;
   rewards: RewardComponents;
   /** Turn-level values, one a search turn, where a reward gives any. */
@@ -30,7 +33,9 @@ interface GroupOptions {
 
 /** Consecutive groups of a size. */
 export const groupsOf = <T>(items: readonly T[], groupSize: number): T[][] =>
-  Array.from({ length: items.length / groupSize }, (_, g) => items.slice(g * groupSize, (g + 1) * groupSize));
+  Array.from({ length: items.length / groupSize }, (_, g) =>
+    items.slice(g * groupSize, (g + 1) * groupSize),
+  );
 
 /** G rollouts of each question, one group after the other, rewarded. */
 export async function rollOutGroups(
@@ -38,9 +43,14 @@ export async function rollOutGroups(
   questions: readonly Question[],
   { retriever, rollout, rewards, groupSize, random }: GroupOptions,
 ): Promise<{ trajectories: RewardedTrajectory[]; stats: RolloutStats }> {
-  const repeated = questions.flatMap((question) => Array.from({ length: groupSize }, () => question));
+  const repeated = questions.flatMap((question) =>
+    Array.from({ length: groupSize }, () => question),
+  );
   const randoms = repeated.map((_, i) => random.fork(`rollout ${i}`));
-  const { trajectories, stats } = await rollOut(policy, retriever, repeated, { ...rollout, randoms });
+  const { trajectories, stats } = await rollOut(policy, retriever, repeated, {
+    ...rollout,
+    randoms,
+  });
   policy.release?.();
   const seen = trajectories.map((trajectory, i) => rolloutFromTrajectory(trajectory, repeated[i]));
   const scores = groupsOf(seen, groupSize).flatMap((group) =>
@@ -49,7 +59,9 @@ export async function rollOutGroups(
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
     shape: seen[i].shape,
-    ...(repeated[i].metadata.graph?.length ? { coverage: coverage(repeated[i], seen[i].searchTurns) } : {}),
+    ...(repeated[i].metadata.graph?.length
+      ? { coverage: coverage(repeated[i], seen[i].searchTurns) }
+      : {}),
     rewards: scores[i].components,
     ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),
   }));

@@ -1,4 +1,7 @@
-/** A training run of whichever trainer: steps with metrics, trajectories, checkpoints and guards, from a model to an adapter. */
+/**
+ * A training run of whichever trainer: steps with metrics, trajectories, checkpoints and
+ * guards, from a model to an adapter.
+ */
 import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -22,22 +25,37 @@ const RECORDS = [METRICS, TRAJECTORIES];
 /** The file of an adapter's folder that is written last. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
-/** Name of the folder with the adapter of the steps with the most reward, in a run's folder. */
+/**
+ * Name of the folder with the adapter of the steps with the most reward, in a run's
+ * folder.
+ */
 export const BEST_ADAPTER = 'adapter-best';
 
-/** As often a run goes back to a checkpoint, and so many steps one after the other it makes no update: then it stops. */
+/**
+ * As often a run goes back to a checkpoint, and so many steps one after the other it
+ * makes no update: then it stops.
+ */
 const MOST_ROLLBACKS = 3;
 const MOST_SKIPPED = 10;
 type Rollbacks = NonNullable<RunState['rollbacks']>;
 
 export interface TrainingRun extends TrainingTask {
-  /** Where the model lies: adapters name it as their base, relative to themselves. Default: the configuration's name. */
+  /**
+   * Where the model lies: adapters name it as their base, relative to themselves.
+   * Default: the configuration's name.
+   */
   modelFolder?: string;
-  /** Hash of the model's weights, the questions and the passages: a run does not go on with others. */
+  /**
+   * Hash of the model's weights, the questions and the passages: a run does not go on
+   * with others.
+   */
   inputsHash: string;
   /** Where metrics, trajectories, checkpoint and adapter go. */
   folder: string;
-  /** Numbers of steps after which the adapter is kept as it then is, in a folder of its own ({@link keptAdapter}). */
+  /**
+   * Numbers of steps after which the adapter is kept as it then is, in a folder of its
+   * own ({@link keptAdapter}).
+   */
   keepSteps?: readonly number[];
   signal?: AbortSignal;
   onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
@@ -47,21 +65,31 @@ export interface TrainingRun extends TrainingTask {
 const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
   rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
-/** Of all that a result depends on; how many tokens go through the model at a time is up to the machine. */
+/**
+ * Of all that a result depends on; how many tokens go through the model at a time is up
+ * to the machine.
+ */
 function hashOf(run: TrainingRun): string {
   const grpo = { ...run.config.grpo, maxTokensPerPass: undefined };
-  return configHash({ config: { ...run.config, grpo }, inputsHash: run.inputsHash, ...rewardsOfRun(run) });
+  return configHash({
+    config: { ...run.config, grpo },
+    inputsHash: run.inputsHash,
+    ...rewardsOfRun(run),
+  });
 }
 
 /** Name of the folder with the adapter after so many steps, in a run's folder. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
 /**
- * Trains and writes `adapter/` (PEFT's format), one such folder for each of `keepSteps`, and {@link BEST_ADAPTER}: the adapter at that
- * checkpoint before which the mean reward of the steps was highest, those that the run went back from among them. A run that was
- * stopped goes on from its checkpoint, with the same result as one that was not.
- * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or where `keepSteps` has a step that the
- * run does not have or is past, or another process works in the folder
+ * Trains and writes `adapter/` (PEFT's format), one such folder for each of
+ * `keepSteps`, and {@link BEST_ADAPTER}: the adapter at that checkpoint before which the
+ * mean reward of the steps was highest, those that the run went back from among them. A
+ * run that was stopped goes on from its checkpoint, with the same result as one that was
+ * not.
+ * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or
+ * where `keepSteps` has a step that the run does not have or is past, or another process
+ * works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const trainer = createTrainer(run);
@@ -70,7 +98,9 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   try {
     const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
     if (wrong !== undefined)
-      throw new RangeError(`Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`);
+      throw new RangeError(
+        `Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`,
+      );
     await withFolderLock(run.folder, () => trainInFolder(run, trainer));
   } finally {
     trainer.dispose();
@@ -86,11 +116,15 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const { trained, numSteps } = trainer;
   let rollbacks: Rollbacks = [];
   let best: RunState['best'];
-  /** Since the last checkpoint, but for one that is made only because the run is stopped: its result would depend on that. */
+  /**
+   * Since the last checkpoint, but for one that is made only because the run is stopped:
+   * its result would depend on that.
+   */
   let rewards: number[] = [];
   const save = (): Promise<void> => {
     const state = {
-      ...{ nextStep: trainer.step, hash },
+      nextStep: trainer.step,
+      hash,
       ...(rollbacks.length > 0 && { rollbacks }),
       ...(best && { best }),
       ...(rewards.length > 0 && { rewards }),
@@ -174,11 +208,15 @@ async function recordedStep(
   const { metrics, trajectories } = await trainer.next(isUsable);
   const found = alarmsOf(metrics, config.guards);
   const alarms = [
-    ...rollbacks.filter(({ to }) => to === step).map((back) => `back from step ${back.from}: ${back.alarm}`),
+    ...rollbacks
+      .filter(({ to }) => to === step)
+      .map((back) => `back from step ${back.from}: ${back.alarm}`),
     ...found.map(({ action, text }) => (action === 'warn' ? text : `${text} (${action})`)),
   ];
   // JSON knows no NaN; the alarm says it.
-  const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+  const finite = Object.fromEntries(
+    Object.entries(metrics).filter(([, value]) => Number.isFinite(value)),
+  );
   await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...finite, alarms })}\n`);
   const lines = trajectories.map((trajectory) =>
     printTrajectory({ step, method: config.method, ...trajectory }),

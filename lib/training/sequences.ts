@@ -1,4 +1,7 @@
-/** Token sequences with loss masks, as batches in which common prefixes are computed once, and the log-probabilities a policy gives their tokens. */
+/**
+ * Token sequences with loss masks, as batches in which common prefixes are computed once,
+ * and the log-probabilities a policy gives their tokens.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ModelConfig } from '../policy/model-config.js';
 import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
@@ -14,7 +17,10 @@ import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops
 
 export interface Sequence {
   tokenIds: readonly number[];
-  /** 1 = contributes to the loss; the first token has no prediction, whatever its mask says. */
+  /**
+   * 1 = contributes to the loss; the first token has no prediction, whatever its mask
+   * says.
+   */
   lossMask: readonly number[];
   /** Weight of each token in the loss where it is masked in; all 1 by default. */
   lossWeights?: readonly number[];
@@ -29,22 +35,31 @@ export interface PassOptions {
   /** Only an adapter is trained, the head is not. */
   isAdapter?: boolean;
   /**
-   * One layer's activations are kept at a time, and those of the others computed again (gradient checkpointing, Chen et al. 2016): up to
-   * a third more arithmetic, and memory that does not grow with the layers.
+   * One layer's activations are kept at a time, and those of the others computed again
+   * (gradient checkpointing, Chen et al. 2016): up to a third more arithmetic, and memory
+   * that does not grow with the layers.
    */
   isCheckpointed?: boolean;
-  /** Bytes of products with weights that are not trained which may be kept all the same; by default as `roomForProducts` says. */
+  /**
+   * Bytes of products with weights that are not trained which may be kept all the same;
+   * by default as `roomForProducts` says.
+   */
   room?: number;
   /** Layers that are not trained, below those that are. */
   frozen?: LowerLayers;
-  /** That the tokens were sampled at (1 by default), so that their log-probabilities are those of the sampler. */
+  /**
+   * That the tokens were sampled at (1 by default), so that their log-probabilities are
+   * those of the sampler.
+   */
   temperature?: number;
 }
 
 /** Sequences that run together, and where their masked-in tokens are. */
 export interface SequenceBatch {
   tree: PrefixTree;
-  /** The token of the tree BEFORE each masked-in token: its hidden state predicts it. (M) */
+  /**
+   * The token of the tree BEFORE each masked-in token: its hidden state predicts it. (M)
+   */
   positions: number[];
   /** The masked-in tokens. (M) */
   targets: number[];
@@ -70,13 +85,19 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
   return batch;
 }
 
-/** Without what follows the last token that has a loss, such as passages that nobody read because the context was full. */
+/**
+ * Without what follows the last token that has a loss, such as passages that nobody read
+ * because the context was full.
+ */
 function withoutTail(row: Sequence): Sequence {
   const end = row.lossMask.findLastIndex((isLearned) => isLearned !== 0) + 1;
   return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };
 }
 
-/** The passes over some rows: batches that have a loss, with the indices of their rows. Rows that begin alike are in one where they fit. */
+/**
+ * The passes over some rows: batches that have a loss, with the indices of their rows.
+ * Rows that begin alike are in one where they fit.
+ */
 export function passesOf(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);
   const order = read.map((_, i) => i).filter((i) => read[i].tokenIds.length > 1);
@@ -97,8 +118,8 @@ export function passesOf(rows: readonly Sequence[], maxTokens: number) {
 }
 
 /**
- * Hidden states (M, C) of the tokens before the masked-in ones, which predict them. Differentiable in the weights; the caller disposes of
- * the result.
+ * Hidden states (M, C) of the tokens before the masked-in ones, which predict them.
+ * Differentiable in the weights; the caller disposes of the result.
  */
 export function batchHidden(
   weights: Weights,
@@ -110,8 +131,9 @@ export function batchHidden(
 }
 
 /**
- * Log-probabilities (nats) of the masked-in tokens (M). Differentiable in the weights; the caller disposes of the result. The
- * vocabulary product is computed only where there is a loss.
+ * Log-probabilities (nats) of the masked-in tokens (M). Differentiable in the weights;
+ * the caller disposes of the result. The vocabulary product is computed only where there
+ * is a loss.
  * @param hidden as {@link batchHidden} gives them, where they are there already
  */
 export function batchLogProbs(
@@ -122,7 +144,8 @@ export function batchLogProbs(
 ): tf.Tensor1D {
   const { config, temperature = 1, isAdapter, isLearned } = options;
   const targets = tf.tensor1d(batch.targets, 'int32');
-  const tempered = <T extends tf.Tensor>(x: T): T => (temperature === 1 ? x : tf.div(x, temperature));
+  const tempered = <T extends tf.Tensor>(x: T): T =>
+    temperature === 1 ? x : tf.div(x, temperature);
   if (isAdapter)
     return chosenLogProbsInParts(
       hidden,
@@ -134,14 +157,20 @@ export function batchLogProbs(
   return chosenLogProbs(tempered(logitsOf(weights, hidden, config)), targets);
 }
 
-/** Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients. */
+/**
+ * Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients.
+ */
 export const sequenceLogProbs = (
   weights: Weights,
   sequences: readonly Sequence[],
   options: PassOptions,
-): Promise<number[][]> => perToken(sequences, options, (batch) => batchLogProbs(weights, batch, options));
+): Promise<number[][]> =>
+  perToken(sequences, options, (batch) => batchLogProbs(weights, batch, options));
 
-/** A number for each masked-in token of each sequence, without gradients. @param compute gives those of a batch (M) */
+/**
+ * A number for each masked-in token of each sequence, without gradients. @param compute
+ * gives those of a batch (M)
+ */
 export async function perToken(
   sequences: readonly Sequence[],
   { maxTokensPerPass }: Pick<PassOptions, 'maxTokensPerPass'>,

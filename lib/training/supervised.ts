@@ -1,4 +1,7 @@
-/** Supervised training on weighted tokens: the warm-up that gives the policy its grammar and its skill. */
+/**
+ * Supervised training on weighted tokens: the warm-up that gives the policy its grammar
+ * and its skill.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import type { ModelConfig } from '../policy/model-config.js';
@@ -9,26 +12,38 @@ import type { AdamW } from './adamw.js';
 import { clipByGlobalNorm, rowGradients } from './gradients.js';
 import type { PassOptions, Sequence } from './sequences.js';
 
-/** A piece of text with the weight of its tokens in the loss; tokenised by itself, as segments are. */
+/**
+ * A piece of text with the weight of its tokens in the loss; tokenised by itself, as
+ * segments are.
+ */
 export interface Piece {
   text: string;
   weight: number;
-  /** Whether the text is the name of a token, such as `<eos>`: texts are never read for special ones. */
+  /**
+   * Whether the text is the name of a token, such as `<eos>`: texts are never read for
+   * special ones.
+   */
   isToken?: boolean;
 }
 
 /**
- * Stands between two tokens that the tokenizer would have merged, and is nothing itself. Many tokens stand in no training text,
- * since they are always merged with their neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
- * them by merging at random; here a name keeps its tokens throughout a row, so that they can be copied.
+ * Stands between two tokens that the tokenizer would have merged, and is nothing
+ * itself. Many tokens stand in no training text, since they are always merged with their
+ * neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
+ * them by merging at random; here a name keeps its tokens throughout a row, so that they
+ * can be copied.
  */
 export const TOKEN_BREAK = '\u2060';
 
 /** Tokenises each piece by itself, as the rollout's segments are. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
   const idsOf = ({ text, isToken }: Piece): number[] =>
-    isToken ? [tokenizer.tokenId(text)!] : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
-  const tokens = pieces.flatMap((piece) => idsOf(piece).map((id) => ({ id, weight: piece.weight })));
+    isToken
+      ? [tokenizer.tokenId(text)!]
+      : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
+  const tokens = pieces.flatMap((piece) =>
+    idsOf(piece).map((id) => ({ id, weight: piece.weight })),
+  );
   return {
     tokenIds: tokens.map(({ id }) => id),
     lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),
@@ -44,8 +59,10 @@ export function totalWeight(rows: readonly Sequence[]): number {
 }
 
 /**
- * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the gradients.
- * @param options.totalWeight what the summed loss is divided by: the weight of all tokens of the step
+ * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the
+ * gradients.
+ * @param options.totalWeight what the summed loss is divided by: the weight of all tokens
+ * of the step
  */
 export function supervisedGradients(
   weights: Weights,

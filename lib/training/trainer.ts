@@ -17,22 +17,31 @@ export interface TrainingTask {
   model: Model;
   questions: readonly Question[];
   retriever: Retriever;
-  /** Those whose weighted sum is trained on; by default those that the configuration names. */
+  /**
+   * Those whose weighted sum is trained on; by default those that the configuration
+   * names.
+   */
   rewards?: readonly Reward[];
 }
 
 /**
- * An adapter in training, a step at a time, in memory; what is written to disk between the steps is the caller's. Dispose of it
- * at the end.
+ * An adapter in training, a step at a time, in memory; what is written to disk between
+ * the steps is the caller's. Dispose of it at the end.
  */
 export interface Trainer {
   /** Number of the next step; set where a run goes on. */
   step: number;
-  /** How often the run went back to a checkpoint: it draws anew then, at a learning rate halved as often. */
+  /**
+   * How often the run went back to a checkpoint: it draws anew then, at a learning rate
+   * halved as often.
+   */
   rollbacks: number;
   /** Steps of the whole run. */
   readonly numSteps: number;
-  /** Whether the rollouts are of the policy as it is, so that their reward says how good that is. */
+  /**
+   * Whether the rollouts are of the policy as it is, so that their reward says how good
+   * that is.
+   */
   readonly samplesItself: boolean;
   /** The adapter with its optimizer; it stays the trainer's. */
   readonly trained: TrainedAdapter;
@@ -40,12 +49,16 @@ export interface Trainer {
   readonly policy: LocalPolicy;
   /**
    * Rolls out, rewards and updates once, on questions that it draws.
-   * @param isUsable says by the metrics of the rollouts whether the update is made; gradients that are not finite never are
+   * @param isUsable says by the metrics of the rollouts whether the update is made;
+   * gradients that are not finite never are
    */
   next(
     isUsable?: (metrics: Metrics) => boolean,
   ): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }>;
-  /** Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of each sequence. */
+  /**
+   * Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of
+   * each sequence.
+   */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]>;
   dispose(): void;
 }

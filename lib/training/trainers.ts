@@ -8,16 +8,22 @@ import { createSimulatorTraining } from './zerosearch/simulator.js';
 import { createZeroSearch } from './zerosearch/trainer.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
-export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>('trainer', [
-  { name: 'grpo', create: (task) => new GrpoTrainer(task) },
-  { name: 'ppo', create: createPpoTrainer },
-  { name: 'sft', create: createSupervisedFineTuning },
-  { name: 'rejection-sampling', create: createRejectionSampling },
-  { name: 'demonstrations', create: createDemonstrationTrainer },
-  { name: 'zerosearch', create: createZeroSearch },
-  { name: 'zerosearch-simulator', create: createSimulatorTraining },
-]);
+export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>(
+  'trainer',
+  [
+    { name: 'grpo', create: (task) => new GrpoTrainer(task) },
+    { name: 'ppo', create: createPpoTrainer },
+    { name: 'sft', create: createSupervisedFineTuning },
+    { name: 'rejection-sampling', create: createRejectionSampling },
+    { name: 'demonstrations', create: createDemonstrationTrainer },
+    { name: 'zerosearch', create: createZeroSearch },
+    { name: 'zerosearch-simulator', create: createSimulatorTraining },
+  ],
+);
 
-/** The trainer that a task's configuration names. @throws RangeError that lists those there are */
+/**
+ * The trainer that a task's configuration names. @throws RangeError that lists those
+ * there are
+ */
 export const createTrainer = (task: TrainingTask): Trainer =>
   TRAINERS.get(task.config.trainer ?? 'grpo').create(task);

@@ -33,19 +33,24 @@ export interface OpenPage {
 }
 
 export interface OpenOptions {
-  /** Whether the page's own scripts run (default). Afterwards the tests' may in any case. */
+  /**
+   * Whether the page's own scripts run (default). Afterwards the tests' may in any case.
+   */
   withScripts?: boolean;
 }
 
 /**
- * Opens a file, or an address, in a window of its own and waits for its load event. The browser has an empty profile;
- * tests that need it are skipped by `chromiumPath`.
+ * Opens a file, or an address, in a window of its own and waits for its load event. The
+ * browser has an empty profile; tests that need it are skipped by `chromiumPath`.
  */
 export async function openPage(
   place: string | URL,
   { withScripts = true }: OpenOptions = {},
 ): Promise<OpenPage> {
-  browser ??= chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
+  browser ??= chromium.launch({
+    executablePath: chromiumPath,
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   const size = { width: 1400, height: 900 };
   const page = await (await browser).newPage({ viewport: size, colorScheme: null });
   const { href } = place instanceof URL ? place : pathToFileURL(path.resolve(place));

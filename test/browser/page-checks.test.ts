@@ -1,4 +1,7 @@
-/** The checks themselves: they find what is wrong with a bad page, and nothing in a good one. */
+/**
+ * The checks themselves: they find what is wrong with a bad page, and nothing in a good
+ * one.
+ */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -1,18 +1,26 @@
-/** What every page must be for every reader, checked in the browser: axe's rules, and what axe doesn't look at. */
+/**
+ * What every page must be for every reader, checked in the browser: axe's rules, and what
+ * axe doesn't look at.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Axe from 'axe-core';
 import { closeChromium, openPage, type Page } from './chromium.js';
 
-const AXE_SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const AXE_SOURCE = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
 
 /**
- * What violates one of axe's rules in a page as it stands, a line for each element: rule, impact, selector. Folded tables
- * have thousands of rows, all alike, on which axe would spend most of its time: five stand for each table.
+ * What violates one of axe's rules in a page as it stands, a line for each element:
+ * rule, impact, selector. Folded tables have thousands of rows, all alike, on which axe
+ * would spend most of its time: five stand for each table.
  * @param rules only these; all that axe has on by default if left out
  */
 async function axeComplaints(page: Page, rules?: string[]): Promise<string[]> {
-  if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(`${AXE_SOURCE}; undefined`);
+  if (await page.evaluate(() => !('axe' in globalThis)))
+    await page.evaluate(`${AXE_SOURCE}; undefined`);
   const violations = await page.evaluate(async (rules) => {
     const { axe } = globalThis as unknown as { axe: typeof Axe };
     const rows = [...document.querySelectorAll('details tbody tr:nth-child(n + 6)')];
@@ -34,10 +42,23 @@ interface AxNode {
   properties?: { name: string; value: { value: unknown } }[];
 }
 
-/** Roles that a reader wants to know by name before reading them; axe asks names only of controls and pictures. */
-const NAMED_ROLES = ['figure', 'table', 'navigation', 'region', 'graphics-document', 'graphics-symbol'];
+/**
+ * Roles that a reader wants to know by name before reading them; axe asks names only of
+ * controls and pictures.
+ */
+const NAMED_ROLES = [
+  'figure',
+  'table',
+  'navigation',
+  'region',
+  'graphics-document',
+  'graphics-symbol',
+];
 
-/** What has no name in the tree that screen readers read: figures, tables, landmarks, all that the keyboard reaches. */
+/**
+ * What has no name in the tree that screen readers read: figures, tables, landmarks, all
+ * that the keyboard reaches.
+ */
 async function nameComplaints(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   await session.send('Accessibility.enable');
@@ -62,9 +83,11 @@ function documentComplaints(): string[] {
   for (const element of all) {
     for (const name of ['aria-labelledby', 'aria-describedby', 'aria-controls', 'for'])
       for (const id of (element.getAttribute(name) ?? '').split(' ').filter(Boolean))
-        if (!document.getElementById(id)) complaints.push(`${name} refers to ${id}, which is not there`);
+        if (!document.getElementById(id))
+          complaints.push(`${name} refers to ${id}, which is not there`);
     const href = element instanceof HTMLAnchorElement ? (element.getAttribute('href') ?? '') : '';
-    if (/^#./.test(href) && !document.getElementById(href.slice(1))) complaints.push(`dead link ${href}`);
+    if (/^#./.test(href) && !document.getElementById(href.slice(1)))
+      complaints.push(`dead link ${href}`);
     if (element instanceof HTMLTableCellElement && element.tagName === 'TH' && !element.scope)
       complaints.push(`header without scope: ${element.textContent}`);
     if (element instanceof HTMLTableElement && !element.querySelector('th'))
@@ -74,8 +97,9 @@ function documentComplaints(): string[] {
 }
 
 /**
- * Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws. Alphas are blended. Axe knows neither
- * the colours of a drawing nor those of single signs, and says nothing where it is not sure. Runs in the page.
+ * Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws.
+ * Alphas are blended. Axe knows neither the colours of a drawing nor those of single
+ * signs, and says nothing where it is not sure. Runs in the page.
  */
 function contrastComplaints(): string[] {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!;
@@ -93,7 +117,8 @@ function contrastComplaints(): string[] {
   const blend = ([r, g, b, a]: number[], under: number[]): number[] =>
     [r, g, b].map((x, i) => a * x + (1 - a) * under[i]);
   const behind = (element: Element | null): number[] => {
-    if (!element) return matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+    if (!element)
+      return matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
     const color = parse(getComputedStyle(element).backgroundColor);
     return color[3] === 1 ? color.slice(0, 3) : blend(color, behind(element.parentElement));
   };
@@ -106,13 +131,15 @@ function contrastComplaints(): string[] {
     const under = behind(element);
     const [low, high] = [blend(parse(color), under), under].map(luminance).sort((x, y) => x - y);
     const found = (high + 0.05) / (low + 0.05);
-    if (found < wanted) complaints.add(`${found.toFixed(2)} instead of ${wanted}: ${what} ${color}`);
+    if (found < wanted)
+      complaints.add(`${found.toFixed(2)} instead of ${wanted}: ${what} ${color}`);
   };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node; node = texts.nextNode()) {
     const element = node.parentElement!;
     const text = node.textContent!.trim();
-    if (text === '' || element.matches('script, style, noscript') || !element.checkVisibility()) continue;
+    if (text === '' || element.matches('script, style, noscript') || !element.checkVisibility())
+      continue;
     const { fill, color, fontSize, fontWeight } = getComputedStyle(element);
     const size = parseFloat(fontSize);
     const isLarge = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700);
@@ -131,7 +158,10 @@ function contrastComplaints(): string[] {
 /** Axe's rules whose verdict may change with the colours. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** What is wrong in a page by axe's rules and by our own look at its colours, in light and dark. */
+/**
+ * What is wrong in a page by axe's rules and by our own look at its colours, in light and
+ * dark.
+ */
 async function schemeComplaints(page: Page): Promise<string[]> {
   const complaints: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -144,7 +174,10 @@ async function schemeComplaints(page: Page): Promise<string[]> {
   return complaints;
 }
 
-/** What sticks out of a window of 320 pixels (a small telephone, a page at 400 %), or scrolls there by mouse alone. */
+/**
+ * What sticks out of a window of 320 pixels (a small telephone, a page at 400 %), or
+ * scrolls there by mouse alone.
+ */
 async function reflowComplaints(page: Page): Promise<string[]> {
   const before = page.viewportSize()!;
   await page.setViewportSize({ width: 320, height: 640 });
@@ -154,10 +187,15 @@ async function reflowComplaints(page: Page): Promise<string[]> {
   return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...scrollers];
 }
 
-/** All of these checks, for the page as it stands and with all details open, as they are afterwards. */
+/**
+ * All of these checks, for the page as it stands and with all details open, as they are
+ * afterwards.
+ */
 export async function accessibilityComplaints(page: Page): Promise<string[]> {
   const folded = await nameComplaints(page);
-  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
+  await page.evaluate(() =>
+    document.querySelectorAll('details').forEach((details) => (details.open = true)),
+  );
   return [
     ...folded,
     ...(await nameComplaints(page)),
@@ -175,7 +213,10 @@ export async function chartsDrawn(page: Page): Promise<void> {
   });
 }
 
-/** All that is wrong with a report's file, with scripts and without: also what it asks for, and what it complains of. */
+/**
+ * All that is wrong with a report's file, with scripts and without: also what it asks
+ * for, and what it complains of.
+ */
 export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];
   for (const withScripts of [true, false]) {

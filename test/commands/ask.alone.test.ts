@@ -18,10 +18,14 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
 }));
 vi.mock(import('../../lib/policy/policies.js'), async (original) => ({
   ...(await original()),
-  openRemotePolicy: async () => scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
+  openRemotePolicy: async () =>
+    scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
 }));
 
-const terminal = { isTTY: process.stdout.isTTY, hasColors: process.stdout.hasColors?.bind(process.stdout) };
+const terminal = {
+  isTTY: process.stdout.isTTY,
+  hasColors: process.stdout.hasColors?.bind(process.stdout),
+};
 afterEach(() => {
   Object.assign(process.stdout, terminal);
   vi.restoreAllMocks();
@@ -31,13 +35,17 @@ async function shown(hasTerminal: boolean, question = 'Who?'): Promise<string> {
   Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });
   captured('stderr');
   const told = captured('stdout');
-  await askCommand().parseAsync([question, '--policy', 'scripted:', '--backend', 'wasm'], { from: 'user' });
+  await askCommand().parseAsync([question, '--policy', 'scripted:', '--backend', 'wasm'], {
+    from: 'user',
+  });
   return told();
 }
 
 it('colours what is thought, searched and answered on a terminal, and nothing elsewhere', async () => {
   const [coloured, plain] = [await shown(true), await shown(false)];
-  expect(coloured).toContain(styleText(['green', 'bold'], 'Answer: 1904', { validateStream: false }));
+  expect(coloured).toContain(
+    styleText(['green', 'bold'], 'Answer: 1904', { validateStream: false }),
+  );
   expect(stripVTControlCharacters(coloured)).toBe(plain);
   expect(plain).toContain(SEARCH);
   expect(plain).toContain('\nAnswer: 1904\n');
@@ -50,5 +58,7 @@ it('says of which sub-query nothing alike was found', async () => {
 
 it('says which name no passage knows, before anything is answered', async () => {
   const told = await shown(false, 'Who met Tom Thumb?');
-  expect(told).toMatch(/^“Tom Thumb” is outside this world: no passage names it, .*\nAnswer with search/);
+  expect(told).toMatch(
+    /^“Tom Thumb” is outside this world: no passage names it, .*\nAnswer with search/,
+  );
 });

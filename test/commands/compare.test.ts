@@ -11,7 +11,10 @@ const root = temporaryFolder();
 describe.skipIf(!isBuilt)('compare (skipped without dist/: npm run build)', () => {
   it('writes one page that works offline, under the names that are given', async () => {
     for (const name of ['a', 'b']) for (const step of [0, 1]) writeStep(join(root, name), step);
-    const { code, stderr } = await runCommand(['compare', 'a', 'longer=b', '-o', 'both.html'], root);
+    const { code, stderr } = await runCommand(
+      ['compare', 'a', 'longer=b', '-o', 'both.html'],
+      root,
+    );
     expect([code, stderr]).toEqual([0, '2 runs compared: both.html\n']);
     const html = readFileSync(join(root, 'both.html'), 'utf8');
     expect(html).toContain('<h1>Compared: a and longer</h1>');

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { readRows } from '../../lib/engines/rows.js';
+import { readRows } from '../../lib/interop/rows.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
@@ -60,7 +60,11 @@ describe.skipIf(!isBuilt)('data convert (skipped without dist/: npm run build)',
       expect(await convert(['all', '--to', layout, '--out', layout])).toMatchObject({ code: 0 });
     const hotpot = JSON.parse(readFileSync(at('hotpotqa', 'train.json'), 'utf8')) as object[];
     expect(hotpot[0]).toMatchObject({
-      ...{ _id: 'h2', question: HOTPOT_BRIDGE.question, answer: '1904', type: 'bridge', level: 'easy' },
+      _id: 'h2',
+      question: HOTPOT_BRIDGE.question,
+      answer: '1904',
+      type: 'bridge',
+      level: 'easy',
       context: HOTPOT_BRIDGE.context.slice(0, 2),
     });
     const wiki = JSON.parse(readFileSync(at('2wikimultihopqa', 'dev.json'), 'utf8')) as object[];

@@ -9,7 +9,8 @@ import { isBuilt, runCommand } from './command-line.js';
 import { writeOwnData } from './tiny-world.js';
 
 const root = temporaryFolder();
-const check = (folder: string): ReturnType<typeof runCommand> => runCommand(['data', 'check', folder]);
+const check = (folder: string): ReturnType<typeof runCommand> =>
+  runCommand(['data', 'check', folder]);
 
 describe.skipIf(!isBuilt)('data check (skipped without dist/: npm run build)', () => {
   it('says what is there and what it is good for', async () => {
@@ -52,7 +53,10 @@ describe.skipIf(!isBuilt)('data check (skipped without dist/: npm run build)', (
       { id: '2', question: 'Q?', golden_answers: ['x'], split: 'train' },
       ...Array.from({ length: 20 }, (_, i) => ({ id: `bad-${i}`, question: 'Q?' })),
     ];
-    writeFileSync(join(wrong, 'questions.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+    writeFileSync(
+      join(wrong, 'questions.jsonl'),
+      rows.map((row) => JSON.stringify(row)).join('\n'),
+    );
     writeFileSync(
       join(wrong, 'corpus.jsonl'),
       '{"id":"p1","contents":"T\\nx"}\n{"id":"p1","contents":"T\\ny"}\n',

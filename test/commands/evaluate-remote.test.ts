@@ -13,8 +13,8 @@ import { QUESTIONS } from '../training/tiny.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
-const [out, trajectories, config] = ['answers.jsonl', 'trajectories.jsonl', 'config.json'].map((name) =>
-  join(root, name),
+const [out, trajectories, config] = ['answers.jsonl', 'trajectories.jsonl', 'config.json'].map(
+  (name) => join(root, name),
 );
 let [model, data] = ['', ''];
 let server: Awaited<ReturnType<typeof startVllmStandIn>>;
@@ -25,7 +25,11 @@ let printed: () => string;
 beforeAll(async () => {
   ({ model, data } = await writeTinyWorld(root));
   const instead = () => (working-- > 0 ? undefined : new Response('out of order', { status: 500 }));
-  server = await startVllmStandIn(await loadLocalPolicy(model), { model: 'served', root: model, instead });
+  server = await startVllmStandIn(await loadLocalPolicy(model), {
+    model: 'served',
+    root: model,
+    instead,
+  });
 });
 afterAll(() => server.close());
 beforeEach(() => {
@@ -38,7 +42,14 @@ afterEach(() => vi.restoreAllMocks());
 
 const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<number> =>
   runEvaluate({
-    ...{ data, out, trajectories, seed: 1, checkpoints: root, split: 'train', batchSize: 2, backend: 'wasm' },
+    data,
+    out,
+    trajectories,
+    seed: 1,
+    checkpoints: root,
+    split: 'train',
+    batchSize: 2,
+    backend: 'wasm',
     ...more,
   });
 
@@ -70,7 +81,9 @@ describe('evaluate --policy', () => {
 
     server.requests.splice(0);
     working = 1 + calls - 1;
-    await expect(evaluate({ policy: server.api, batchSize: 1 })).rejects.toThrow('got 500: out of order');
+    await expect(evaluate({ policy: server.api, batchSize: 1 })).rejects.toThrow(
+      'got 500: out of order',
+    );
     expect(told()).toContain(
       `${QUESTIONS.length - 1} answers are kept: the same command goes on after them.`,
     );
@@ -103,6 +116,8 @@ describe('evaluate --policy', () => {
         .parseAsync(['--price', price, '--policy', 'no:where'], { from: 'user' });
     await expect(parse('1')).rejects.toThrow('Expected two prices, such as 0.5,1.5, but got 1.');
     await expect(parse('1,2,3')).rejects.toThrow('Expected two prices');
-    await expect(parse('0.5,1.5')).rejects.toThrow('Expected an address that begins with http:, https:');
+    await expect(parse('0.5,1.5')).rejects.toThrow(
+      'Expected an address that begins with http:, https:',
+    );
   });
 });

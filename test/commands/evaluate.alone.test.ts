@@ -29,7 +29,10 @@ const CONFIG = parseTrainConfig({
 
 const root = temporaryFolder();
 const [adapter, config, out, trajectories] = [
-  ...['run/adapter', 'config.json', 'results.jsonl', 'trajectories.jsonl'],
+  'run/adapter',
+  'config.json',
+  'results.jsonl',
+  'trajectories.jsonl',
 ].map((name) => join(root, name));
 let model: string;
 let data: string;
@@ -38,7 +41,14 @@ beforeAll(async () => {
   ({ model, data } = await writeTinyWorld(root));
   writeFileSync(config, JSON.stringify(CONFIG));
   captured('stderr');
-  const settings = { config, model, data, seed: 5, out: join(root, 'run'), backend: 'wasm' } as const;
+  const settings = {
+    config,
+    model,
+    data,
+    seed: 5,
+    out: join(root, 'run'),
+    backend: 'wasm',
+  } as const;
   expect(await runTrain(settings)).toBe(0);
 });
 beforeEach(() => {
@@ -58,7 +68,8 @@ describe('evaluate', () => {
   it('asks an adapter of a model of one’s own as it was trained', async () => {
     const lines = await evaluate({ adapter });
     expect(lines).toHaveLength(QUESTIONS.length);
-    for (const line of lines) expect(line).toMatchObject({ method: 'search-r1', model: 'model', seed: 5 });
+    for (const line of lines)
+      expect(line).toMatchObject({ method: 'search-r1', model: 'model', seed: 5 });
     for (const { segments, searchTurns } of linesOf<Trajectory>(trajectories)) {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
@@ -80,17 +91,27 @@ describe('evaluate', () => {
   });
 
   it('asks a model without an adapter', async () => {
-    expect(await evaluate({ model, limit: 1 })).toMatchObject([{ method: 'parallelsearch', model: 'model' }]);
+    expect(await evaluate({ model, limit: 1 })).toMatchObject([
+      { method: 'parallelsearch', model: 'model' },
+    ]);
   });
 
   it('names what is missing or unknown', async () => {
-    await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow('a folder in Hugging Face format');
+    await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow(
+      'a folder in Hugging Face format',
+    );
     await expect(evaluate({})).rejects.toThrow(`Expected weights in ${root}/instruct-1`);
     await expect(evaluate({ adapter: join(root, 'none') })).rejects.toThrow(
       `Expected weights in ${root}/none`,
     );
-    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
-    await expect(evaluate({ model, retriever: 'bm52' })).rejects.toThrow('Expected a retriever of bm25,');
-    await expect(evaluate({ model, split: 'test' })).rejects.toThrow('Expected questions of split test');
+    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow(
+      'Expected a method of lookup, r1,',
+    );
+    await expect(evaluate({ model, retriever: 'bm52' })).rejects.toThrow(
+      'Expected a retriever of bm25,',
+    );
+    await expect(evaluate({ model, split: 'test' })).rejects.toThrow(
+      'Expected questions of split test',
+    );
   });
 });

@@ -9,7 +9,10 @@ const inFolder = folderForEach();
 
 const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 
-/** Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned once its training of 50 s is done. */
+/**
+ * Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned
+ * once its training of 50 s is done.
+ */
 async function run(
   names: string,
   {
@@ -22,13 +25,18 @@ async function run(
 ) {
   const did: string[] = [];
   const experiment = (name: string, title: string, seconds: number, training = 0): Experiment => ({
-    ...{ name, title },
+    name,
+    title,
     computation: computation<string, string>({
-      ...{ processes: 1, work: async () => name, missing: () => missing },
+      processes: 1,
+      work: async () => name,
+      missing: () => missing,
       jobs: async () => [{ key: `${name}/1`, hash: 'h', input: name, seconds }],
       prepare: {
         plan: async () =>
-          training && !did.includes('training') ? { work: '2 runs to train', seconds: training } : null,
+          training && !did.includes('training')
+            ? { work: '2 runs to train', seconds: training }
+            : null,
         run: async ({ onProgress }) => {
           did.push('training');
           onProgress(0.5);
@@ -53,8 +61,17 @@ async function run(
   const running = runExperiments(
     experiments.filter(({ name }) => names.includes(name)),
     {
-      ...{ out: inFolder(), force, train, signal, backend, start, log: (line) => lines.push(line) },
-      startProgress: () => ({ update: (done, note) => updates.push([done, note]), stop: () => undefined }),
+      out: inFolder(),
+      force,
+      train,
+      signal,
+      backend,
+      start,
+      log: (line) => lines.push(line),
+      startProgress: () => ({
+        update: (done, note) => updates.push([done, note]),
+        stop: () => undefined,
+      }),
     },
   );
   const error = await running.then(
@@ -73,7 +90,13 @@ describe('experiment', () => {
       'b: second: 2 runs to train, then its jobs, about 50 s',
     ]);
     const shown = updates.map(([done, note]) => `${done} ${note}`);
-    expect(shown).toEqual(['50 a: a/1', '100 a: a/1', '125 b: training', '150 b: b/1', '150 b: b/1']);
+    expect(shown).toEqual([
+      '50 a: a/1',
+      '100 a: a/1',
+      '125 b: training',
+      '150 b: b/1',
+      '150 b: b/1',
+    ]);
   });
 
   it('runs only what is named, skips what is there, and repeats it when forced', async () => {

@@ -1,4 +1,7 @@
-/** A policy written for other engines: what transformers, PEFT and vLLM make of it is in test/policy/engines.test.ts. */
+/**
+ * A policy written for other engines: what transformers, PEFT and vLLM make of it is in
+ * test/policy/engines.test.ts.
+ */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -39,7 +42,9 @@ const run = (...words: string[]): Promise<unknown> =>
 describe('export hf', () => {
   it('writes a model that says what model and adapter say, with the other files as they are', async () => {
     await run(out, '--adapter', adapter);
-    expect(told()).toContain(`${model} with ${adapter}: ${out}, the adapter alone in its folder adapter\n`);
+    expect(told()).toContain(
+      `${model} with ${adapter}: ${out}, the adapter alone in its folder adapter\n`,
+    );
     const [merged, apart] = [await loadLocalPolicy(out), await loadLocalPolicy(model, { adapter })];
     const contexts = ['Who?', 'Answer with search.'].map((text) => apart.tokenizer.encode(text));
     const options = {
@@ -49,7 +54,9 @@ describe('export hf', () => {
       stop: [],
       randoms: contexts.map((_, i) => createRandom(i)),
     };
-    expect(await merged.generate(contexts, options)).toEqual(await apart.generate(contexts, options));
+    expect(await merged.generate(contexts, options)).toEqual(
+      await apart.generate(contexts, options),
+    );
     for (const name of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])
       expect(readFileSync(join(out, name))).toEqual(readFileSync(join(model, name)));
     expect(await readJson(join(out, 'config.json'))).toEqual({
@@ -63,7 +70,9 @@ describe('export hf', () => {
     const trained = (await readJson(join(adapter, 'adapter_config.json'))) as object;
     expect(written).toEqual({ ...trained, base_model_name_or_path: model });
     const weights = 'adapter_model.safetensors';
-    expect(readFileSync(join(out, 'adapter', weights))).toEqual(readFileSync(join(adapter, weights)));
+    expect(readFileSync(join(out, 'adapter', weights))).toEqual(
+      readFileSync(join(adapter, weights)),
+    );
   });
 
   it('writes a model without adapter, in half precision where that is wanted', async () => {
@@ -83,6 +92,8 @@ describe('export hf', () => {
     await expect(run(out, '--adapter', join(root, 'none'))).rejects.toThrow(
       `Expected weights in ${root}/none`,
     );
-    await expect(run(out, '--model', join(root, 'none'))).rejects.toThrow('a folder in Hugging Face format');
+    await expect(run(out, '--model', join(root, 'none'))).rejects.toThrow(
+      'a folder in Hugging Face format',
+    );
   });
 });

@@ -46,7 +46,11 @@ describe('readArtefacts', () => {
     ]);
     expect(artefacts[0]).toMatchObject({ spec: chart.spec });
     expect(artefacts[1]).toMatchObject({
-      cells: { caption: table.cells.caption, columns: ['Method', 'Time · ms'], rows: [['A_1', '2']] },
+      cells: {
+        caption: table.cells.caption,
+        columns: ['Method', 'Time · ms'],
+        rows: [['A_1', '2']],
+      },
     });
   });
 });
@@ -56,8 +60,15 @@ describe('runExport', () => {
     await runExport(['all'], settings);
     expect(readdirSync(out)).toEqual(['main']);
     expect(readdirSync(path.join(out, 'main')).sort()).toEqual([
-      ...['figures-1.csv', 'figures-1.svg', 'figures-1.vl.json'],
-      ...['figures-2.csv', 'figures-2.md', 'figures-2.tex', 'table.csv', 'table.md', 'table.tex'],
+      'figures-1.csv',
+      'figures-1.svg',
+      'figures-1.vl.json',
+      'figures-2.csv',
+      'figures-2.md',
+      'figures-2.tex',
+      'table.csv',
+      'table.md',
+      'table.tex',
     ]);
     expect(read('main', 'table.tex')).toContain(
       '\\caption{Shares \\& \\textless{}/script\\textgreater{} in \\%}',
@@ -78,7 +89,9 @@ describe('runExport', () => {
   });
 
   it('refuses reports that are not there or hold nothing', async () => {
-    await expect(runExport(['nothing'], settings)).rejects.toThrow('Expected a report nothing, but there is');
+    await expect(runExport(['nothing'], settings)).rejects.toThrow(
+      'Expected a report nothing, but there is',
+    );
     await expect(runExport(['index'], settings)).rejects.toThrow('but it has none');
     const empty = { ...settings, reports: path.join(folder, 'nowhere') };
     await expect(runExport(['all'], empty)).rejects.toThrow('but found none. Run "npm start"');

@@ -6,7 +6,7 @@ import {
   parsePort,
   parseSeconds,
   parseWeight,
-} from '../../lib/commands/frame.js';
+} from '../../lib/commands/cli-utils.js';
 import { trainCommand } from '../../lib/commands/train.js';
 
 describe('numbers on the command line', () => {
@@ -14,10 +14,16 @@ describe('numbers on the command line', () => {
     [parseCount, ['1', '12'], ['0', '-1', '2.5', '', 'six'], 'an integer >= 1'],
     [parseWeight, ['0', '0.35'], ['-0.1', ' ', 'x'], 'a number >= 0'],
     [parsePort, ['1', '65535'], ['0', '65536', '80.5', ''], 'a port from 1 to 65535'],
-    [parseSeconds, ['0.5', '2000000'], ['0', '2000001', '', 'x'], 'seconds above 0 and up to 2000000'],
+    [
+      parseSeconds,
+      ['0.5', '2000000'],
+      ['0', '2000001', '', 'x'],
+      'seconds above 0 and up to 2000000',
+    ],
   ])('%# are as they must be', (parse, good, bad, expected) => {
     for (const text of good) expect(parse(text)).toBe(Number(text));
-    for (const text of bad) expect(() => parse(text)).toThrow(`Expected ${expected}, but got ${text}.`);
+    for (const text of bad)
+      expect(() => parse(text)).toThrow(`Expected ${expected}, but got ${text}.`);
   });
 
   it('are steps to keep in any order, with spaces', () => {
@@ -25,7 +31,9 @@ describe('numbers on the command line', () => {
     command.exitOverride().configureOutput({ writeErr: () => undefined });
     command.parse(['--keep-steps', '10, 3'], { from: 'user' });
     expect(command.opts<{ keepSteps: number[] }>().keepSteps).toEqual([10, 3]);
-    expect(() => command.parse(['--keep-steps', '3,,6'], { from: 'user' })).toThrow('>= 1, but got .');
+    expect(() => command.parse(['--keep-steps', '3,,6'], { from: 'user' })).toThrow(
+      '>= 1, but got .',
+    );
   });
 });
 
@@ -44,7 +52,9 @@ describe('interruptible', () => {
   it('ends with 0, or with what the work throws, and leaves no listener', async () => {
     const before = process.listenerCount('SIGINT');
     expect(await interruptible('Stopping.', async () => undefined)).toBe(0);
-    await expect(interruptible('', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(interruptible('', () => Promise.reject(new Error('broken')))).rejects.toThrow(
+      'broken',
+    );
     expect([said, process.listenerCount('SIGINT')]).toEqual(['', before]);
   });
 
@@ -55,7 +65,10 @@ describe('interruptible', () => {
         process.emit(name);
         signal.throwIfAborted();
       });
-      expect([exitCode, said]).toEqual([130, '\nStopping.\nStopped. The same command goes on from here.\n']);
+      expect([exitCode, said]).toEqual([
+        130,
+        '\nStopping.\nStopped. The same command goes on from here.\n',
+      ]);
     },
   );
 
@@ -65,7 +78,10 @@ describe('interruptible', () => {
 
   it('ends the process at the second Ctrl-C', async () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
-    await interruptible('Stopping.', async () => void (process.emit('SIGINT'), process.emit('SIGINT')));
+    await interruptible(
+      'Stopping.',
+      async () => void (process.emit('SIGINT'), process.emit('SIGINT')),
+    );
     expect(exit).toHaveBeenCalledWith(130);
   });
 });

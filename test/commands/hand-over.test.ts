@@ -1,10 +1,13 @@
-/** A training handed over and brought back, as a user does it; the trainers themselves are in test/engines. */
+/**
+ * A training handed over and brought back, as a user does it; the trainers themselves are
+ * in test/engines.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { readRows } from '../../lib/engines/rows.js';
-import { PATIENCE_MS, python, runPython } from '../engines/trainer-python.js';
+import { readRows } from '../../lib/interop/rows.js';
+import { PATIENCE_MS, python, runPython } from '../interop/trainer-python.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
@@ -13,120 +16,175 @@ const root = temporaryFolder();
 const at = (...parts: string[]): string => join(root, ...parts);
 const read = (...parts: string[]): string => readFileSync(at(...parts), 'utf8');
 const TRANSCRIPT = {
-  ...{ id: 't1', question: 'Who?', golden_answers: ['x'], type: 'comparison' },
+  id: 't1',
+  question: 'Who?',
+  golden_answers: ['x'],
+  type: 'comparison',
   response:
     '<think> t </think><search> a ## b </search>\n<information>x</information><think> t </think><answer>x</answer>',
 };
 
-describe.skipIf(!isBuilt)('export verl, export trl and import (skipped without dist/: npm run build)', () => {
-  beforeAll(() => {
-    writeOwnData(at('typed'), { type: 'comparison' });
-    writeOwnData(at('untyped'));
-    writeFileSync(at('transcripts.jsonl'), `${JSON.stringify(TRANSCRIPT)}\n`);
-  });
-  const handOver = (...args: string[]) => runCommand(['export', ...args], root);
+describe.skipIf(!isBuilt)(
+  'export verl, export trl and import (skipped without dist/: npm run build)',
+  () => {
+    beforeAll(() => {
+      writeOwnData(at('typed'), { type: 'comparison' });
+      writeOwnData(at('untyped'));
+      writeFileSync(at('transcripts.jsonl'), `${JSON.stringify(TRANSCRIPT)}\n`);
+    });
+    const handOver = (...args: string[]) => runCommand(['export', ...args], root);
 
-  it(
-    'writes a training on verl with rewards that Python gives bit by bit',
-    { timeout: PATIENCE_MS },
-    async () => {
-      const { code, stderr } = await handOver(
-        'verl',
-        'verl',
-        '--data',
-        'typed',
-        '--transcripts',
-        'transcripts.jsonl',
+    it(
+      'writes a training on verl with rewards that Python gives bit by bit',
+      { timeout: PATIENCE_MS },
+      async () => {
+        const { code, stderr } = await handOver(
+          'verl',
+          'verl',
+          '--data',
+          'typed',
+          '--transcripts',
+          'transcripts.jsonl',
+        );
+        expect(stderr).toContain(
+          'parallelsearch from Qwen/Qwen2.5-7B-Instruct: 4 questions to train on, 4 to validate with, 10001 rewards',
+        );
+        expect(code).toBe(0);
+        expect(read('verl', 'config', 'train.yaml')).toMatch(
+          /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
+        );
+        expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
+          {
+            _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
+            rollout: { max_search_turns: 4, split_queries: true },
+          },
+        ]);
+        expect(await readRows(at('verl', 'data', 'train.parquet'))).toHaveLength(4);
+        expect(linesOf(at('verl', 'tests', 'rewards.jsonl'))[1]).toMatchObject({
+          solution_str: TRANSCRIPT.response,
+          ground_truth: { target: ['x'], shape: 'parallelizable' },
+          expected: {
+            outcome: 1,
+            decomposition: 3 * 0.15,
+            search_count: 0,
+            format: 0,
+            score: 1 + 3 * 0.15,
+          },
+        });
+        if (python)
+          expect(await runPython(python, ['tests/test_rewards.py'], at('verl'))).toContain(
+            '10001 of 10001',
+          );
+      },
+    );
+
+    it('hands over PPO, another model, no chat template, one query a search', async () => {
+      const model = join(CHECKPOINTS, 'base-1');
+      const options = [
+        '--method',
+        'search-r1:ppo',
+        '--prompt-form',
+        'full',
+        '--model',
+        model,
+        '--top-k',
+        '5',
+      ];
+      expect(await handOver('verl', 'ppo', '--data', 'untyped', ...options)).toMatchObject({
+        code: 0,
+      });
+      const config = read('ppo', 'config', 'train.yaml');
+      expect(config).toContain('defaults: [ppo_trainer, paper, ppo, _self_]');
+      expect(config).toContain(`path: ${JSON.stringify(model)}\n    custom_chat_template: `);
+      expect(JSON.parse(read('ppo', 'agent_loops.yaml'))).toMatchObject([
+        { rollout: { split_queries: false, top_k: 5 } },
+      ]);
+      expect(existsSync(at('ppo', 'config', 'grpo.yaml'))).toBe(false);
+    });
+
+    it('writes a training on TRL', async () => {
+      expect(
+        await handOver('trl', 'trl', '--data', 'typed', '--prompt-form', 'short'),
+      ).toMatchObject({ code: 0 });
+      expect(JSON.parse(read('trl', 'search.json'))).toMatchObject({
+        max_length: 4096,
+        reward_kwargs: { lambda_s: 0.35 },
+        rollout: { notice: '\nMy action is not correct. Let me rethink.\n' },
+      });
+      expect(existsSync(at('trl', 'train.py'))).toBe(true);
+    });
+
+    it.each([
+      [['verl', 'x', '--data', 'untyped'], 'Expected questions with a type or a dependency graph'],
+      [
+        ['trl', 'x', '--data', 'typed', '--method', 'parallelsearch:ppo'],
+        'is by ppo. Export it for verl.',
+      ],
+      [
+        ['verl', 'x', '--data', 'typed', '--transcripts', 'typed/train.jsonl'],
+        'Expected recorded transcripts, but: ',
+      ],
+      [['verl', 'x', '--method', 'otc'], 'Allowed choices are'],
+    ])('refuses %j', async (args, message) => {
+      const { code, stderr } = await handOver(...args);
+      expect(stderr).toContain(message);
+      expect(code).toBe(1);
+      expect(existsSync(at('x'))).toBe(false);
+    });
+
+    it('brings rollouts and weights back, to view, compare and evaluate', async () => {
+      mkdirSync(at('verl', 'rollouts'), { recursive: true });
+      const line = {
+        input: 'Question: Who?\n',
+        output: TRANSCRIPT.response,
+        step: 1,
+        gts: { target: ['x'], shape: 'parallelizable', id: 't1' },
+        score: 1.4500000476837158,
+      };
+      writeFileSync(at('verl', 'rollouts', '1.jsonl'), `${JSON.stringify(line)}\n`.repeat(2));
+      const { code, stderr } = await runCommand(
+        ['import', 'verl', 'verl', '--out', 'run', '--data', 'typed'],
+        root,
       );
       expect(stderr).toContain(
-        'parallelsearch from Qwen/Qwen2.5-7B-Instruct: 4 questions to train on, 4 to validate with, 10001 rewards',
+        '2 rollouts of 1 steps: npx parallelsearch view run/trajectories.jsonl',
       );
       expect(code).toBe(0);
-      expect(read('verl', 'config', 'train.yaml')).toMatch(
-        /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
+      const model = ['import', 'verl', join(CHECKPOINTS, 'base-1'), '--out', 'run'];
+      expect((await runCommand(model, root)).stderr).toContain(
+        'npx parallelsearch evaluate --model run/model',
       );
-      expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
-        {
-          _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
-          rollout: { max_search_turns: 4, split_queries: true },
-        },
-      ]);
-      expect(await readRows(at('verl', 'data', 'train.parquet'))).toHaveLength(4);
-      expect(linesOf(at('verl', 'tests', 'rewards.jsonl'))[1]).toMatchObject({
-        ...{ solution_str: TRANSCRIPT.response, ground_truth: { target: ['x'], shape: 'parallelizable' } },
-        expected: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0, score: 1 + 3 * 0.15 },
-      });
-      if (python)
-        expect(await runPython(python, ['tests/test_rewards.py'], at('verl'))).toContain('10001 of 10001');
-    },
-  );
-
-  it('hands over PPO, another model, no chat template, one query a search', async () => {
-    const model = join(CHECKPOINTS, 'base-1');
-    const options = ['--method', 'search-r1:ppo', '--prompt-form', 'full', '--model', model, '--top-k', '5'];
-    expect(await handOver('verl', 'ppo', '--data', 'untyped', ...options)).toMatchObject({ code: 0 });
-    const config = read('ppo', 'config', 'train.yaml');
-    expect(config).toContain('defaults: [ppo_trainer, paper, ppo, _self_]');
-    expect(config).toContain(`path: ${JSON.stringify(model)}\n    custom_chat_template: `);
-    expect(JSON.parse(read('ppo', 'agent_loops.yaml'))).toMatchObject([
-      { rollout: { split_queries: false, top_k: 5 } },
-    ]);
-    expect(existsSync(at('ppo', 'config', 'grpo.yaml'))).toBe(false);
-  });
-
-  it('writes a training on TRL', async () => {
-    expect(await handOver('trl', 'trl', '--data', 'typed', '--prompt-form', 'short')).toMatchObject({
-      code: 0,
+      for (const use of [
+        ['view', 'run/trajectories.jsonl', '--out', 'view.html'],
+        [
+          'compare',
+          'run',
+          join(CHECKPOINTS, 'base-1-parallelsearch-seed1'),
+          '--out',
+          'compare.html',
+        ],
+        [
+          'evaluate',
+          '--model',
+          'run/model',
+          '--prompt-form',
+          'short',
+          '--limit',
+          '2',
+          '--backend',
+          'wasm',
+        ],
+      ])
+        expect(await runCommand(use, root)).toMatchObject({ code: 0 });
+      expect(read('compare.html')).toContain('base-1-parallelsearch-seed1');
     });
-    expect(JSON.parse(read('trl', 'search.json'))).toMatchObject({
-      ...{ max_length: 4096, reward_kwargs: { lambda_s: 0.35 } },
-      rollout: { notice: '\nMy action is not correct. Let me rethink.\n' },
+
+    it('says where there is nothing to bring back', async () => {
+      const { code, stderr } = await runCommand(['import', 'trl', 'typed', '--out', 'run'], root);
+      expect(stderr).toBe(
+        'Expected a checkpoint or rollouts of trl in typed, but there are neither.\n',
+      );
+      expect(code).toBe(1);
     });
-    expect(existsSync(at('trl', 'train.py'))).toBe(true);
-  });
-
-  it.each([
-    [['verl', 'x', '--data', 'untyped'], 'Expected questions with a type or a dependency graph'],
-    [['trl', 'x', '--data', 'typed', '--method', 'parallelsearch:ppo'], 'is by ppo. Export it for verl.'],
-    [
-      ['verl', 'x', '--data', 'typed', '--transcripts', 'typed/train.jsonl'],
-      'Expected recorded transcripts, but: ',
-    ],
-    [['verl', 'x', '--method', 'otc'], 'Allowed choices are'],
-  ])('refuses %j', async (args, message) => {
-    const { code, stderr } = await handOver(...args);
-    expect(stderr).toContain(message);
-    expect(code).toBe(1);
-    expect(existsSync(at('x'))).toBe(false);
-  });
-
-  it('brings rollouts and weights back, to view, compare and evaluate', async () => {
-    mkdirSync(at('verl', 'rollouts'), { recursive: true });
-    const line = {
-      ...{ input: 'Question: Who?\n', output: TRANSCRIPT.response, step: 1 },
-      ...{ gts: { target: ['x'], shape: 'parallelizable', id: 't1' }, score: 1.4500000476837158 },
-    };
-    writeFileSync(at('verl', 'rollouts', '1.jsonl'), `${JSON.stringify(line)}\n`.repeat(2));
-    const { code, stderr } = await runCommand(
-      ['import', 'verl', 'verl', '--out', 'run', '--data', 'typed'],
-      root,
-    );
-    expect(stderr).toContain('2 rollouts of 1 steps: npx parallelsearch view run/trajectories.jsonl');
-    expect(code).toBe(0);
-    const model = ['import', 'verl', join(CHECKPOINTS, 'base-1'), '--out', 'run'];
-    expect((await runCommand(model, root)).stderr).toContain('npx parallelsearch evaluate --model run/model');
-    for (const use of [
-      ['view', 'run/trajectories.jsonl', '--out', 'view.html'],
-      ['compare', 'run', join(CHECKPOINTS, 'base-1-parallelsearch-seed1'), '--out', 'compare.html'],
-      ['evaluate', '--model', 'run/model', '--prompt-form', 'short', '--limit', '2', '--backend', 'wasm'],
-    ])
-      expect(await runCommand(use, root)).toMatchObject({ code: 0 });
-    expect(read('compare.html')).toContain('base-1-parallelsearch-seed1');
-  });
-
-  it('says where there is nothing to bring back', async () => {
-    const { code, stderr } = await runCommand(['import', 'trl', 'typed', '--out', 'run'], root);
-    expect(stderr).toBe('Expected a checkpoint or rollouts of trl in typed, but there are neither.\n');
-    expect(code).toBe(1);
-  });
-});
+  },
+);

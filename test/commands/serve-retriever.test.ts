@@ -32,7 +32,9 @@ describe.skipIf(!isBuilt)('serve-retriever (skipped without dist/: npm run build
     const url = `http://127.0.0.1:${port}/retrieve`;
     expect(String(said)).toBe(`bm25 is at ${url}; Ctrl-C stops it.\n`);
     const retriever = createRemoteRetriever({ url });
-    const [[first], stopWords] = await retriever.retrieve(['films of directors', 'the of is'], { topK: 1 });
+    const [[first], stopWords] = await retriever.retrieve(['films of directors', 'the of is'], {
+      topK: 1,
+    });
     expect(FILMS.map(({ id }) => id)).toContain(first.passage.id);
     expect(stopWords).toEqual([]);
     child.kill('SIGINT');
@@ -43,6 +45,9 @@ describe.skipIf(!isBuilt)('serve-retriever (skipped without dist/: npm run build
     const { code, stderr } = await runCommand([...args, '--host', '0.0.0.0'], undefined, {
       RETRIEVAL_TOKEN: '',
     });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected a token for a server at 0.0.0.0')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('Expected a token for a server at 0.0.0.0'),
+    ]);
   });
 });

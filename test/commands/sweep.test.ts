@@ -1,4 +1,7 @@
-/** A grid of trainings as a user runs it: all combinations, one page, and going on where it was stopped. */
+/**
+ * A grid of trainings as a user runs it: all combinations, one page, and going on where
+ * it was stopped.
+ */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +13,9 @@ import { linesOf, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
 const BASE = {
-  ...{ method: 'parallelsearch', model: 'instruct-1', seed: 1 },
+  method: 'parallelsearch',
+  model: 'instruct-1',
+  seed: 1,
   rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
   rewards: { preset: 'paper' },
   lora: { rank: 2, alpha: 4 },
@@ -30,7 +35,9 @@ describe('gridOf', () => {
       'rewards.lambdaD=0.5,seed=2,model=x_y',
     ]);
     expect(grid[2].config).toMatchObject({
-      ...{ seed: 1, model: 'm/x y', rewards: { preset: 'paper', lambdaD: 0.5 } },
+      seed: 1,
+      model: 'm/x y',
+      rewards: { preset: 'paper', lambdaD: 0.5 },
       grpo: { steps: 30, groupSize: 2 },
     });
   });
@@ -47,10 +54,25 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
   let args: string[];
   beforeAll(async () => {
     const { model, data } = await writeTinyWorld(root);
-    writeFileSync(config, JSON.stringify({ ...BASE, model, sweep: { 'rewards.lambdaD': [0.1, 0.9] } }));
-    args = ['sweep', config, '--out', out, '--data', data, '--backend', 'wasm', '--evaluate', 'train'];
+    writeFileSync(
+      config,
+      JSON.stringify({ ...BASE, model, sweep: { 'rewards.lambdaD': [0.1, 0.9] } }),
+    );
+    args = [
+      'sweep',
+      config,
+      '--out',
+      out,
+      '--data',
+      data,
+      '--backend',
+      'wasm',
+      '--evaluate',
+      'train',
+    ];
   });
-  const metrics = (lambda: number): string => join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
+  const metrics = (lambda: number): string =>
+    join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
 
   it('loses nothing when it is stopped, and ends in a page about all trainings', async () => {
     const child = startCommand(args);
@@ -72,7 +94,10 @@ describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => 
   it('refuses a split without questions before it trains anything', async () => {
     const elsewhere = [...args.slice(0, -1), 'test', '--out', join(root, 'elsewhere')];
     const { code, stderr } = await runCommand(elsewhere);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Expected questions of split test')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('Expected questions of split test'),
+    ]);
     expect(existsSync(join(root, 'elsewhere'))).toBe(false);
   });
 

@@ -1,4 +1,7 @@
-/** What commands read and write, in a folder of a test: a tiny model with its data, and lines of JSON. */
+/**
+ * What commands read and write, in a folder of a test: a tiny model with its data, and
+ * lines of JSON.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -19,7 +22,10 @@ export async function writeTinyWorld(root: string): Promise<{ model: string; dat
   return { model, data };
 }
 
-/** Writes a folder as FlashRAG publishes them: a compressed corpus, a file for each split, no graphs, a type where one is given. */
+/**
+ * Writes a folder as FlashRAG publishes them: a compressed corpus, a file for each split,
+ * no graphs, a type where one is given.
+ */
 export function writeOwnData(
   folder: string,
   { type, numTest = 4 }: { type?: string; numTest?: number } = {},
@@ -28,7 +34,9 @@ export function writeOwnData(
   writeFileSync(join(folder, 'corpus.jsonl.gz'), gzipSync(formatPassages(PASSAGES)));
   for (const [split, count] of Object.entries({ train: 4, test: numTest })) {
     const questions = Array.from({ length: count }, (_, i) => ({
-      ...{ id: `${split}_${i}`, question: QUESTIONS[i % QUESTIONS.length].question, goldenAnswers: ['1922'] },
+      id: `${split}_${i}`,
+      question: QUESTIONS[i % QUESTIONS.length].question,
+      goldenAnswers: ['1922'],
       metadata: type === undefined ? {} : { type },
     }));
     writeFileSync(join(folder, `${split}.jsonl`), `\uFEFF${formatQuestions(questions)}`);
@@ -42,7 +50,10 @@ export const linesOf = <T = object>(file: string): T[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as T);
 
-/** Keeps from now on what is written to standard output or error; `vi.restoreAllMocks` ends it. Returns what was. */
+/**
+ * Keeps from now on what is written to standard output or error; `vi.restoreAllMocks`
+ * ends it. Returns what was.
+ */
 export function captured(stream: 'stdout' | 'stderr'): () => string {
   let text = '';
   vi.spyOn(process[stream], 'write').mockImplementation((part) => (text += String(part)) !== '');

@@ -17,7 +17,9 @@ let said: () => string;
 beforeAll(async () => {
   ({ model, data } = await writeTinyWorld(root));
   const own = parseTrainConfig({
-    ...{ method: 'parallelsearch', model: 'overruled', titleWeight: 0 },
+    method: 'parallelsearch',
+    model: 'overruled',
+    titleWeight: 0,
     rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
     rewards: { preset: 'paper' },
     lora: { rank: 2, alpha: 4 },
@@ -37,16 +39,40 @@ afterEach(() => {
 /** Trains into a folder as the command line says. */
 async function train(folder: string, ...more: string[]): Promise<string> {
   const out = join(root, folder);
-  const own = ['--config', config, '--model', model, '--data', data, '--backend', 'wasm', '--out', out];
+  const own = [
+    '--config',
+    config,
+    '--model',
+    model,
+    '--data',
+    data,
+    '--backend',
+    'wasm',
+    '--out',
+    out,
+  ];
   await trainCommand().parseAsync([...own, ...more], { from: 'user' });
   return out;
 }
 
 describe('train', () => {
   it('makes an adapter with what the command line puts in place of the configuration’s', async () => {
-    const run = await train('run', '--seed', '7', '--steps', '2', '--lambda-s', '0.5', '--keep-steps', '1');
+    const run = await train(
+      'run',
+      '--seed',
+      '7',
+      '--steps',
+      '2',
+      '--lambda-s',
+      '0.5',
+      '--keep-steps',
+      '1',
+    );
     expect(await readJson(join(run, 'adapter', 'train_config.json'))).toMatchObject({
-      ...{ seed: 7, model, titleWeight: 0, rewards: { preset: 'paper', lambdaS: 0.5 } },
+      seed: 7,
+      model,
+      titleWeight: 0,
+      rewards: { preset: 'paper', lambdaS: 0.5 },
       grpo: { steps: 2, questionsPerStep: 2 },
     });
     expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(2);
@@ -54,7 +80,9 @@ describe('train', () => {
       true,
       true,
     ]);
-    expect(said()).toMatch(/\bparallelsearch from .*, seed 7, config \w+, into .*: 2 steps to do\n/);
+    expect(said()).toMatch(
+      /\bparallelsearch from .*, seed 7, config \w+, into .*: 2 steps to do\n/,
+    );
     expect(said()).toContain(`The adapter is in ${join(run, 'adapter')}`);
   });
 
@@ -68,7 +96,9 @@ describe('train', () => {
     const run = await train('again', '--steps', '1');
     await train('again', '--steps', '1');
     expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(1);
-    await expect(train('again', '--steps', '1', '--seed', '9')).rejects.toThrow('Choose another folder');
+    await expect(train('again', '--steps', '1', '--seed', '9')).rejects.toThrow(
+      'Choose another folder',
+    );
   });
 
   it.each([
@@ -88,7 +118,8 @@ describe('train', () => {
   });
 
   it('refuses a model and a method that there are not, and names those that there are', async () => {
-    const trainWith = (more: object): Promise<number> => runTrain({ backend: 'wasm', out: root, ...more });
+    const trainWith = (more: object): Promise<number> =>
+      runTrain({ backend: 'wasm', out: root, ...more });
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
       `Expected a model of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
     );
@@ -103,6 +134,8 @@ describe('train', () => {
       trainCommand().exitOverride().parseAsync(args, { from: 'user' });
     await expect(refused('--steps', '0')).rejects.toThrow('an integer >= 1');
     await expect(refused('--lambda-d', '-1')).rejects.toThrow('a number >= 0');
-    await expect(refused('--config', config, '--method', 'search-r1')).rejects.toThrow('cannot be used with');
+    await expect(refused('--config', config, '--method', 'search-r1')).rejects.toThrow(
+      'cannot be used with',
+    );
   });
 });

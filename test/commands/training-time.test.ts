@@ -28,9 +28,13 @@ it('tells the time that is left by the steps that are done', async () => {
 
 it('tells it by the committed run of the same model and method where none is done', async () => {
   expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 steps to do, about \d+ s$/);
-  expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe('10 steps to do');
+  expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe(
+    '10 steps to do',
+  );
 });
 
 it('tells no time where nothing is left', async () => {
-  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe('0 steps to do');
+  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe(
+    '0 steps to do',
+  );
 });

@@ -10,8 +10,15 @@ import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js'
 const folder = temporaryFolder();
 const inFolder = (name: string): string => path.join(folder, name);
 
-const own = trajectoryLine(syntheticQuestion(0), [{ queries: ['Town0', 'River0'] }], 'Town0', { step: 3 });
-const transcript = { id: 1, question: 'Who?', golden_answers: ['A'], response: '<answer> A </answer>' };
+const own = trajectoryLine(syntheticQuestion(0), [{ queries: ['Town0', 'River0'] }], 'Town0', {
+  step: 3,
+});
+const transcript = {
+  id: 1,
+  question: 'Who?',
+  golden_answers: ['A'],
+  response: '<answer> A </answer>',
+};
 
 describe('view', () => {
   it('writes trajectories and transcripts of several files into one page, and names bad lines', async () => {
@@ -48,11 +55,17 @@ describe('view', () => {
   });
 
   it('names methods after files, and the trajectories of a run after its folder', () => {
-    expect(parseSource('a/search-r1.jsonl')).toEqual({ file: 'a/search-r1.jsonl', method: 'search-r1' });
+    expect(parseSource('a/search-r1.jsonl')).toEqual({
+      file: 'a/search-r1.jsonl',
+      method: 'search-r1',
+    });
     expect(parseSource('runs/mine/trajectories.jsonl').method).toBe('mine');
     expect(parseSource('x=a=b.jsonl')).toEqual({ file: 'a=b.jsonl', method: 'x' });
     expect(parseSource('-')).toEqual({ file: '-', method: 'standard input' });
     writeFileSync(inFolder('k=1.jsonl'), '');
-    expect(parseSource(inFolder('k=1.jsonl'))).toEqual({ file: inFolder('k=1.jsonl'), method: 'k=1' });
+    expect(parseSource(inFolder('k=1.jsonl'))).toEqual({
+      file: inFolder('k=1.jsonl'),
+      method: 'k=1',
+    });
   });
 });

@@ -33,8 +33,11 @@ it('makes an adapter of a model from demonstrations, and goes on where it was', 
   await warmUp(...own, '--steps', '2');
   const adapter = join(out, 'adapter');
   expect(await readJson(join(adapter, 'train_config.json'))).toMatchObject({
-    ...{ method: 'demonstrations', trainer: 'demonstrations', seed: 4 },
-    ...{ lora: { rank: 8, alpha: 16 }, grpo: { steps: 2 } },
+    method: 'demonstrations',
+    trainer: 'demonstrations',
+    seed: 4,
+    lora: { rank: 8, alpha: 16 },
+    grpo: { steps: 2 },
   });
   expect(await readPeftConfig(adapter)).toMatchObject({ rank: 8, alpha: 16 });
   const metrics = linesOf<{ loss: number }>(join(out, 'metrics.jsonl'));

@@ -17,7 +17,9 @@ import { folderForEach } from '../folder.js';
 
 describe('parsePassages', () => {
   it('splits contents into title and text', () => {
-    const [passage] = parsePassages('{"id": 7, "contents": "Oslo\\nOslo is a city.\\nIt is old."}\n\n');
+    const [passage] = parsePassages(
+      '{"id": 7, "contents": "Oslo\\nOslo is a city.\\nIt is old."}\n\n',
+    );
     expect(passage).toEqual({
       id: '7',
       contents: 'Oslo\nOslo is a city.\nIt is old.',
@@ -69,22 +71,30 @@ describe('parseQuestions', () => {
   });
 
   it('refuses a question without answers and a malformed graph', () => {
-    const row = (extra: string): string => `{"id":"a","question":"Q?","golden_answers":["x"],${extra}}`;
-    expect(() => parseQuestions('{"id":"a","question":"Q?","golden_answers":[]}', 'q.jsonl')).toThrow(
-      /q\.jsonl, line 1: golden_answers: .*each line must be/,
-    );
+    const row = (extra: string): string =>
+      `{"id":"a","question":"Q?","golden_answers":["x"],${extra}}`;
+    expect(() =>
+      parseQuestions('{"id":"a","question":"Q?","golden_answers":[]}', 'q.jsonl'),
+    ).toThrow(/q\.jsonl, line 1: golden_answers: .*each line must be/);
     expect(() => parseQuestions(row('"metadata":{"graph":[{"id":"q1"}]}'), 'q.jsonl')).toThrow(
       /line 1: metadata\.graph\.0/,
     );
-    expect(() => parseQuestions(row('"metadata":{"operation":{"kind":"sum","attribute":"year"}}'))).toThrow(
-      'metadata.operation.kind',
-    );
+    expect(() =>
+      parseQuestions(row('"metadata":{"operation":{"kind":"sum","attribute":"year"}}')),
+    ).toThrow('metadata.operation.kind');
   });
 });
 
 describe('a graph that cannot be', () => {
   it('is refused with file, line and reason', () => {
-    const node = { id: 'q1', question: 'a?', entity: 'a', attribute: 'x', query: 'a', answers: ['y'] };
+    const node = {
+      id: 'q1',
+      question: 'a?',
+      entity: 'a',
+      attribute: 'x',
+      query: 'a',
+      answers: ['y'],
+    };
     const graph = [{ ...node, dependsOn: ['q1'], evidence: [] }];
     const row = { id: 'a', question: 'Q?', golden_answers: ['x'], metadata: { graph } };
     expect(() => parseQuestions(JSON.stringify(row), 'q.jsonl')).toThrow(
@@ -120,7 +130,8 @@ describe('loadDataSet', () => {
     write('passages.jsonl', passage);
     write('questions.jsonl', row('a') + row('b', ',"split":"train"'));
     const { questions } = await loadDataSet(inFolder());
-    const idsOf = (split: string): string[] => questionsOfSplit(questions, split).map(({ id }) => id);
+    const idsOf = (split: string): string[] =>
+      questionsOfSplit(questions, split).map(({ id }) => id);
     expect([idsOf('train'), idsOf('test')]).toEqual([['a', 'b'], ['a']]);
   });
 
@@ -148,9 +159,14 @@ describe('formatting', () => {
   });
 });
 
-it.each([readPassages, readQuestions])('reading says which file is missing and what to do', async (read) => {
-  await expect(read('/none.jsonl')).rejects.toThrow('Could not read /none.jsonl (ENOENT). Check the path');
-});
+it.each([readPassages, readQuestions])(
+  'reading says which file is missing and what to do',
+  async (read) => {
+    await expect(read('/none.jsonl')).rejects.toThrow(
+      'Could not read /none.jsonl (ENOENT). Check the path',
+    );
+  },
+);
 
 const benchmarks = process.env.PARALLELSEARCH_BENCHMARKS ?? '../shared/benchmarks';
 const folders = existsSync(benchmarks)

@@ -50,7 +50,9 @@ describe('graphDepth', () => {
 
   it('refuses cycles, edges to nowhere and repeated ids', () => {
     expect(() => graphDepth(graphOf({ a: ['b'], b: ['a'] }))).toThrow('acyclic');
-    expect(() => graphDepth(graphOf({ a: ['x'] }))).toThrow('name a sub-question of the graph, but got x');
+    expect(() => graphDepth(graphOf({ a: ['x'] }))).toThrow(
+      'name a sub-question of the graph, but got x',
+    );
     expect(() => graphDepth([...graphOf({ a: [] }), ...graphOf({ a: [] })])).toThrow('unique');
   });
 });

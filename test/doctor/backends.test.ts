@@ -11,11 +11,15 @@ it('gives a figure for a backend that loads, and the reason for one that does no
     'wasm 4.22.0: 41.2 GFLOP/s (product of two 512 x 512 matrices)',
   );
   const detail = 'finds no CUDA device';
-  expect(await lookAtBackend('gpu', async () => ({ reason: detail }))).toEqual({ status: 'missing', detail });
+  expect(await lookAtBackend('gpu', async () => ({ reason: detail }))).toEqual({
+    status: 'missing',
+    detail,
+  });
 });
 
 it('reports a backend whose process ends without a word', async () => {
-  // Run from its sources the program is not there, which is the simplest process that fails.
+  // Run from its sources the program is not there, which is the simplest process that
+  // fails.
   expect(existsSync(packagePath('lib', 'doctor', 'backends.js'))).toBe(false);
   expect(await lookAtBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,

@@ -4,11 +4,18 @@ import type { Finding, Part } from '../../lib/doctor/check.js';
 import { captured } from '../commands/tiny-world.js';
 
 const part = (title: string, required: boolean, look: () => Finding): Part => ({
-  ...{ id: title.toLowerCase(), title, required, look },
+  id: title.toLowerCase(),
+  title,
+  required,
+  look,
   remedy: 'Do this.',
 });
 const good = part('Good', true, () => '1.0');
-const slow = part('Slow', true, () => ({ status: 'warning', detail: 'little', remedy: 'Do that.' }));
+const slow = part('Slow', true, () => ({
+  status: 'warning',
+  detail: 'little',
+  remedy: 'Do that.',
+}));
 const optional = part('Optional', false, () => ({ status: 'missing', detail: 'nothing' }));
 const broken = part('Broken', true, () => {
   throw new Error('Cannot find it\nat line 3');
@@ -18,7 +25,11 @@ const broken = part('Broken', true, () => {
 async function doctor(parts: Part[], json = false) {
   const printed = captured('stdout');
   const exitCode = await runDoctor({ json }, parts);
-  return { exitCode, lines: printed().split('\n'), found: json ? (JSON.parse(printed()) as unknown) : null };
+  return {
+    exitCode,
+    lines: printed().split('\n'),
+    found: json ? (JSON.parse(printed()) as unknown) : null,
+  };
 }
 afterEach(() => vi.restoreAllMocks());
 
@@ -50,8 +61,12 @@ describe('doctor', () => {
     const checks = [
       { id: 'good', title: 'Good', required: true, status: 'ok', detail: '1.0' },
       {
-        ...{ id: 'optional', title: 'Optional', required: false, status: 'missing' },
-        ...{ detail: 'nothing', remedy: 'Do this.' },
+        id: 'optional',
+        title: 'Optional',
+        required: false,
+        status: 'missing',
+        detail: 'nothing',
+        remedy: 'Do this.',
       },
     ];
     expect(found).toEqual({ ok: true, checks });

@@ -63,6 +63,8 @@ it('warns of little memory', () => {
 
 it('takes a browser that answers, and no other program', async () => {
   expect(await lookAtChromium(undefined)).toMatchObject({ status: 'missing' });
-  expect(await lookAtChromium('/nowhere/chrome')).toMatchObject({ detail: '/nowhere/chrome does not exist' });
+  expect(await lookAtChromium('/nowhere/chrome')).toMatchObject({
+    detail: '/nowhere/chrome does not exist',
+  });
   expect(await lookAtChromium(process.execPath)).toBe(`${process.version} (${process.execPath})`);
 });

@@ -38,7 +38,11 @@ function bootstrapOf(
 ) {
   const table = scoreTable(results, MAIN_MEASURES);
   const strata = strataBy(table.questions.map((question) => question.benchmark));
-  const bootstrap = createBootstrap(table, strata, { random: createRandom(seed), resamples, weightsOf });
+  const bootstrap = createBootstrap(table, strata, {
+    random: createRandom(seed),
+    resamples,
+    weightsOf,
+  });
   const weights = selectionWeights(table.questions, everything);
   return (method: string) => bootstrap.estimate({ method, model: 'base' }, 'em', weights);
 }
@@ -82,8 +86,12 @@ describe('question resampling', () => {
 
   it('agrees with the exact distribution of two questions, one right: 1/4, 1/2, 1/4', () => {
     const { samples } = bootstrapOf(answers('a', [[0, 1]]), { resamples: 8000 })('a');
-    const shares = [0, 0.5, 1].map((x) => samples.filter((sample) => sample === x).length / samples.length);
-    [0.25, 0.5, 0.25].forEach((expected, i) => expect(Math.abs(shares[i] - expected)).toBeLessThan(0.015));
+    const shares = [0, 0.5, 1].map(
+      (x) => samples.filter((sample) => sample === x).length / samples.length,
+    );
+    [0.25, 0.5, 0.25].forEach((expected, i) =>
+      expect(Math.abs(shares[i] - expected)).toBeLessThan(0.015),
+    );
   });
 
   it('is paired: methods that answer alike differ by exactly 0', () => {
@@ -139,8 +147,10 @@ describe('warm-up resampling', () => {
     );
 
   it('adds the spread between warm-ups and, divided once more, that between their runs', () => {
-    // Within a stratum of equal answers questions add nothing; here runs are all right or all wrong.
-    const deviationOf = (perRun: number[][]): number => deviation(bootstrapOf(twoLevels('a', perRun))('a'));
+    // Within a stratum of equal answers questions add nothing; here runs are all right or
+    // all wrong.
+    const deviationOf = (perRun: number[][]): number =>
+      deviation(bootstrapOf(twoLevels('a', perRun))('a'));
     expect(
       deviationOf([
         [1, 1],
@@ -181,7 +191,9 @@ describe('contrasts and intervals', () => {
   it('gives no ratio to a figure that can be zero', () => {
     expect(contrastEstimate(estimate(1, [1, 1]), estimate(1, [0, 1]), 'ratio')).toBeNull();
     expect(contrastEstimate(estimate(1, [1, 1]), estimate(0, [1, 1]), 'ratio')).toBeNull();
-    expect(contrastEstimate(estimate(0, [0, 1]), estimate(1, [1, 1]), 'ratio')).toEqual(estimate(0, [0, 1]));
+    expect(contrastEstimate(estimate(0, [0, 1]), estimate(1, [1, 1]), 'ratio')).toEqual(
+      estimate(0, [0, 1]),
+    );
   });
 
   it('interpolates percentiles linearly', () => {

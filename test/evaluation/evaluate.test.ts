@@ -14,21 +14,23 @@ const search = (...queries: string[]): string =>
 const answer = (text: string): string => `<think> b </think><answer> ${text} </answer>`;
 
 /** A trajectory in which every text but the last is a search that was executed. */
-function trajectoryOf({ id, question, goldenAnswers }: typeof SINGLE, ...texts: string[]): Trajectory {
+function trajectoryOf(
+  { id, question, goldenAnswers }: typeof SINGLE,
+  ...texts: string[]
+): Trajectory {
   const information: Segment = { kind: 'information', text: INFORMATION, tokenIds: [9, 9] };
   const segments = texts.flatMap((text): Segment[] => [
-    ...[information, { kind: 'policy' as const, text, tokenIds: [1, 2, 3], logProbs: [0, 0, 0] }],
+    information,
+    { kind: 'policy' as const, text, tokenIds: [1, 2, 3], logProbs: [0, 0, 0] },
   ]);
   return {
-    ...{
-      questionId: id,
-      question,
-      goldenAnswers,
-      searchTurns: [],
-      answer: null,
-      modelCalls: texts.length,
-      finish: 'answer',
-    },
+    questionId: id,
+    question,
+    goldenAnswers,
+    searchTurns: [],
+    answer: null,
+    modelCalls: texts.length,
+    finish: 'answer',
     segments: [{ kind: 'prompt', text: 'P', tokenIds: [5] }, ...segments.slice(1)],
   };
 }
@@ -38,32 +40,34 @@ describe('measure', () => {
     const queries = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
     const asked = trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.'));
     expect(measure(COMPARISON, asked)).toEqual({
-      ...{ questionId: 'comparison', benchmark: 'hotpotqa', type: 'comparison', subset: 'parallelizable' },
-      ...{
-        entitiesCompared: 3,
-        hops: 1,
-        isYesNo: false,
-        em: 1,
-        f1: 1,
-        formatOk: true,
-        turns: 1,
-        modelCalls: 2,
-        decomposed: true,
-      },
-      ...{
-        coverage: 1,
-        evidenceSeen: 0,
-        criticalPathRatio: 1,
-        responseTokens: 6,
-        searches: [queries],
-        answer: 'the Bo Reed.',
-      },
+      questionId: 'comparison',
+      benchmark: 'hotpotqa',
+      type: 'comparison',
+      subset: 'parallelizable',
+      entitiesCompared: 3,
+      hops: 1,
+      isYesNo: false,
+      em: 1,
+      f1: 1,
+      formatOk: true,
+      turns: 1,
+      modelCalls: 2,
+      decomposed: true,
+      coverage: 1,
+      evidenceSeen: 0,
+      criticalPathRatio: 1,
+      responseTokens: 6,
+      searches: [queries],
+      answer: 'the Bo Reed.',
     });
   });
 
   it('tells for how many sub-questions the evidence was seen', () => {
     const [first, second] = COMPARISON.metadata.graph!.map(({ evidence }) => evidence[0]);
-    const found = (id: string) => ({ status: 'ok' as const, passages: [{ id, title: '', score: 1 }] });
+    const found = (id: string) => ({
+      status: 'ok' as const,
+      passages: [{ id, title: '', score: 1 }],
+    });
     const failed = { status: 'failed' as const, reason: 'slow' };
     const searchTurns = [
       { queries: ['a', 'b'], results: [found(first), failed] },
@@ -135,7 +139,9 @@ describe('evaluatePolicy', () => {
         batchSize,
         onBatch: (count) => done.push(count),
       });
-      expect(measurements.map(({ questionId, em, modelCalls }) => [questionId, em, modelCalls])).toEqual([
+      expect(
+        measurements.map(({ questionId, em, modelCalls }) => [questionId, em, modelCalls]),
+      ).toEqual([
         ['comparison', 1, 2],
         ['single', 1, 1],
         ['sequential', 1, 3],
@@ -148,11 +154,12 @@ describe('evaluatePolicy', () => {
 
   it('stops at the signal, with its reason', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
-    const evaluating = evaluatePolicy(scriptedPolicy(scripts), createBm25Retriever(PASSAGES), questions, {
-      rollout,
-      batchSize: 2,
-      signal,
-    });
+    const evaluating = evaluatePolicy(
+      scriptedPolicy(scripts),
+      createBm25Retriever(PASSAGES),
+      questions,
+      { rollout, batchSize: 2, signal },
+    );
     await expect(evaluating).rejects.toThrow('enough');
   });
 });
@@ -183,16 +190,24 @@ describe('a policy whose calls may overlap', () => {
     const others: string[] = [];
     let letGo = (): void => undefined;
     const othersAreDone = new Promise<void>((resolve) => (letGo = resolve));
-    const policy = overlapping(async (context) => context.includes(SINGLE.question) && othersAreDone);
+    const policy = overlapping(
+      async (context) => context.includes(SINGLE.question) && othersAreDone,
+    );
     const onBatch = (done: number, [{ questionId }]: readonly Trajectory[]): void => {
       others.push(questionId);
       if (done === 2) letGo();
     };
-    const measured = await evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3, onBatch });
+    const measured = await evaluatePolicy(policy, retriever, questions, {
+      rollout,
+      batchSize: 3,
+      onBatch,
+    });
     expect(others).toHaveLength(3);
     expect(others[2]).toBe('single');
     const inTurns = { rollout, batchSize: 3 };
-    expect(measured).toEqual(await evaluatePolicy(scriptedPolicy(scripts), retriever, questions, inTurns));
+    expect(measured).toEqual(
+      await evaluatePolicy(scriptedPolicy(scripts), retriever, questions, inTurns),
+    );
   });
 
   it('answers so many questions at a time and no more', async () => {
@@ -213,9 +228,9 @@ describe('a policy whose calls may overlap', () => {
       if (context.includes(SINGLE.question)) throw new Error('no power');
       await new Promise((resolve) => setImmediate(resolve));
     });
-    await expect(evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3 })).rejects.toThrow(
-      'no power',
-    );
+    await expect(
+      evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3 }),
+    ).rejects.toThrow('no power');
     expect(calls).toBe(3);
   });
 });

@@ -7,11 +7,19 @@ import { result, syntheticResults } from '../experiments/synthetic.js';
 it.each<[string, QuestionResult[], string | RegExp]>([
   [
     'the run and the question that are missing',
-    [result({ questionId: 'a' }), result({ questionId: 'b' }), result({ questionId: 'a', seed: 2 })],
+    [
+      result({ questionId: 'a' }),
+      result({ questionId: 'b' }),
+      result({ questionId: 'a', seed: 2 }),
+    ],
     /seed 2 .*all 2 questions.*1 are missing.*first is b/,
   ],
   ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
-  ['a figure that is no number', [result({ f1: NaN })], 'to have a number for f1 of q0, but got NaN'],
+  [
+    'a figure that is no number',
+    [result({ f1: NaN })],
+    'to have a number for f1 of q0, but got NaN',
+  ],
 ])('names %s', (_, results, message) => {
   expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isSelected, MANY, selectionsOf, selectionWeights } from '../../lib/evaluation/selections.js';
+import {
+  isSelected,
+  MANY,
+  selectionsOf,
+  selectionWeights,
+} from '../../lib/evaluation/selections.js';
 import { result } from '../experiments/synthetic.js';
 
 /** The subsets of all questions that one belongs to. */
@@ -19,7 +24,10 @@ describe('selections', () => {
       ['all', 'parallelizable', 'entities_2', 'wording_seen'],
     ],
     [{ subset: 'hybrid', hops: 2, wording: undefined }, ['all', 'hybrid']],
-    [{ subset: 'sequential', hops: 4, wording: 'seen' }, ['all', 'sequential', 'hops_3', 'wording_seen']],
+    [
+      { subset: 'sequential', hops: 4, wording: 'seen' },
+      ['all', 'sequential', 'hops_3', 'wording_seen'],
+    ],
   ] as const)(
     'go by shape, entities compared, length of chains, wording and yes or no: %o',
     (fields, expected) => {
@@ -42,7 +50,8 @@ describe('selections', () => {
 
   it('keep comparisons of many by themselves', () => {
     const many = result({ benchmark: MANY, subset: 'parallelizable', entitiesCompared: 3 });
-    const isIn = (benchmark: string, subset = 'all'): boolean => isSelected(many, { benchmark, subset });
+    const isIn = (benchmark: string, subset = 'all'): boolean =>
+      isSelected(many, { benchmark, subset });
     expect([isIn(MANY), isIn(MANY, 'entities_3')]).toEqual([true, true]);
     expect([isIn('all'), isIn('average'), isIn('hotpotqa'), isIn(MANY, 'entities_2')]).toEqual(
       Array(4).fill(false),
@@ -54,8 +63,13 @@ describe('selections', () => {
   it('list only what the questions hold; averages over benchmarks by wording too', () => {
     const names = selectionsOf([result({ benchmark: 'nq', subset: 'single_hop' })]);
     expect(names.map(({ benchmark, subset }) => `${benchmark} ${subset}`)).toEqual([
-      ...['average all', 'average wording_seen'],
-      ...['all', 'nq'].flatMap((name) => [`${name} all`, `${name} single_hop`, `${name} wording_seen`]),
+      'average all',
+      'average wording_seen',
+      ...['all', 'nq'].flatMap((name) => [
+        `${name} all`,
+        `${name} single_hop`,
+        `${name} wording_seen`,
+      ]),
     ]);
   });
 });

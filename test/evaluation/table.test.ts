@@ -6,7 +6,11 @@ import { matching, summariseResults } from '../../lib/evaluation/table.js';
 import { syntheticResults } from '../experiments/synthetic.js';
 
 const results = syntheticResults();
-const tidy = summariseResults(results, { resamples: 400, provenance: { commit: 'abc' }, paper: paperFigure });
+const tidy = summariseResults(results, {
+  resamples: 400,
+  provenance: { commit: 'abc' },
+  paper: paperFigure,
+});
 const find = <T extends object>(items: T[], wanted: Partial<T>): T => {
   const found = matching(items, wanted);
   expect(found).toHaveLength(1);
@@ -18,7 +22,9 @@ describe('rows', () => {
     expect(Object.keys(tidy)).toEqual(['rows', 'contrasts', 'provenance']);
     const fields = 'method model benchmark subset metric value low high n seeds paper';
     expect(Object.keys(tidy.rows[0]).join(' ')).toBe(fields);
-    const names = tidy.rows.map((r) => [r.method, r.model, r.benchmark, r.subset, r.metric].join('/'));
+    const names = tidy.rows.map((r) =>
+      [r.method, r.model, r.benchmark, r.subset, r.metric].join('/'),
+    );
     expect(new Set(names).size).toBe(names.length);
   });
 
@@ -32,7 +38,12 @@ describe('rows', () => {
   });
 
   it('average the seven benchmarks with equal weight', () => {
-    const em = matching(tidy.rows, { method: 'search-r1', model: 'base', subset: 'all', metric: 'em' });
+    const em = matching(tidy.rows, {
+      method: 'search-r1',
+      model: 'base',
+      subset: 'all',
+      metric: 'em',
+    });
     const benchmarks = em.filter((r) => r.benchmark in BENCHMARK_TITLES);
     expect(benchmarks).toHaveLength(7);
     const mean = benchmarks.reduce((sum, r) => sum + r.value, 0) / 7;
@@ -60,9 +71,16 @@ describe('contrasts', () => {
   it('divide model calls, also over both models', () => {
     const calls = (method: string): number =>
       meanMetrics(
-        matching(results, { method, subset: 'parallelizable' }).filter(({ benchmark }) => benchmark !== MANY),
+        matching(results, { method, subset: 'parallelizable' }).filter(
+          ({ benchmark }) => benchmark !== MANY,
+        ),
       ).model_calls;
-    const contrast = find(tidy.contrasts, { ...key, model: 'all', subset: 'parallelizable', kind: 'ratio' });
+    const contrast = find(tidy.contrasts, {
+      ...key,
+      model: 'all',
+      subset: 'parallelizable',
+      kind: 'ratio',
+    });
     expect(contrast.value).toBeCloseTo(calls('parallelsearch') / calls('search-r1'), 6);
     const fields = 'method against model benchmark subset metric kind value low high';
     expect(Object.keys(contrast).join(' ')).toBe(fields);

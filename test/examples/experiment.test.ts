@@ -16,8 +16,12 @@ const start = (): JobWorker => ({
     const questions = QUESTIONS.map((question) => ({ ...question, split: 'test' }));
     const world = { passages: PASSAGES, questions, retriever: createBm25Retriever(PASSAGES) };
     const value = await plainQuestions.computation!.work(input, {
-      ...{ backend: 'wasm', world, kept: [], until: Infinity },
-      ...{ onFraction: () => undefined, keep: async () => undefined },
+      backend: 'wasm',
+      world,
+      kept: [],
+      until: Infinity,
+      onFraction: () => undefined,
+      keep: async () => undefined,
     });
     return { reply: Promise.resolve({ value, seconds: 1, residentBytes: 1 }) };
   },
@@ -26,7 +30,9 @@ const start = (): JobWorker => ({
 
 it('is registered, computed by the job runner, and shown in a table', async () => {
   expect(EXPERIMENTS).toContain(plainQuestions);
-  await expect(plainQuestionsTable(folder)).rejects.toThrow('npx parallelsearch experiment plain-questions');
+  await expect(plainQuestionsTable(folder)).rejects.toThrow(
+    'npx parallelsearch experiment plain-questions',
+  );
   const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
   const { signal } = new AbortController();
   await runJobs(plainQuestions, { backend, folder, signal, start, onProgress: () => undefined });

@@ -22,7 +22,9 @@ describe('docs/extending.md', () => {
       .filter((name) => name.endsWith('.ts'));
     for (const name of examples) {
       expect(page).toContain(`](../examples/${name})`);
-      expect(read(`examples/${name}`).match(/^\/\/ The one line of registration\./gm)).toHaveLength(1);
+      expect(read(`examples/${name}`).match(/^\/\/ The one line of registration\./gm)).toHaveLength(
+        1,
+      );
       const [, registration] = read(`examples/${name}`).split('// The one line of registration.');
       expect(registration.trimEnd().split('\n')).toHaveLength(2);
     }

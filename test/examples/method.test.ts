@@ -26,7 +26,11 @@ describe('examples/method.ts', () => {
     const encoding = seriesOf('method', [name]);
     expect(JSON.stringify(encoding)).toContain('#1a936f');
     expect(JSON.stringify(encoding)).toContain('"cross"');
-    expect(rolloutConfigOf(name)).toMatchObject({ prompt: name, maxSearchTurns: 6, splitQueries: false });
+    expect(rolloutConfigOf(name)).toMatchObject({
+      prompt: name,
+      maxSearchTurns: 6,
+      splitQueries: false,
+    });
     expect(trainingPreset(name, 'base', 1).rewards).toEqual({ preset: 'search-r1' });
     expect(() => METHODS.add(leastToMost)).toThrow('there is a least-to-most already');
   });
@@ -43,12 +47,21 @@ describe('examples/method.ts', () => {
     expect(await runTrain({ config: file, data, out, backend: 'wasm' })).toBe(0);
     const trajectories = join(root, 'trajectories.jsonl');
     await runEvaluate({
-      ...{ adapter: join(out, 'adapter'), data, trajectories, split: 'train', limit: 1, seed: 1 },
-      ...{ checkpoints: root, batchSize: 1, backend: 'wasm' },
+      adapter: join(out, 'adapter'),
+      data,
+      trajectories,
+      split: 'train',
+      limit: 1,
+      seed: 1,
+      checkpoints: root,
+      batchSize: 1,
+      backend: 'wasm',
     });
     vi.restoreAllMocks();
     const [line] = linesOf<Trajectory & { method: string }>(trajectories);
     expect(line.method).toBe('least-to-most');
-    expect(line.segments[0].text).toMatch(/^Answer with search, the easiest part first\. Question: /);
+    expect(line.segments[0].text).toMatch(
+      /^Answer with search, the easiest part first\. Question: /,
+    );
   });
 });

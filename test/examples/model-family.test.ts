@@ -24,11 +24,21 @@ describe('examples/model-family.ts', () => {
       ...parseSafetensors(await readFile(join(folder, 'phi', 'model.safetensors'))).keys(),
     ].filter((name) => name.includes('layers.1.'));
     expect(names.map((name) => /layers\.1\.(.+)\.weight/.exec(name)![1])).toEqual([
-      ...['input_layernorm', 'self_attn.qkv_proj', 'self_attn.o_proj'],
-      ...['post_attention_layernorm', 'mlp.gate_up_proj', 'mlp.down_proj'],
+      'input_layernorm',
+      'self_attn.qkv_proj',
+      'self_attn.o_proj',
+      'post_attention_layernorm',
+      'mlp.gate_up_proj',
+      'mlp.down_proj',
     ]);
     expect((await loadModel(join(folder, 'phi'))).config).toEqual(PHI);
-    const options = { temperature: 0, topP: 1, maxNewTokens: 8, stop: [], randoms: [createRandom(1)] };
+    const options = {
+      temperature: 0,
+      topP: 1,
+      maxNewTokens: 8,
+      stop: [],
+      randoms: [createRandom(1)],
+    };
     const [phi, llama] = await Promise.all(
       ['phi', 'llama'].map(async (name) => {
         const policy = await loadLocalPolicy(join(folder, name));
@@ -45,12 +55,16 @@ describe('examples/model-family.ts', () => {
     tf.dispose(adapter);
     const { target_modules: modules } = peftConfig(lora, { config: PHI, base: '../phi' });
     expect(modules).toEqual(['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj']);
-    expect([...arrays.keys()]).toContain('base_model.model.model.layers.0.self_attn.qkv_proj.lora_A.weight');
+    expect([...arrays.keys()]).toContain(
+      'base_model.model.model.layers.0.self_attn.qkv_proj.lora_A.weight',
+    );
   });
 
   it('refuses what it does not compute', () => {
     for (const field of [{ sliding_window: 2047 }, { partial_rotary_factor: 0.75 }])
-      expect(() => parseModelConfig({ model_type: 'phi3', ...field })).toThrow('Expected a Phi-3 without');
+      expect(() => parseModelConfig({ model_type: 'phi3', ...field })).toThrow(
+        'Expected a Phi-3 without',
+      );
     expect(() => parseModelConfig({ model_type: 'gpt2' })).toThrow(
       'of llama, mistral, qwen2, qwen3, phi3, but got gpt2',
     );

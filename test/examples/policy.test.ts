@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { loadSubject } from '../../lib/commands/subject.js';
-import { createRandom, loadModel, LocalPolicy, openRemotePolicy, useBackend } from '../../lib/index.js';
+import {
+  createRandom,
+  loadModel,
+  LocalPolicy,
+  openRemotePolicy,
+  useBackend,
+} from '../../lib/index.js';
 import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
@@ -49,8 +55,14 @@ describe('examples/policy.ts', () => {
     const answersOf = async (who: { policy?: string; model?: string }): Promise<object[]> => {
       const out = join(folder, 'results.jsonl');
       await runEvaluate({
-        ...{ ...who, method: 'r1', seed: 1, checkpoints: CHECKPOINTS, limit: 8 },
-        ...{ out, batchSize: 4, backend: 'wasm' },
+        ...who,
+        method: 'r1',
+        seed: 1,
+        checkpoints: CHECKPOINTS,
+        limit: 8,
+        out,
+        batchSize: 4,
+        backend: 'wasm',
       });
       return linesOf(out);
     };
@@ -62,7 +74,12 @@ describe('examples/policy.ts', () => {
   });
 
   it('cannot take an adapter, and says what the server answers', async () => {
-    const settings = { policy: address, adapter: 'some/adapter', seed: 1, checkpoints: CHECKPOINTS };
+    const settings = {
+      policy: address,
+      adapter: 'some/adapter',
+      seed: 1,
+      checkpoints: CHECKPOINTS,
+    };
     await expect(loadSubject({ ...settings, backend: 'wasm' })).rejects.toThrow('some/adapter');
     await expect(openRemotePolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
     await expect(openRemotePolicy('other:http://127.0.0.1')).rejects.toThrow(

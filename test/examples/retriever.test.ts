@@ -31,18 +31,27 @@ describe('examples/retriever.ts', () => {
     expect(parseTrainConfig(config).retriever).toBe('titles');
   });
 
-  it.skipIf(isCutShort)('is named by --retriever (skipped where weights do not search)', async () => {
-    const trajectories = join(folder, 'trajectories.jsonl');
-    for (const stream of ['stdout', 'stderr'] as const) captured(stream);
-    await runEvaluate({
-      ...{ method: 'parallelsearch', seed: 1, checkpoints: CHECKPOINTS, limit: 3 },
-      ...{ retriever: 'titles', trajectories, batchSize: 3, backend: 'wasm' },
-    });
-    vi.restoreAllMocks();
-    const found = linesOf<Trajectory>(trajectories)
-      .flatMap(({ searchTurns }) => searchTurns.flatMap(({ results }) => results))
-      .flatMap((result) => (result.status === 'ok' ? result.passages : []));
-    expect(found.length).toBeGreaterThan(0);
-    for (const { title, score } of found) expect(score).toBe(title.length + 2);
-  });
+  it.skipIf(isCutShort)(
+    'is named by --retriever (skipped where weights do not search)',
+    async () => {
+      const trajectories = join(folder, 'trajectories.jsonl');
+      for (const stream of ['stdout', 'stderr'] as const) captured(stream);
+      await runEvaluate({
+        method: 'parallelsearch',
+        seed: 1,
+        checkpoints: CHECKPOINTS,
+        limit: 3,
+        retriever: 'titles',
+        trajectories,
+        batchSize: 3,
+        backend: 'wasm',
+      });
+      vi.restoreAllMocks();
+      const found = linesOf<Trajectory>(trajectories)
+        .flatMap(({ searchTurns }) => searchTurns.flatMap(({ results }) => results))
+        .flatMap((result) => (result.status === 'ok' ? result.passages : []));
+      expect(found.length).toBeGreaterThan(0);
+      for (const { title, score } of found) expect(score).toBe(title.length + 2);
+    },
+  );
 });

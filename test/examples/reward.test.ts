@@ -28,7 +28,9 @@ describe('examples/reward.ts', () => {
 
   it('is trained with by the command train --reward, and recorded under its name', async () => {
     const root = temporaryFolder();
-    const [out, config, taken] = ['run', 'config.json', 'taken.mjs'].map((name) => join(root, name));
+    const [out, config, taken] = ['run', 'config.json', 'taken.mjs'].map((name) =>
+      join(root, name),
+    );
     const { model, data } = await writeTinyWorld(root);
     const grpo = { steps: 1, questionsPerStep: 1, groupSize: 2 };
     writeFileSync(config, JSON.stringify(tinyTraining({ model, grpo })));

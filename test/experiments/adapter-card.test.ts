@@ -5,7 +5,10 @@ import { writeAdapterCard } from '../../lib/experiments/adapter-card.js';
 import { realConfigOf } from '../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../folder.js';
 
-/** The card of an adapter that was tried on dev questions after some steps, of which the last but one was chosen. */
+/**
+ * The card of an adapter that was tried on dev questions after some steps, of which the
+ * last but one was chosen.
+ */
 async function cardOf(steps: readonly number[]): Promise<string> {
   const folder = temporaryFolder();
   const write = (file: string, rows: readonly unknown[]) =>
@@ -17,7 +20,12 @@ async function cardOf(steps: readonly number[]): Promise<string> {
   );
   await write(
     'dev.jsonl',
-    steps.map((step, i) => ({ step, reward: step, outcome: step / 100, chosen: i === steps.length - 2 })),
+    steps.map((step, i) => ({
+      step,
+      reward: step,
+      outcome: step / 100,
+      chosen: i === steps.length - 2,
+    })),
   );
   await writeAdapterCard(folder, { name: 'a', model: 'the model', base: '..', purpose: 'A test.' });
   return readFile(join(folder, 'README.md'), 'utf8');

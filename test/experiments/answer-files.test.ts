@@ -18,7 +18,12 @@ const answer = (questionId: string, em: 0 | 1, benchmark = 'nq'): object =>
 
 describe('loadAnswerFiles', () => {
   it('gives every benchmark its row over the questions that all have answered, and differences from the first', async () => {
-    const a = write('a', [answer('1', 0), answer('2', 1), answer('h', 1, 'hotpotqa'), answer('only a', 1)]);
+    const a = write('a', [
+      answer('1', 0),
+      answer('2', 1),
+      answer('h', 1, 'hotpotqa'),
+      answer('only a', 1),
+    ]);
     const b = write('b', [
       answer('2', 1),
       answer('1', 1),

@@ -20,7 +20,11 @@ beforeAll(async () => {
 /** Answers until something is thrown or all is done; what was kept is added to `kept`. */
 const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
   computation.work(RUN, {
-    ...{ backend: 'wasm', world, kept: [...kept], until: Infinity, onFraction: () => undefined },
+    backend: 'wasm',
+    world,
+    kept: [...kept],
+    until: Infinity,
+    onFraction: () => undefined,
     keep: async (item) => void kept.push(item),
     ...more,
   }) as Promise<Answers | undefined>;
@@ -59,6 +63,8 @@ describe('answering the questions', () => {
       note: string;
     };
     expect(value.measurements[1]).toEqual(other);
-    expect(note).toBe(`2 of ${whole.measurements.length} questions answered now, 1 of them as recorded`);
+    expect(note).toBe(
+      `2 of ${whole.measurements.length} questions answered now, 1 of them as recorded`,
+    );
   });
 });

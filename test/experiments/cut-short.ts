@@ -11,5 +11,8 @@ export const numTrainedSteps = parseTrainConfig(
   JSON.parse(readFileSync(join(folder, TRAIN_CONFIG_FILE), 'utf8')),
 ).grpo.steps;
 
-/** Weights of a training that was cut short, as by `npm start -- --retrain --max-steps 1`, do not search. */
+/**
+ * Weights of a training that was cut short, as by `npm start -- --retrain --max-steps 1`,
+ * do not search.
+ */
 export const isCutShort = numTrainedSteps < 50;

@@ -8,7 +8,8 @@ import { exportReport, type ExportedReport } from '../../lib/experiments/reports
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Executes a notebook through the real kernel and exports its report under the notebook's name without its number.
+ * Executes a notebook through the real kernel and exports its report under the
+ * notebook's name without its number.
  * @param name such as `01-main-results`
  */
 export async function exportNotebook(

@@ -22,7 +22,10 @@ const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   }),
 });
 
-/** Processes that square: 7 makes them grow, 13 fails, and what has a time limit keeps a part and is not finished. */
+/**
+ * Processes that square: 7 makes them grow, 13 fails, and what has a time limit keeps a
+ * part and is not finished.
+ */
 function fakeWorkers() {
   const tasks: Task[] = [];
   const workers: { isStopped: boolean }[] = [];
@@ -35,7 +38,8 @@ function fakeWorkers() {
       tasks.push(task);
       const x = task.input as number;
       if (x === 13) throw new Error('unlucky');
-      if (task.seconds === undefined) return { value: x * x, seconds: 2, residentBytes: x === 7 ? 4e9 : 1e6 };
+      if (task.seconds === undefined)
+        return { value: x * x, seconds: 2, residentBytes: x === 7 ? 4e9 : 1e6 };
       await writeFile(task.journal, `${JSON.stringify({ hash: task.hash, item: x })}\n`);
       return { value: undefined, seconds: 1, residentBytes: 1e6 };
     };
@@ -56,8 +60,14 @@ const begin = (experiment: Experiment, options: Partial<RunJobsOptions> = {}) =>
   const fakes = fakeWorkers();
   const progress: [number, string][] = [];
   const done = runJobs(experiment, {
-    backend: { name: 'wasm', detail: 'made up', rejected: [] } as unknown as RunJobsOptions['backend'],
-    ...{ folder, signal: new AbortController().signal, start: fakes.start },
+    backend: {
+      name: 'wasm',
+      detail: 'made up',
+      rejected: [],
+    } as unknown as RunJobsOptions['backend'],
+    folder,
+    signal: new AbortController().signal,
+    start: fakes.start,
     onProgress: (fraction, note) => progress.push([fraction, note]),
     ...options,
   });
@@ -79,7 +89,11 @@ describe('runJobs', () => {
     expect(await valuesIn(squares([1, 2, 3, 4, 5]))).toEqual([1, 4, 9, 16, 25]);
     expect(workers.map(({ isStopped }) => isStopped)).toEqual([true, true]);
     const [{ record }] = await requireResults(squares([1]), folder);
-    expect(record.provenance).toMatchObject({ backend: 'made up', seconds: 2, node: process.version });
+    expect(record.provenance).toMatchObject({
+      backend: 'made up',
+      seconds: 2,
+      node: process.version,
+    });
   });
 
   it('computes only what is missing, changed, or forced', async () => {
@@ -128,7 +142,10 @@ describe('runJobs', () => {
     const { tasks } = await run(experiment, { budgetSeconds: 100 });
     expect(tasks.every(({ seconds }) => seconds! > 0)).toBe(true);
     const [two] = await requireResults(experiment, folder);
-    expect(two).toMatchObject({ isOwn: false, record: { value: 99, provenance: { recorded: '1 anew' } } });
+    expect(two).toMatchObject({
+      isOwn: false,
+      record: { value: 99, provenance: { recorded: '1 anew' } },
+    });
     expect(provenanceOf([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
     expect((await run(experiment, { budgetSeconds: 0 })).tasks).toEqual([]);
     // Without a budget they are computed.
@@ -148,7 +165,9 @@ describe('requireResults', () => {
       'squares/2 has not been computed with these weights and data. Run "npx parallelsearch experiment squares".',
     );
     // None of its runs has been trained.
-    await expect(requireResults(squares([]), folder)).rejects.toThrow('squares has not been computed');
+    await expect(requireResults(squares([]), folder)).rejects.toThrow(
+      'squares has not been computed',
+    );
   });
 });
 

@@ -1,4 +1,7 @@
-/** Made-up answers of every run to a few questions of every kind, held against their real graphs. They are never shown as results. */
+/**
+ * Made-up answers of every run to a few questions of every kind, held against their real
+ * graphs. They are never shown as results.
+ */
 import { graphDepth, questionShape, type Question } from '../../lib/data/question.js';
 import { isDecomposed } from '../../lib/rewards/decomposition.js';
 import { coverage } from '../../lib/rewards/coverage.js';
@@ -19,14 +22,26 @@ export const SECONDS_A_CALL = 0.01;
 
 /** How likely each method is to be right. */
 const SKILL: Readonly<Record<string, number>> = {
-  ...{ lookup: 0.45, r1: 0.1, 'untrained:search-r1': 0.3, 'untrained:parallel': 0.32 },
-  ...{ 'untrained:drill': 0.34, 'search-r1': 0.6, 'search-r1:b4': 0.55 },
-  ...{ 'search-r1-parallel-prompt': 0.62, parallelsearch: 0.7 },
+  lookup: 0.45,
+  r1: 0.1,
+  'untrained:search-r1': 0.3,
+  'untrained:parallel': 0.32,
+  'untrained:drill': 0.34,
+  'search-r1': 0.6,
+  'search-r1:b4': 0.55,
+  'search-r1-parallel-prompt': 0.62,
+  parallelsearch: 0.7,
 };
 /** How likely each is to ask for everything at once where it can. */
-const AT_ONCE: Readonly<Record<string, number>> = { parallelsearch: 0.95, 'search-r1-parallel-prompt': 0.4 };
+const AT_ONCE: Readonly<Record<string, number>> = {
+  parallelsearch: 0.95,
+  'search-r1-parallel-prompt': 0.4,
+};
 
-/** The sub-queries of each turn: all independent ones at once or one by one, sometimes one of them again. */
+/**
+ * The sub-queries of each turn: all independent ones at once or one by one, sometimes one
+ * of them again.
+ */
 function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Random): string[][] {
   const { graph = [] } = metadata;
   if (['r1', 'r1:trained', 'sft', 'lookup'].includes(method)) return [];
@@ -43,26 +58,42 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const { graph = [], benchmark = '', type = '', wording } = question.metadata;
   const random = createRandom(`${question.id} ${runName(run)}`);
   // Seeds search alike: times are those of the first, calls of all.
-  const searches = searchesOf(question, run, createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`));
+  const searches = searchesOf(
+    question,
+    run,
+    createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`),
+  );
   const [subset, turns] = [questionShape(graph), searches.length];
   const ease = createRandom(question.id).normal() * 0.15;
   const em = random.uniform() < (SKILL[run.method] ?? 0.5) + ease ? 1 : 0;
   const asked = coverage(question, searches);
   return {
-    ...{ questionId: question.id, benchmark, type, subset, wording, isYesNo: false },
-    ...{ entitiesCompared: subset === 'parallelizable' ? graph.length : 0, hops: graphDepth(graph) },
-    ...{ em, f1: em, formatOk: true, turns, modelCalls: turns + 1, decomposed: isDecomposed(searches) },
-    ...{ coverage: asked, evidenceSeen: asked, criticalPathRatio: (turns + 1) / (graphDepth(graph) + 1) },
-    ...{
-      responseTokens: 20 + 15 * searches.flat().length,
-      searches,
-      answer: em ? question.goldenAnswers[0] : 'x',
-    },
+    questionId: question.id,
+    benchmark,
+    type,
+    subset,
+    wording,
+    isYesNo: false,
+    entitiesCompared: subset === 'parallelizable' ? graph.length : 0,
+    hops: graphDepth(graph),
+    em,
+    f1: em,
+    formatOk: true,
+    turns,
+    modelCalls: turns + 1,
+    decomposed: isDecomposed(searches),
+    coverage: asked,
+    evidenceSeen: asked,
+    criticalPathRatio: (turns + 1) / (graphDepth(graph) + 1),
+    responseTokens: 20 + 15 * searches.flat().length,
+    searches,
+    answer: em ? question.goldenAnswers[0] : 'x',
   };
 }
 
 /**
- * Writes answers of the main comparison, the baselines and the settings of the weights to one of `oneOf` evaluated questions of every kind, and the times of some of them.
+ * Writes answers of the main comparison, the baselines and the settings of the weights
+ * to one of `oneOf` evaluated questions of every kind, and the times of some of them.
  * Returns how many of these questions count as `all`.
  */
 export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): Promise<number> {
@@ -78,7 +109,9 @@ export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): P
     [baselines, baselinesTiming],
   ]) {
     const { answers } = await loadAnswers(answered, folder);
-    const timed = answers.filter(({ benchmark }) => ['hotpotqa', '2wikimultihopqa'].includes(benchmark));
+    const timed = answers.filter(({ benchmark }) =>
+      ['hotpotqa', '2wikimultihopqa'].includes(benchmark),
+    );
     await writeRecords(folder, timer, (runs: readonly PolicyRun[]) => ({
       answers: runs
         .flatMap((run) => matching(timed, { ...run }))

@@ -32,7 +32,8 @@ interface Report {
 }
 
 const folder = temporaryFolder();
-// Before the settings are read, here and by the notebooks' kernel: the real model's made-up adapters lie nowhere else.
+// Before the settings are read, here and by the notebooks' kernel: the real model's
+// made-up adapters lie nowhere else.
 const adapters = vi.hoisted(
   () =>
     (process.env.PARALLELSEARCH_ADAPTERS = `${process.env.TMPDIR ?? '/tmp'}/parallelsearch-adapters-${process.pid}`),
@@ -43,14 +44,21 @@ const varied = join(folder, 'varied');
 
 /** The predictions on each initial model. */
 const fromEach = (...about: string[]): RegExp[] =>
-  ['base', 'instruct'].flatMap((model) => about.map((text) => new RegExp(`${text}.*\\(${model}\\)`)));
+  ['base', 'instruct'].flatMap((model) =>
+    about.map((text) => new RegExp(`${text}.*\\(${model}\\)`)),
+  );
 const ON_UNTRAINED = ['ParallelSearch', 'Search-R1'].flatMap((method) =>
-  ['Search-R1’s', 'parallel', 'practice'].map((prompt) => `${method} answers more .*, ${prompt} prompt`),
+  ['Search-R1’s', 'parallel', 'practice'].map(
+    (prompt) => `${method} answers more .*, ${prompt} prompt`,
+  ),
 );
 
 const REPORTS: Record<string, Report> = {
   '00-first-steps': {
-    ...{ parameters: { steps: 1 }, numCharts: 3, numTables: 4, predictions: [] },
+    parameters: { steps: 1 },
+    numCharts: 3,
+    numTables: 4,
+    predictions: [],
     // What the weights do is theirs.
     findings: [
       /Search turns for the same question: ParallelSearch \d and Search-R1 \d\./,
@@ -69,24 +77,35 @@ const REPORTS: Record<string, Report> = {
     shows: ['Test questions drawn by the hash of commit', 'which froze the weights'],
     predictions: [
       ...fromEach(...ON_UNTRAINED),
-      ...[/as many questions as Search-R1/, /more parallelizable questions than Search-R1/],
-      ...[/at most 70 % of the model calls/, /at most 55 % of the model calls/],
+      /as many questions as Search-R1/,
+      /more parallelizable questions than Search-R1/,
+      /at most 70 % of the model calls/,
+      /at most 55 % of the model calls/,
       ...fromEach('90 % of parallelizable', '10 % of sequential', 'at most 5 % of its sub-queries'),
     ],
   },
   '02-lambda-ablation': {
-    ...{ parameters: { folder: varied }, numCharts: 8, predictions: Array<RegExp>(3).fill(/model calls/) },
+    parameters: { folder: varied },
+    numCharts: 8,
+    predictions: Array<RegExp>(3).fill(/model calls/),
     findings: [
-      ...[/ahead of 0 of 7 other settings and behind 0/, /3 of 3 savings are there\./],
+      /ahead of 0 of 7 other settings and behind 0/,
+      /3 of 3 savings are there\./,
       /Rank correlation of calls and exact match: −?\d\.\d\d; of 7 settings/,
     ],
   },
   '03-base-vs-instruct': {
-    ...{ numCharts: 7, predictions: [] },
-    findings: [/ParallelSearch from base .* ParallelSearch from instruct/, /In the last tenth of training/],
+    numCharts: 7,
+    predictions: [],
+    findings: [
+      /ParallelSearch from base .* ParallelSearch from instruct/,
+      /In the last tenth of training/,
+    ],
   },
   '04-top-k': {
-    ...{ parameters: { folder: varied }, numCharts: 6, predictions: [/Ten passages per query/] },
+    parameters: { folder: varied },
+    numCharts: 6,
+    predictions: [/Ten passages per query/],
     findings: [
       /The lowest recall is 0\.600, of BM25 at k = 1\./,
       /in points of exact match: ParallelSearch \+\d/,
@@ -94,7 +113,8 @@ const REPORTS: Record<string, Report> = {
     ],
   },
   '05-parallel-vs-sequential': {
-    ...{ numCharts: 6, predictions: [/at most 55 % of the model calls/] },
+    numCharts: 6,
+    predictions: [/at most 55 % of the model calls/],
     findings: [
       /12\.7 is 1 of 12 figures: the difference from instruct, every data set counted once/,
       /Seconds: .*ParallelSearch 0\.02/,
@@ -102,7 +122,8 @@ const REPORTS: Record<string, Report> = {
     ],
   },
   '06-decomposition': {
-    ...{ numCharts: 8, predictions: fromEach('F1 of parallelizing', '95 % of the sub-questions') },
+    numCharts: 8,
+    predictions: fromEach('F1 of parallelizing', '95 % of the sub-questions'),
     findings: [
       /Decomposing every question would give 0\.\d{3}/,
       /questions worded as never before, base/,
@@ -110,7 +131,8 @@ const REPORTS: Record<string, Report> = {
     ],
   },
   '07-latency': {
-    ...{ numCharts: 4, numTables: 11 },
+    numCharts: 4,
+    numTables: 11,
     predictions: [/less than half the time in one turn/],
     findings: [
       // (8 * 3 + 50) / (8 * 53) and (8 * 3 + 200) / (8 * 203)
@@ -123,15 +145,15 @@ const REPORTS: Record<string, Report> = {
     shows: ['<dt>Costs of a request (ms)</dt>', '1.00 before, 2.00 after'],
   },
   '08-baselines': {
-    ...{
-      numCharts: 10,
-      predictions: [/OTC needs fewer/, /OTC loses at most/, ...Array<RegExp>(5).fill(/./)],
-    },
+    numCharts: 10,
+    predictions: [/OTC needs fewer/, /OTC loses at most/, ...Array<RegExp>(5).fill(/./)],
     findings: [/The best mean place is that of/, /Of \d+ cells, ParallelSearch is ahead in/],
     shows: ['Seconds'],
   },
   '09-scale': {
-    ...{ numCharts: 3, numTables: 9, predictions: [/take less time than Search-R1/] },
+    numCharts: 3,
+    numTables: 9,
+    predictions: [/take less time than Search-R1/],
     findings: [
       /16 sub-queries in one turn take this part of their time in turns: .*BM25/,
       /rollouts on the mix that is trained on take [\d.]+ \[[\d.]+, [\d.]+\] s turn by turn/,
@@ -141,17 +163,24 @@ const REPORTS: Record<string, Report> = {
     shows: ['Dimensions', 'vLLM'],
   },
   '10-failures': {
-    ...{ numCharts: 7, predictions: [] },
+    numCharts: 7,
+    predictions: [],
     findings: [
       /ParallelSearch \(instruct\) fails most often so/,
       /Over-parallelized: \d cases of ParallelSearch/,
     ],
   },
   '11-real-model': {
-    ...{ numCharts: 8, numTables: 8 },
+    numCharts: 8,
+    numTables: 8,
     predictions: [
-      ...[/well formed/, /answers \.40/, /than the model without search/, /to decompose comparisons/],
-      ...[/\.1 at most/, /\.70 of Search-R1’s model calls/, /at most 5 points below/],
+      /well formed/,
+      /answers \.40/,
+      /than the model without search/,
+      /to decompose comparisons/,
+      /\.1 at most/,
+      /\.70 of Search-R1’s model calls/,
+      /at most 5 points below/,
     ],
     findings: [
       /of 7 predictions hold/,
@@ -186,7 +215,9 @@ const countOf = (html: string, pattern: RegExp): number => [...html.matchAll(pat
 it('all of them are here', () => {
   const notebooks = readdirSync(new URL('../../notebooks/', import.meta.url));
   expect(Object.keys(REPORTS)).toEqual(
-    notebooks.filter((file) => file.endsWith('.ipynb')).map((file) => file.slice(0, -'.ipynb'.length)),
+    notebooks
+      .filter((file) => file.endsWith('.ipynb'))
+      .map((file) => file.slice(0, -'.ipynb'.length)),
   );
 });
 
@@ -209,9 +240,12 @@ describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
     if (json) expect(head).toMatch(headline);
     if (json) expect(head).toContain('<figure class="chart"');
     if (report.numTables) expect(countOf(html, /<table class="ps-table"/g)).toBe(report.numTables);
-    const found = [...html.matchAll(/<p class="finding">(.*?)<\/p>/gs)].map(([, text]) => textOf(text));
+    const found = [...html.matchAll(/<p class="finding">(.*?)<\/p>/gs)].map(([, text]) =>
+      textOf(text),
+    );
     expect(found.length).toBeGreaterThanOrEqual(Math.floor(countOf(html, /<h2/g) / 2));
-    for (const pattern of report.findings) expect(found).toContainEqual(expect.stringMatching(pattern));
+    for (const pattern of report.findings)
+      expect(found).toContainEqual(expect.stringMatching(pattern));
     expect(found.join()).not.toMatch(/NaN|undefined|null/);
     for (const text of report.shows ?? []) expect(html.includes(text), text).toBe(true);
   }, 600_000);
@@ -227,7 +261,8 @@ describe.each(Object.entries(REPORTS))('the notebook %s', (file, report) => {
     );
     for (const { prediction, found } of predictions) {
       expect(found).toMatch(/^[+−]?\d+\.\d+ \[/);
-      for (const text of [prediction, found]) expect(index.includes(escapeHtml(text)), text).toBe(true);
+      for (const text of [prediction, found])
+        expect(index.includes(escapeHtml(text)), text).toBe(true);
     }
   });
 
@@ -275,7 +310,12 @@ describe('the numbers beside a report', () => {
 
   it('take seconds from the timing', () => {
     const { rows } = numbersOf('parallel-vs-sequential');
-    const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa', subset: 'parallelizable' };
+    const cell = {
+      method: 'parallelsearch',
+      model: 'base',
+      benchmark: 'hotpotqa',
+      subset: 'parallelizable',
+    };
     const [calls, seconds] = ['model_calls', 'seconds'].map(
       (metric) => matching(rows, { ...cell, metric })[0],
     );
@@ -288,7 +328,8 @@ describe('the numbers beside a report', () => {
 });
 
 describe('the claims of the paper', () => {
-  const claims = (): JudgedClaim[] => (JSON.parse(read('index.json')) as { claims: JudgedClaim[] }).claims;
+  const claims = (): JudgedClaim[] =>
+    (JSON.parse(read('index.json')) as { claims: JudgedClaim[] }).claims;
   const claim = (id: string): JudgedClaim => claims().find((one) => one.id === id)!;
 
   it('are judged, all that can be, and lead to cells that are there', () => {

@@ -56,7 +56,9 @@ describe('means of the paper’s tables', () => {
     const [ours, theirs] = [
       [0.656, 0.65, 0.641],
       [0.58, 0.476, 0.509],
-    ].map(([hotpot, wiki, news]) => (hotpot * 1487 + wiki * 3040 + news * 856) / (1487 + 3040 + 856));
+    ].map(
+      ([hotpot, wiki, news]) => (hotpot * 1487 + wiki * 3040 + news * 856) / (1487 + 3040 + 856),
+    );
     expect(gainOf('instruct', 'question').difference).toBeCloseTo(ours - theirs, 12);
   });
 

@@ -7,7 +7,10 @@ import { loadWorld } from '../../lib/experiments/world.js';
 import { syntheticQuestion } from '../pages/viewer/synthetic.js';
 
 describe('stratifiedSample', () => {
-  const questions = Array.from({ length: 80 }, (_, i) => ({ ...syntheticQuestion(i), split: 'test' }));
+  const questions = Array.from({ length: 80 }, (_, i) => ({
+    ...syntheticQuestion(i),
+    split: 'test',
+  }));
   const ids = (oneOf: number, seed: string): string[] =>
     stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
 
@@ -20,7 +23,9 @@ describe('stratifiedSample', () => {
 
   it('rounds up, and takes no training questions', () => {
     expect(ids(1000, 'a')).toHaveLength(4);
-    expect(stratifiedSample([{ ...questions[0], split: 'train' }], { oneOf: 1, seed: 'a' })).toEqual([]);
+    expect(
+      stratifiedSample([{ ...questions[0], split: 'train' }], { oneOf: 1, seed: 'a' }),
+    ).toEqual([]);
   });
 
   it('of the experiment holds every benchmark, shape and number of entities', async () => {

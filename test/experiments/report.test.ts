@@ -12,8 +12,13 @@ const calls = {
   high: 0.5,
 };
 const answers = (low: number, high: number) => ({
-  ...{ ...sides, benchmark: 'average', metric: 'em', kind: 'difference' },
-  ...{ value: (low + high) / 2, low, high },
+  ...sides,
+  benchmark: 'average',
+  metric: 'em',
+  kind: 'difference',
+  value: (low + high) / 2,
+  low,
+  high,
 });
 
 describe('the finding on calls and answers', () => {
@@ -46,7 +51,9 @@ it('a prediction names unit and pooling of its figure, and the reason beside it'
     { prediction: 'Ahead', figure, holds: ({ low }) => low > 0, because },
   ]);
   expect(prediction).toEqual({
-    ...{ prediction: 'Ahead', holds: true },
-    found: '+2.0 [+1.0, +3.0] points, both models pooled; in calls 0.400 [0.300, 0.500], both models pooled',
+    prediction: 'Ahead',
+    holds: true,
+    found:
+      '+2.0 [+1.0, +3.0] points, both models pooled; in calls 0.400 [0.300, 0.500], both models pooled',
   });
 });

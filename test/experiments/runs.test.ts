@@ -24,15 +24,18 @@ const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', warmUp: 2, seed
 
 describe('the runs', () => {
   const all = trainedRuns();
-  const ofMethod = (method: string): PolicyRun[] => mainRuns().filter((run) => run.method === method);
+  const ofMethod = (method: string): PolicyRun[] =>
+    mainRuns().filter((run) => run.method === method);
 
   it('have names of their own, which say what differs and are good for files', () => {
     const names = all.map(runName);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(
       expect.arrayContaining([
-        ...['base-3-search-r1-seed2', 'instruct-2-search-r1-b4-seed1'],
-        ...['instruct-1-parallelsearch-k1-seed1', 'instruct-1-parallelsearch-d0.5-s0.35-seed1'],
+        'base-3-search-r1-seed2',
+        'instruct-2-search-r1-b4-seed1',
+        'instruct-1-parallelsearch-k1-seed1',
+        'instruct-1-parallelsearch-d0.5-s0.35-seed1',
       ]),
     );
     for (const name of [...names, ...mainRuns().map(runName)]) expect(name).toMatch(/^[\w.-]+$/);
@@ -41,7 +44,8 @@ describe('the runs', () => {
   it('are trained for the main comparison, the weights of the rewards and the passages a query, each once', () => {
     const names = all.map(runName);
     expect(names).toEqual(expect.arrayContaining([...lambdaRuns(), ...topKRuns()].map(runName)));
-    // Two methods from six models with two seeds, one in four turns; seven other weights and two methods with one passage from three.
+    // Two methods from six models with two seeds, one in four turns; seven other weights
+    // and two methods with one passage from three.
     expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3);
   });
 
@@ -64,7 +68,10 @@ describe('the runs', () => {
       return { grpo, lora, tokens: [rollout.maxNewTokens, rollout.maxInformationTokens] };
     };
     for (const run of all) expect(effortOf(run)).toEqual(effortOf(all[0]));
-    expect(configOf(all[0])).toMatchObject({ grpo: { steps: 200 }, rollout: { topK: 3, maxSearchTurns: 6 } });
+    expect(configOf(all[0])).toMatchObject({
+      grpo: { steps: 200 },
+      rollout: { topK: 3, maxSearchTurns: 6 },
+    });
   });
 
   it('answer as they are trained: in four turns, with one passage a query', () => {
@@ -77,7 +84,12 @@ describe('the runs', () => {
   it('keep steps of one run of each method', () => {
     const first = { ...RUN, warmUp: 1 };
     expect(keptSteps(first)).toEqual([25, 75]);
-    const others = [RUN, { ...first, model: 'base' }, { ...first, seed: 2 }, { ...first, topK: 1 }] as const;
+    const others = [
+      RUN,
+      { ...first, model: 'base' },
+      { ...first, seed: 2 },
+      { ...first, topK: 1 },
+    ] as const;
     for (const other of others) expect(keptSteps(other)).toEqual([]);
   });
 });
@@ -86,9 +98,14 @@ describe('weights', () => {
   const root = temporaryFolder();
 
   it('are the model’s and those of training, perhaps by another method; without them a run is not trained', () => {
-    const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) => join(root, name));
+    const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) =>
+      join(root, name),
+    );
     expect(weightFolders(RUN, root)).toEqual([model, adapter]);
-    expect(weightFolders({ ...RUN, method: 'search-r1-parallel-prompt' }, root)).toEqual([model, adapter]);
+    expect(weightFolders({ ...RUN, method: 'search-r1-parallel-prompt' }, root)).toEqual([
+      model,
+      adapter,
+    ]);
     expect(weightFolders({ ...RUN, method: 'untrained:drill' }, root)).toEqual([model]);
     mkdirSync(model);
     expect(isTrained({ ...RUN, method: 'r1' }, root)).toBe(true);
@@ -107,7 +124,8 @@ describe('weights', () => {
   it('are found by the name of a model, and the names that there are stand in the error', () => {
     expect(modelNames(root)).toEqual(['instruct-2']);
     expect(parseModelName('instruct-2')).toEqual({ model: 'instruct', warmUp: 2 });
-    for (const other of ['instruct', 'instruct-2-search-r1-seed1']) expect(parseModelName(other)).toBeNull();
+    for (const other of ['instruct', 'instruct-2-search-r1-seed1'])
+      expect(parseModelName(other)).toBeNull();
     expect(modelPath('instruct-2', root)).toBe(join(root, 'instruct-2'));
     expect(() => modelPath('base-1', root)).toThrow('Expected a model of instruct-2, or a folder');
   });
@@ -124,7 +142,9 @@ describe('a warm-up and a seed are compared', () => {
   const compared = (warmUp: number, seed: number): PolicyRun[] =>
     mainRuns().filter(
       (run) =>
-        run.warmUp === warmUp && run.seed === seed && ['search-r1', 'parallelsearch'].includes(run.method),
+        run.warmUp === warmUp &&
+        run.seed === seed &&
+        ['search-r1', 'parallelsearch'].includes(run.method),
     );
 
   it('once both methods have them from both kinds of model', () => {

@@ -1,4 +1,6 @@
-/** Made-up results for tests of statistics and reports. They are never shown as results. */
+/**
+ * Made-up results for tests of statistics and reports. They are never shown as results.
+ */
 import { cross, range } from 'd3-array';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { MANY } from '../../lib/evaluation/selections.js';
@@ -32,14 +34,25 @@ const TEMPLATES: Template[] = [
   { benchmark: '2wikimultihopqa', subset: 'hybrid', type: 'bridge_comparison' },
   { benchmark: 'musique', subset: 'sequential', type: '3hop' },
   { benchmark: 'bamboogle', subset: 'sequential', type: '2hop' },
-  { benchmark: MANY, subset: 'parallelizable', type: 'comparison_many', compared: [2, 3, 4, 5, 6, 7, 8] },
+  {
+    benchmark: MANY,
+    subset: 'parallelizable',
+    type: 'comparison_many',
+    compared: [2, 3, 4, 5, 6, 7, 8],
+  },
 ];
 
 /** How likely each method is to be right. */
 const SKILL: Readonly<Record<string, number>> = {
-  ...{ lookup: 0.45, r1: 0.15, 'untrained:search-r1': 0.3, 'untrained:parallel': 0.32 },
-  ...{ 'untrained:drill': 0.34, 'search-r1': 0.6, 'search-r1:b4': 0.55 },
-  ...{ 'search-r1-parallel-prompt': 0.62, parallelsearch: 0.7 },
+  lookup: 0.45,
+  r1: 0.15,
+  'untrained:search-r1': 0.3,
+  'untrained:parallel': 0.32,
+  'untrained:drill': 0.34,
+  'search-r1': 0.6,
+  'search-r1:b4': 0.55,
+  'search-r1-parallel-prompt': 0.62,
+  parallelsearch: 0.7,
 };
 /** Those with two seeds of reinforcement; the others have one. */
 const SEEDED = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
@@ -48,38 +61,79 @@ const MODELS = ['base', 'instruct'] as const;
 /** A plain result, for tests which set the few fields that they are about. */
 export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   return {
-    ...{ questionId: 'q0', method: 'search-r1', model: 'base', warmUp: 1, seed: 1 },
-    ...{ benchmark: 'nq', type: 'na', subset: 'single_hop', entitiesCompared: 0 },
-    ...{ wording: 'seen' as const, isYesNo: false, evidenceSeen: 1 },
-    ...{ em: 1, f1: 1, formatOk: true, turns: 1, modelCalls: 2, decomposed: false },
-    ...{ coverage: 1, criticalPathRatio: 1, responseTokens: 40, searches: [['x']], answer: 'x' },
+    questionId: 'q0',
+    method: 'search-r1',
+    model: 'base',
+    warmUp: 1,
+    seed: 1,
+    benchmark: 'nq',
+    type: 'na',
+    subset: 'single_hop',
+    entitiesCompared: 0,
+    wording: 'seen' as const,
+    isYesNo: false,
+    evidenceSeen: 1,
+    em: 1,
+    f1: 1,
+    formatOk: true,
+    turns: 1,
+    modelCalls: 2,
+    decomposed: false,
+    coverage: 1,
+    criticalPathRatio: 1,
+    responseTokens: 40,
+    searches: [['x']],
+    answer: 'x',
     ...fields,
   };
 }
 
-/** `perTemplate` questions of each kind, answered by every method from two models of `warmUps` warm-ups. */
+/**
+ * `perTemplate` questions of each kind, answered by every method from two models of
+ * `warmUps` warm-ups.
+ */
 export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): QuestionResult[] {
   const random = createRandom('synthetic');
-  const questions = cross(TEMPLATES, range(perTemplate), ({ compared, isYesNo = false, ...template }, i) => ({
-    ...{ ...template, isYesNo, questionId: `${template.benchmark}-${template.type}-${i}` },
-    wording: (['seen', 'unseen'] as const)[i % 2],
-    ...{ entitiesCompared: compared?.[i % compared.length] ?? 0, ease: random.normal() * 0.15 },
-  }));
+  const questions = cross(
+    TEMPLATES,
+    range(perTemplate),
+    ({ compared, isYesNo = false, ...template }, i) => ({
+      ...template,
+      isYesNo,
+      questionId: `${template.benchmark}-${template.type}-${i}`,
+      wording: (['seen', 'unseen'] as const)[i % 2],
+      entitiesCompared: compared?.[i % compared.length] ?? 0,
+      ease: random.normal() * 0.15,
+    }),
+  );
   const runs = cross(Object.entries(SKILL), MODELS).flatMap(([[method, skill], model]) =>
-    cross(range(method === 'lookup' ? 1 : warmUps), range(SEEDED.includes(method) ? 2 : 1)).map(([w, s]) => ({
-      ...{ method, skill, model, warmUp: w + 1, seed: s + 1 },
-    })),
+    cross(range(method === 'lookup' ? 1 : warmUps), range(SEEDED.includes(method) ? 2 : 1)).map(
+      ([w, s]) => ({ method, skill, model, warmUp: w + 1, seed: s + 1 }),
+    ),
   );
   return cross(runs, questions, ({ skill, ...run }, { ease, ...question }) => {
     const em = random.uniform() < skill + ease ? 1 : 0;
     const decomposed = run.method === 'parallelsearch' && question.subset === 'parallelizable';
-    const entities = range(question.entitiesCompared || 2).map((i) => `${question.questionId} e${i}`);
-    const oneByOne = ['r1', 'lookup'].includes(run.method) ? [] : entities.map((entity) => [entity]);
+    const entities = range(question.entitiesCompared || 2).map(
+      (i) => `${question.questionId} e${i}`,
+    );
+    const oneByOne = ['r1', 'lookup'].includes(run.method)
+      ? []
+      : entities.map((entity) => [entity]);
     const searches = decomposed ? [entities] : oneByOne;
     const turns = searches.length;
     return result({
-      ...{ ...run, ...question, em, f1: em, turns, modelCalls: turns + 1, decomposed, coverage: em },
-      ...{ searches, responseTokens: 20 + 15 * turns, criticalPathRatio: (turns + 1) / 2 },
+      ...run,
+      ...question,
+      em,
+      f1: em,
+      turns,
+      modelCalls: turns + 1,
+      decomposed,
+      coverage: em,
+      searches,
+      responseTokens: 20 + 15 * turns,
+      criticalPathRatio: (turns + 1) / 2,
     });
   });
 }
@@ -89,15 +143,25 @@ export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
   const random = createRandom('synthetic curves');
   const runs = cross(cross(['search-r1', 'parallelsearch'], MODELS), range(1, seeds + 1));
   return cross(runs, range(steps), ([[method, model], seed], step) => ({
-    ...{ method, model, seed, step, reward: 1 - Math.exp(-step / 20) + random.normal() * 0.1 },
+    method,
+    model,
+    seed,
+    step,
+    reward: 1 - Math.exp(-step / 20) + random.normal() * 0.1,
   }));
 }
 
 /** Where synthetic results say that they come from. */
-export const SYNTHETIC = { commit: '<0000000>', backend: 'a made-up backend', hardware: 'none', seconds: 61 };
+export const SYNTHETIC = {
+  commit: '<0000000>',
+  backend: 'a made-up backend',
+  hardware: 'none',
+  seconds: 61,
+};
 
 /**
- * Writes results of an experiment's jobs into a folder of records, under the keys and hashes that its reports look for.
+ * Writes results of an experiment's jobs into a folder of records, under the keys and
+ * hashes that its reports look for.
  * @param valueOf a job's result
  */
 export async function writeRecords<Input>(
@@ -123,7 +187,10 @@ export async function writeSyntheticAnswers(
 }
 
 /** Synthetic timings: a call of the model takes 10 ms. */
-export async function writeSyntheticTiming(folder: string, { perTemplate = 4 } = {}): Promise<void> {
+export async function writeSyntheticTiming(
+  folder: string,
+  { perTemplate = 4 } = {},
+): Promise<void> {
   const results = syntheticResults({ perTemplate });
   await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
     answers: runs

@@ -14,7 +14,11 @@ const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1
 
 describe('publishBest', () => {
   const CURVE = [0.2, 0.5, 0.9, 0.6].map((reward, i): DevPoint => ({
-    ...{ step: 25 * (i + 1), reward, outcome: 1 - reward, decomposition: 1 / 3, modelCalls: 2 },
+    step: 25 * (i + 1),
+    reward,
+    outcome: 1 - reward,
+    decomposition: 1 / 3,
+    modelCalls: 2,
   }));
 
   /** The folder of a finished run, whose adapters are told apart by their content. */
@@ -30,7 +34,10 @@ describe('publishBest', () => {
       };
       for (const [file, text] of Object.entries(files)) writeFileSync(join(adapter, file), text);
     }
-    writeFileSync(join(folder, 'metrics.jsonl'), '{"step":0,"reward":0.123456789}\n{"step":1,"reward":1}\n');
+    writeFileSync(
+      join(folder, 'metrics.jsonl'),
+      '{"step":0,"reward":0.123456789}\n{"step":1,"reward":1}\n',
+    );
     return folder;
   }
 
@@ -45,12 +52,17 @@ describe('publishBest', () => {
   it('puts the adapter with the most reward on dev in place of what was there, and says so', async () => {
     const { target, read } = await published({ ...KEPT, warmUp: 2 });
     expect(readdirSync(target).sort()).toEqual([
-      ...['README.md', 'adapter_config.json', 'adapter_model.safetensors'],
-      ...['dev.jsonl', 'metrics.jsonl', 'train_config.json'],
+      'README.md',
+      'adapter_config.json',
+      'adapter_model.safetensors',
+      'dev.jsonl',
+      'metrics.jsonl',
+      'train_config.json',
     ]);
     expect(read('adapter_model.safetensors')).toBe('weights after 75');
     expect(JSON.parse(read('adapter_config.json'))).toEqual({
-      ...{ r: 4, base_model_name_or_path: '../instruct-2' },
+      r: 4,
+      base_model_name_or_path: '../instruct-2',
     });
     expect(linesOf(join(target, 'metrics.jsonl'))).toEqual([
       { step: 0, reward: 0.1235 },
@@ -58,7 +70,9 @@ describe('publishBest', () => {
     ]);
     const curve = linesOf<{ chosen: boolean }>(join(target, 'dev.jsonl'));
     expect(curve.map(({ chosen }) => chosen)).toEqual([false, false, true, false]);
-    expect(read('README.md')).toContain('this is the adapter after 75 steps, which had the most reward');
+    expect(read('README.md')).toContain(
+      'this is the adapter after 75 steps, which had the most reward',
+    );
     expect(read('README.md')).toContain('25: 0.800, 50: 0.500, 75: 0.100, 100: 0.400');
     expect(read('README.md')).not.toContain('step-');
   });
@@ -78,7 +92,9 @@ describe('publishBest', () => {
   it('leaves what is published alone where the adapter is missing', async () => {
     const { target } = await published(KEPT);
     const before = readdirSync(target);
-    await expect(publishBest(KEPT, inFolder('nowhere'), CURVE, inFolder())).rejects.toThrow('ENOENT');
+    await expect(publishBest(KEPT, inFolder('nowhere'), CURVE, inFolder())).rejects.toThrow(
+      'ENOENT',
+    );
     expect(readdirSync(target)).toEqual(before);
   });
 });
@@ -87,11 +103,13 @@ describe('trainingOf', () => {
   it('plans nothing where all runs are trained, else those that are not, by what the others took', async () => {
     expect(await trainingOf(() => [KEPT]).plan()).toBeNull();
     const seconds = await recordedSeconds(join(adapterFolder(KEPT), 'metrics.jsonl'), [
-      ...['rollout_seconds', 'update_seconds'],
+      'rollout_seconds',
+      'update_seconds',
     ]);
     expect(seconds).toBeGreaterThan(0);
     expect(await trainingOf(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
-      ...{ work: '1 of 2 runs to train (200 GRPO steps)', seconds: seconds / 2 },
+      work: '1 of 2 runs to train (200 GRPO steps)',
+      seconds: seconds / 2,
     });
   });
 

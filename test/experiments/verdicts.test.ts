@@ -4,14 +4,26 @@ import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { claimsHtml } from '../../lib/experiments/reports.js';
 import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
-import { holm, judgeClaims, verdictOn, type PaperClaim, type Part } from '../../lib/experiments/verdicts.js';
+import {
+  holm,
+  judgeClaims,
+  verdictOn,
+  type PaperClaim,
+  type Part,
+} from '../../lib/experiments/verdicts.js';
 import { temporaryFolder } from '../folder.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 const folder = temporaryFolder();
 
 const part = (low: number, high: number, side: Part['side'] = 'above'): Part => {
-  return { of: '', found: { value: (low + high) / 2, low, high }, unit: 'points', side, threshold: 0 };
+  return {
+    of: '',
+    found: { value: (low + high) / 2, low, high },
+    unit: 'points',
+    side,
+    threshold: 0,
+  };
 };
 
 describe('the rule', () => {
@@ -35,17 +47,26 @@ describe('many claims at once', () => {
   /** The verdicts on claims with these figures, and their corrected p. */
   const judged = (...figures: Part[][]) => {
     const claims = figures.map((parts, i): PaperClaim => ({
-      ...{ id: String(i), claim: '', paper: '', tables: () => '' },
+      id: String(i),
+      claim: '',
+      paper: '',
+      tables: () => '',
       evidence: { cell: '', rule: '', parts: () => parts },
     }));
-    writeFileSync(path.join(folder, 'many.json'), tidyJson({ rows: [], contrasts: [], provenance: {} }));
+    writeFileSync(
+      path.join(folder, 'many.json'),
+      tidyJson({ rows: [], contrasts: [], provenance: {} }),
+    );
     return judgeClaims([{ name: 'many', claims }], folder).map(({ verdict, p }) => [
       verdict,
       Number(p!.toFixed(3)),
     ]);
   };
   const SURE = part(1, 1.2);
-  /** With p = 0.04 by itself: 2.05 standard errors, 1.96 of which are half of the interval. */
+  /**
+   * With p = 0.04 by itself: 2.05 standard errors, 1.96 of which are half of the
+   * interval.
+   */
   const BARELY = part(2.05 - 1.96, 2.05 + 1.96);
   const OPPOSITE = part(-2.05 - 1.96, -2.05 + 1.96);
 
@@ -71,24 +92,37 @@ describe('many claims at once', () => {
     expect(judged([SURE, BARELY])).toEqual([['shown', 0.04]]);
     expect(judged([SURE, OPPOSITE])).toEqual([['contradicted', 0.04]]);
     expect(judged([SURE, OPPOSITE], [part(-1, 2)]).map(([verdict]) => verdict)).toEqual([
-      ...['not shown', 'not shown'],
+      'not shown',
+      'not shown',
     ]);
   });
 });
 
 const gain = (model: string, value: number) => ({
-  ...{ method: 'parallelsearch', against: 'search-r1', model },
-  ...{ benchmark: 'average', subset: 'all', metric: 'em' },
-  ...{ kind: 'difference', value, low: value - 0.01, high: value + 0.01 },
+  method: 'parallelsearch',
+  against: 'search-r1',
+  model,
+  benchmark: 'average',
+  subset: 'all',
+  metric: 'em',
+  kind: 'difference',
+  value,
+  low: value - 0.01,
+  high: value + 0.01,
 });
 const writeNumbers = (...contrasts: object[]): void =>
-  writeFileSync(path.join(folder, 'main-results.json'), tidyJson({ rows: [], contrasts, provenance: {} }));
+  writeFileSync(
+    path.join(folder, 'main-results.json'),
+    tidyJson({ rows: [], contrasts, provenance: {} }),
+  );
 const averageEm = () => judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'average-em')!;
 
 describe('the claims', () => {
   it('have ids of their own, and say what the paper’s tables give', () => {
     expect(new Set(PAPER_CLAIMS.map(({ id }) => id)).size).toBe(PAPER_CLAIMS.length);
-    const tables = Object.fromEntries(judgeClaims(EXPERIMENTS, folder).map(({ id, tables }) => [id, tables]));
+    const tables = Object.fromEntries(
+      judgeClaims(EXPERIMENTS, folder).map(({ id, tables }) => [id, tables]),
+    );
     expect(tables).toMatchObject({
       'average-em': 'base +2.4, instruct +3.4, mean +2.9 points (printed averages of Table 2)',
       'every-benchmark': 'ahead in 13 of 14 cells of Table 2',
@@ -175,7 +209,10 @@ describe('the cards', () => {
         finding: `Found: <0.5> [0.4, 0.6] in ${name}.`,
         predictions: [{ prediction: 'P', found: '0', holds: false }],
       };
-      writeFileSync(path.join(own, `${name}.json`), tidyJson({ rows: [], contrasts: [], provenance }));
+      writeFileSync(
+        path.join(own, `${name}.json`),
+        tidyJson({ rows: [], contrasts: [], provenance }),
+      );
     }
     const html = readFileSync(await writeIndex(own), 'utf8');
     const [cards] = /<ul class="cards".*?<\/ul>(?=\n<section)/s.exec(html)!;

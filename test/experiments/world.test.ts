@@ -3,7 +3,9 @@ import { evaluatedQuestions, evaluatedSplit } from '../../lib/experiments/world.
 import { questionOf } from '../data/questions.js';
 
 it('questions of test are evaluated, or those of dev while there is no test', () => {
-  const questions = ['train', 'dev', 'test', 'dev'].map((split, i) => questionOf([], { id: `q${i}`, split }));
+  const questions = ['train', 'dev', 'test', 'dev'].map((split, i) =>
+    questionOf([], { id: `q${i}`, split }),
+  );
   const idsOf = (some: typeof questions): string[] => evaluatedQuestions(some).map(({ id }) => id);
   expect([evaluatedSplit(questions), idsOf(questions)]).toEqual(['test', ['q2']]);
   const undrawn = questions.filter(({ split }) => split !== 'test');

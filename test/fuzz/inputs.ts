@@ -1,4 +1,7 @@
-/** Inputs that are nearly what a reader expects: a good one with a few changes to its JSON or to its bytes. */
+/**
+ * Inputs that are nearly what a reader expects: a good one with a few changes to its JSON
+ * or to its bytes.
+ */
 import fc from 'fast-check';
 
 const DELETED: unique symbol = Symbol('deleted');
@@ -8,8 +11,25 @@ type Holder = Record<string | number, Json>;
 const junk: fc.Arbitrary<Json | typeof DELETED> = fc.oneof(
   fc.constant(DELETED),
   fc.constantFrom<Json>(
-    ...[null, true, -1, 0, 0.5, 1e308, 2 ** 31, 2 ** 53, '', '-', '__proto__', '\u0000'],
-    ...['</search>', '<information>', '<answer>', '<eos>', [], {}, [[]]],
+    null,
+    true,
+    -1,
+    0,
+    0.5,
+    1e308,
+    2 ** 31,
+    2 ** 53,
+    '',
+    '-',
+    '__proto__',
+    '\u0000',
+    '</search>',
+    '<information>',
+    '<answer>',
+    '<eos>',
+    [],
+    {},
+    [[]],
   ),
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
 );
@@ -44,14 +64,22 @@ const byteEdits = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-function editBytes(seed: Uint8Array, edits: typeof byteEdits extends fc.Arbitrary<infer E> ? E : never) {
+function editBytes(
+  seed: Uint8Array,
+  edits: typeof byteEdits extends fc.Arbitrary<infer E> ? E : never,
+) {
   let bytes = Buffer.from(seed);
   for (const { at, kind, bytes: extra } of edits) {
     const place = at % (bytes.length + 1);
     const [before, after] = [bytes.subarray(0, place), bytes.subarray(place)];
     if (kind === 'cut') bytes = Buffer.from(before);
     else if (kind === 'repeat') bytes = Buffer.concat([bytes, after]);
-    else bytes = Buffer.concat([before, extra, kind === 'flip' ? after.subarray(extra.length) : after]);
+    else
+      bytes = Buffer.concat([
+        before,
+        extra,
+        kind === 'flip' ? after.subarray(extra.length) : after,
+      ]);
   }
   return bytes;
 }
@@ -62,7 +90,10 @@ export const jsonBytes = (value: unknown): Buffer => textBytes(JSON.stringify(va
 /** Bytes with changes, and now and then anything at all. */
 export const nearlyBytes = (...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
   fc.oneof(
-    { weight: 9, arbitrary: fc.tuple(fc.constantFrom(...seeds), byteEdits).map((all) => editBytes(...all)) },
+    {
+      weight: 9,
+      arbitrary: fc.tuple(fc.constantFrom(...seeds), byteEdits).map((all) => editBytes(...all)),
+    },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
   );
 

@@ -1,4 +1,7 @@
-/** The readers of models, encoders and indexes, on inputs that are nearly right; see readers.test.ts. */
+/**
+ * The readers of models, encoders and indexes, on inputs that are nearly right; see
+ * readers.test.ts.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +57,9 @@ const HASHED = randomWeights(
   { dimensions: 2, wordBuckets: 8, gramBuckets: 8 },
 );
 const CHAT = {
-  ...{ eos_token: '<eos>', pad_token: { content: '<pad>' }, additional_special_tokens: ['<think>'] },
+  eos_token: '<eos>',
+  pad_token: { content: '<pad>' },
+  additional_special_tokens: ['<think>'],
   chat_template:
     "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'user' %}{{ m.content | trim + eos_token }}{% endif %}{% endfor %}",
 };
@@ -137,7 +142,10 @@ tryReaders({
     inputs: nearlyJson(peftConfig({ rank: 2, alpha: 4 }, { config: CONFIG, base: 'x' })),
     read: (bytes) => parsePeftConfig(parsed(bytes)),
   },
-  training: { inputs: nearlyJson(tinyTraining()), read: (bytes) => parseTrainConfig(parsed(bytes)) },
+  training: {
+    inputs: nearlyJson(tinyTraining()),
+    read: (bytes) => parseTrainConfig(parsed(bytes)),
+  },
   checkpoint: {
     inputs: nearlyFile('checkpoint/3/state.json'),
     read: (bytes) =>

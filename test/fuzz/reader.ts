@@ -13,14 +13,18 @@ export interface Reader {
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 /** Inputs of a file of tests in all, shared by its readers. */
 const NUM_INPUTS = isFull ? 50_000 : 2_500;
-/** Whatever takes longer runs on, or waits for ever. Counted is the processor's time: another's work is not to make a reader slow. */
+/**
+ * Whatever takes longer runs on, or waits for ever. Counted is the processor's time:
+ * another's work is not to make a reader slow.
+ */
 const LONGEST_WORK_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export const parsed = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
 
 /** What Node says where a text or an array is too large, as if it were an expectation. */
-const TOO_LARGE = /^Invalid (typed )?array|^Array buffer|^Invalid string|Cannot create a string longer/;
+const TOO_LARGE =
+  /^Invalid (typed )?array|^Array buffer|^Invalid string|Cannot create a string longer/;
 
 /** Whether an error is one that a reader means. */
 function isMeant(error: unknown): boolean {
@@ -40,7 +44,10 @@ async function takesOrSays(read: Reader['read'], bytes: Buffer): Promise<void> {
   expect((user + system) / 1000).toBeLessThan(LONGEST_WORK_MS);
 }
 
-/** A test for each reader: it takes an input or says what it expected, and neither fails in another way nor runs on. */
+/**
+ * A test for each reader: it takes an input or says what it expected, and neither fails
+ * in another way nor runs on.
+ */
 export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
   const numRuns = Math.ceil(NUM_INPUTS / Object.keys(readers).length);
   describe.each(Object.entries(readers))('the reader of %s', (name, { inputs, read }) => {
@@ -59,9 +66,10 @@ export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
           writeFileSync(file, `${JSON.stringify([...new Set([...found, worst])], null, 2)}\n`);
         }
         if (result.failed)
-          throw new Error(`seed ${result.seed}: ${result.counterexample![0].toString().slice(0, 2000)}`, {
-            cause: result.errorInstance,
-          });
+          throw new Error(
+            `seed ${result.seed}: ${result.counterexample![0].toString().slice(0, 2000)}`,
+            { cause: result.errorInstance },
+          );
       },
       isFull ? 3_600_000 : 120_000,
     );

@@ -1,7 +1,8 @@
 /**
- * Every reader of what others may have written, on inputs that are nearly right: it takes them or says what it expected. It
- * neither fails in another way nor runs on. What once failed is in test/fixtures/fuzz and tried first; what a full run finds is
- * added there. Those of models and indexes are in model-readers.test.ts.
+ * Every reader of what others may have written, on inputs that are nearly right: it
+ * takes them or says what it expected. It neither fails in another way nor runs on. What
+ * once failed is in test/fixtures/fuzz and tried first; what a full run finds is added
+ * there. Those of models and indexes are in model-readers.test.ts.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,10 +12,10 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { PassageCollector } from '../../lib/data/formats/format.js';
 import { readBenchmark } from '../../lib/data/formats/read.js';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
-import { importRollouts, type RecordedStep } from '../../lib/engines/recorded-rollout.js';
-import { readRows } from '../../lib/engines/rows.js';
-import { readTrlRollouts } from '../../lib/engines/trl-rollouts.js';
-import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
+import { importRollouts, type RecordedStep } from '../../lib/interop/recorded-rollout.js';
+import { readRows } from '../../lib/interop/rows.js';
+import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
+import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { loadAnswerFiles } from '../../lib/experiments/answer-files.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { writeParquet } from '../../lib/io/parquet.js';
@@ -37,7 +38,13 @@ import {
   formatFault,
   splitTranscript,
 } from '../../lib/text/response.js';
-import { nextAction, parseBlocks, parseInformation, parsePieces, STOP_STRINGS } from '../../lib/text/tags.js';
+import {
+  nextAction,
+  parseBlocks,
+  parseInformation,
+  parsePieces,
+  STOP_STRINGS,
+} from '../../lib/text/tags.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
@@ -62,19 +69,28 @@ const place = (name: string, bytes: Uint8Array): string => {
 
 const transcript = trajectoryLine(syntheticQuestion(0), [{ queries: ['a', 'b'] }], 'c');
 const plain = {
-  ...{ id: 'q', question: 'Who?', golden_answers: ['c'], type: 'comparison' },
+  id: 'q',
+  question: 'Who?',
+  golden_answers: ['c'],
+  type: 'comparison',
   response:
     '<think>t</think><search>a ## b</search>\n<information>Doc 1(Title: x) y</information>\n<answer>c</answer>',
 };
 const record = { hash: 'h', provenance: { seed: 1 }, value: { a: [1, 2] } };
 const METRICS = { step: 0, reward: 1, alarms: [] };
-const TAGS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+const TAGS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
+  `<${tag}>`,
+  `</${tag}>`,
+]);
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
 const PROMPT = `Question: ${COMPARISON.question}\n`;
 
 const imported = (steps: AsyncIterable<RecordedStep>): Promise<object> =>
   importRollouts(steps, {
-    ...{ folder: inFolder('imported'), questions: QUESTIONS, method: 'parallelsearch', trainer: 'any' },
+    folder: inFolder('imported'),
+    questions: QUESTIONS,
+    method: 'parallelsearch',
+    trainer: 'any',
   });
 
 const servers: { close(): Promise<void> }[] = [];
@@ -103,13 +119,17 @@ const READERS: Record<string, Reader> = {
   },
   questions: {
     inputs: nearlyJsonLines(
-      ...QUESTIONS.map(({ goldenAnswers, ...rest }) => ({ ...rest, golden_answers: goldenAnswers })),
+      ...QUESTIONS.map(({ goldenAnswers, ...rest }) => ({
+        ...rest,
+        golden_answers: goldenAnswers,
+      })),
     ),
     read: (bytes) => parseQuestions(bytes.toString()),
   },
   trajectories: {
     inputs: nearlyJson(transcript, plain),
-    read: (bytes) => viewerData([parseTranscript(parsed(bytes))], { preset: 'paper', questions: [] }),
+    read: (bytes) =>
+      viewerData([parseTranscript(parsed(bytes))], { preset: 'paper', questions: [] }),
   },
   notebook: {
     inputs: nearlyJson(notebookOf(markdown('# T'), code('1 + 1'))),
@@ -149,10 +169,11 @@ const READERS: Record<string, Reader> = {
   grammar: {
     inputs: fc
       .array(
-        fc.oneof(fc.constantFrom(...TAGS, '##', 'Doc 1(Title: a) b', '\n'), fc.string({ maxLength: 4 })),
-        {
-          maxLength: 24,
-        },
+        fc.oneof(
+          fc.constantFrom(...TAGS, '##', 'Doc 1(Title: a) b', '\n'),
+          fc.string({ maxLength: 4 }),
+        ),
+        { maxLength: 24 },
       )
       .map((parts) => textBytes(parts.join(''))),
     read: (bytes) => {
@@ -162,7 +183,9 @@ const READERS: Record<string, Reader> = {
       return [nextAction, parseBlocks, parsePieces, parseInformation]
         .map((read) => read(text))
         .concat([
-          [ambiguity, executedSearches, finalAnswer, formatFault].map((read) => read(segments)) as never,
+          [ambiguity, executedSearches, finalAnswer, formatFault].map((read) =>
+            read(segments),
+          ) as never,
         ]);
     },
   },
@@ -179,7 +202,11 @@ const READERS: Record<string, Reader> = {
   },
   benchmarks: {
     inputs: fc.oneof(
-      nearlyJson([HOTPOT_BRIDGE, HOTPOT_COMPARISON], [TWO_WIKI_BRIDGE_COMPARISON], [MUSIQUE_TWO_AND_ONE]),
+      nearlyJson(
+        [HOTPOT_BRIDGE, HOTPOT_COMPARISON],
+        [TWO_WIKI_BRIDGE_COMPARISON],
+        [MUSIQUE_TWO_AND_ONE],
+      ),
       nearlyJsonLines(MUSIQUE_TWO_AND_ONE, HOTPOT_COMPARISON),
     ),
     read: async (bytes) => {
@@ -203,7 +230,12 @@ const READERS: Record<string, Reader> = {
     read: async (bytes) => {
       const { segments, truth } = (parsed(bytes) ?? {}) as Record<string, unknown>;
       const texts = { segments: JSON.stringify(segments), ground_truth: JSON.stringify(truth) };
-      const row = { prompt: [{ role: 'user', content: PROMPT }], ...texts, reward: 1, advantage: 0 };
+      const row = {
+        prompt: [{ role: 'user', content: PROMPT }],
+        ...texts,
+        reward: 1,
+        advantage: 0,
+      };
       const prompt = [{ role: 'text', content: 'text' }] as const;
       const columns = { prompt, segments: 'text', ground_truth: 'text' } as const;
       const numbers = { reward: 'integer', advantage: 'integer' } as const;
@@ -241,13 +273,18 @@ const READERS: Record<string, Reader> = {
     inputs: nearlyJson({
       models: { data: [{ id: 'm', root: '/none', max_model_len: 100 }] },
       completion: {
-        choices: [{ text: 'A', finish_reason: 'stop', token_ids: [40], logprobs: { token_logprobs: [-1] } }],
+        choices: [
+          { text: 'A', finish_reason: 'stop', token_ids: [40], logprobs: { token_logprobs: [-1] } },
+        ],
       },
     }),
     read: async (bytes) => {
       const { models, completion } = (parsed(bytes) ?? {}) as Record<string, unknown>;
       answers = (path) => jsonBytes(path.endsWith('models') ? models : completion);
-      const policy = await openOpenAiPolicy(strangeUrl, { tokenizer: inFolder('policy'), retries: 0 });
+      const policy = await openOpenAiPolicy(strangeUrl, {
+        tokenizer: inFolder('policy'),
+        retries: 0,
+      });
       const sampling = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
       return policy.generate([[2, 3]], { ...sampling, randoms: [createRandom(1)] });
     },

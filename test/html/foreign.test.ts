@@ -31,7 +31,9 @@ describe('isPlainHtml', () => {
       const html = String((await mimeBundle(item))[MIME.html]);
       expect(isPlainHtml(html), html).toBe(true);
     }
-    expect(cellOutputHtml(transcript.html)).toMatch(/^<div class="scroll"><div class="ps-transcript"/);
+    expect(cellOutputHtml(transcript.html)).toMatch(
+      /^<div class="scroll"><div class="ps-transcript"/,
+    );
   });
 
   it.each([
@@ -62,7 +64,11 @@ describe('pageHtml', () => {
   const page = { title: 'T', description: 'D', body: '<p>Hello</p>' };
 
   it('allows its own scripts and styles by their hashes, and no others', () => {
-    const html = pageHtml({ ...page, scripts: ['a()\r\n', 'b()'], policy: { 'script-src': "'x'" } });
+    const html = pageHtml({
+      ...page,
+      scripts: ['a()\r\n', 'b()'],
+      policy: { 'script-src': "'x'" },
+    });
     expect(html).not.toContain('unsafe-inline');
     expect(html).toMatch(/script-src ('sha256-[\w+/]{43}=' ){2}'x';/);
     expect(html).toMatch(/style-src 'sha256-[\w+/]{43}='/);
@@ -73,7 +79,8 @@ describe('pageHtml', () => {
     'runs nothing that has found its way into the page, nor styles by it',
     async () => {
       const file = path.join(temporaryFolder(), 'page.html');
-      const svg = '<svg><script>window.injected = 3</script></svg><style>p { color: rgb(1, 2, 3) }</style>';
+      const svg =
+        '<svg><script>window.injected = 3</script></svg><style>p { color: rgb(1, 2, 3) }</style>';
       const body = `${INJECTION}${svg}<p onclick="window.injected = 4" style="margin: 9px">Hello</p>`;
       writeFileSync(file, pageHtml({ ...page, body, scripts: ['window.own = 1'] }));
       const opened = await openPage(file);
@@ -101,9 +108,16 @@ describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
     const attack = `${INJECTION}<script>parent.injected = 5; top.location = "https://example.com"</script>
       <a id="out" target="_top" href="https://example.com">out</a><img src="https://example.com/x.png"><h4>Table</h4>`;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.injected = 6"><script>parent.injected = 7</script></svg>`;
-    const cells = [markdown(`# T\n\n${INJECTION}`), outputOf(MIME.html, attack), outputOf(MIME.svg, svg)];
+    const cells = [
+      markdown(`# T\n\n${INJECTION}`),
+      outputOf(MIME.html, attack),
+      outputOf(MIME.svg, svg),
+    ];
     const file = path.join(temporaryFolder(), 'foreign.html');
-    writeFileSync(file, (await reportHtml(notebookOf(...cells, outputOf(MIME.html, transcript.html)))).html);
+    writeFileSync(
+      file,
+      (await reportHtml(notebookOf(...cells, outputOf(MIME.html, transcript.html)))).html,
+    );
     const { page, requests } = await openPage(file);
     const address = page.url();
     const frame = page.frameLocator('iframe');
@@ -112,9 +126,9 @@ describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
     expect(await page.evaluate(() => 'injected' in window)).toBe(false);
     expect(page.url()).toBe(address);
     await expect.poll(() => requests.filter((url) => /^https?:/.test(url))).toEqual([]);
-    expect(await page.locator('main img').evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(
-      9,
-    );
+    expect(
+      await page.locator('main img').evaluate((image) => (image as HTMLImageElement).naturalWidth),
+    ).toBe(9);
     expect(await page.locator('.ps-transcript .think').count()).toBe(1);
   });
 });

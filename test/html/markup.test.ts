@@ -3,7 +3,12 @@ import { markup, markupHtml } from '../../lib/html/markup.js';
 
 describe('markupHtml', () => {
   it('escapes texts and attributes, and leaves out what is null or false', () => {
-    const tree = markup('p.a.b', { title: '"<', hidden: false, id: null, inert: true }, 'a < b', null);
+    const tree = markup(
+      'p.a.b',
+      { title: '"<', hidden: false, id: null, inert: true },
+      'a < b',
+      null,
+    );
     expect(markupHtml(markup('div', tree))).toBe(
       '<div><p class="a b" title="&quot;&lt;" inert>a &lt; b</p></div>',
     );

@@ -6,9 +6,13 @@ const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] 
 
 it('puts panels below each other, turns long labels, and breaks the title', () => {
   const title = { text: 'A long title of a chart, with intervals', anchor: 'start' };
-  const narrow = narrowed({ title, facet: { column: { sort: ['base', 'instruct'] } }, spec: view }, 300);
+  const narrow = narrowed(
+    { title, facet: { column: { sort: ['base', 'instruct'] } }, spec: view },
+    300,
+  );
   expect(narrow).toMatchObject({
-    ...{ columns: 1, facet: { type: 'nominal', sort: ['base', 'instruct'] } },
+    columns: 1,
+    facet: { type: 'nominal', sort: ['base', 'instruct'] },
     title: { text: ['A long title of a chart, with', 'intervals'], anchor: 'start' },
     config: { legend: { orient: 'bottom', columns: 1 } },
     spec: { width: 208, layer: [{ encoding: { x: { ...x, axis: { labelAngle: -40 } } } }] },

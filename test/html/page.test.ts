@@ -1,4 +1,7 @@
-/** A page with everything that reports are made of, in a real browser: for every reader, with scripts and without. */
+/**
+ * A page with everything that reports are made of, in a real browser: for every reader,
+ * with scripts and without.
+ */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +47,13 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(1); // the contents
     expect(await seen('dl.provenance, pre.bibtex')).toEqual([false, false]);
-    const sections = ['Charts', 'Over training', 'Tables', 'Where the numbers come from', 'To cite'];
+    const sections = [
+      'Charts',
+      'Over training',
+      'Tables',
+      'Where the numbers come from',
+      'To cite',
+    ];
     expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
     const title = 'A chart of em';
     await page.locator('figure.chart summary').first().click();
@@ -53,7 +62,9 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
     await page.getByRole('button', { name: 'Copy BibTeX' }).click();
     await page.getByText('Copied.').waitFor();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('@article{zhao2025');
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(
+      '@article{zhao2025',
+    );
   });
 
   it('saves a chart as it is drawn', async () => {
@@ -69,7 +80,9 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
       'rgb(255, 255, 255)',
     );
-    expect(await page.locator(':is(nav, .code, .data, .downloads, button):visible').count()).toBe(0);
+    expect(await page.locator(':is(nav, .code, .data, .downloads, button):visible').count()).toBe(
+      0,
+    );
     expect(await seen('dl.provenance, pre.bibtex')).toEqual([true, true]);
     await page.emulateMedia({ media: null, colorScheme: null });
   });
@@ -114,7 +127,10 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
   it('complains of nothing and is accessible, pictures and all', async () => {
     const provenance = { finding: 'It is better: 0.5 [0.4, 0.6].' };
-    writeFileSync(path.join(folder, 'report.json'), tidyJson({ rows: [], contrasts: [], provenance }));
+    writeFileSync(
+      path.join(folder, 'report.json'),
+      tidyJson({ rows: [], contrasts: [], provenance }),
+    );
     const { page, complaints, requests } = await openPage(await writeIndex(folder));
     expect(await page.locator('.picture svg').count()).toBe(1);
     expect(await accessibilityComplaints(page)).toEqual([]);

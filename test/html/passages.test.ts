@@ -25,7 +25,9 @@ describe('shownResults', () => {
     const results = shownResults({ queries: ['x ', 'y', 'z'], results: [] }, text);
     expect(results.map(({ query }) => query)).toEqual(['x  ## y ## z', 'x  ## y ## z']);
     expect(results[1].passages).toEqual([{ id: null, title: 'C', score: null, text: 'c text' }]);
-    expect(shownResults({ queries: ['x'], results: [] }, '<information>free text</information>')).toEqual([]);
+    expect(
+      shownResults({ queries: ['x'], results: [] }, '<information>free text</information>'),
+    ).toEqual([]);
     const failed = '<information>Retrieval failed: timeout</information>';
     expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
       { query: 'x', failure: 'timeout', isUnlike: false, passages: [] },
@@ -43,7 +45,10 @@ describe('outsideText', () => {
       'Who made Titanic?',
       '“Titanic” is outside this world: no passage names it, so that answers are guesses.',
     ],
-    ['Did Ann Roy?', '“Ann Roy” is outside this world: no passage names it, so that answers are guesses.'],
+    [
+      'Did Ann Roy?',
+      '“Ann Roy” is outside this world: no passage names it, so that answers are guesses.',
+    ],
     [
       'Is Ann from Paris or Rome, Paris?',
       '“Paris” and “Rome” are outside this world: no passage names them, so that answers are guesses.',

@@ -13,7 +13,9 @@ describe('transcriptOf', () => {
     expect(kinds).toEqual(['prompt', 'think', 'search', 'information', 'think', 'answer']);
     expect(html).toContain('information for 2 sub-queries');
     expect(html).toContain('wiki-Town0 · score 7.250');
-    expect(text).toMatch(/^\[prompt\] Answer with search\.[^]*\[policy\] .*<answer> Town0 <\/answer>$/);
+    expect(text).toMatch(
+      /^\[prompt\] Answer with search\.[^]*\[policy\] .*<answer> Town0 <\/answer>$/,
+    );
   });
 
   it('lets nothing that was written become markup', () => {

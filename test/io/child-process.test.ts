@@ -24,8 +24,12 @@ describe('trainInProcess', () => {
   });
 
   it('fails with the last words of a process that fails', async () => {
-    const module = moduleOf(`console.error('first'); console.error('no such model'); process.exitCode = 3;`);
-    await expect(trainInProcess(module, {})).rejects.toThrow('Training ended with code 3: no such model');
+    const module = moduleOf(
+      `console.error('first'); console.error('no such model'); process.exitCode = 3;`,
+    );
+    await expect(trainInProcess(module, {})).rejects.toThrow(
+      'Training ended with code 3: no such model',
+    );
   });
 
   it('lets a process end by itself after the signal, then throws the signal’s reason', async () => {

@@ -38,7 +38,9 @@ it('copySafely copies into a folder that it makes, over what is there, also what
 });
 
 it('readJson names the file that is missing or no JSON', async () => {
-  await expect(readJson('/none.json')).rejects.toThrow('Could not read /none.json (ENOENT). Check the path.');
+  await expect(readJson('/none.json')).rejects.toThrow(
+    'Could not read /none.json (ENOENT). Check the path.',
+  );
   const file = path.join(folder, 'half.json');
   writeFileSync(file, '{"a": 1}');
   expect(await readJson(file)).toEqual({ a: 1 });

@@ -1,5 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -8,10 +15,14 @@ import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
 
-/** A lock as a process has left it that gave its last sign so many seconds ago; without a holder, killed before it named itself. */
+/**
+ * A lock as a process has left it that gave its last sign so many seconds ago; without a
+ * holder, killed before it named itself.
+ */
 function leaveLock(age: number, holder?: { pid: number; host?: string; started?: string }): void {
   mkdirSync(inFolder('run.lock'));
-  if (holder) writeFileSync(inFolder('run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
+  if (holder)
+    writeFileSync(inFolder('run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
   const time = Date.now() / 1000 - age;
   utimesSync(inFolder('run.lock'), time, time);
 }
@@ -116,7 +127,10 @@ describe('withFolderLock', () => {
   it.skipIf(!existsSync('/proc/self/stat'))(
     'knows a process by its start, whatever characters its name has',
     async () => {
-      const child = spawn(process.execPath, ['-e', "process.title = 'a) b (c'; setInterval(() => 0, 1e6)"]);
+      const child = spawn(process.execPath, [
+        '-e',
+        "process.title = 'a) b (c'; setInterval(() => 0, 1e6)",
+      ]);
       const pid = child.pid!;
       try {
         const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -124,7 +138,10 @@ describe('withFolderLock', () => {
         const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
         leaveLock(10, { pid, started });
         await expect(work()).rejects.toThrow(`process ${pid} on ${hostname()} works there`);
-        writeFileSync(inFolder('run.lock.json'), JSON.stringify({ pid, host: hostname(), started: '1' }));
+        writeFileSync(
+          inFolder('run.lock.json'),
+          JSON.stringify({ pid, host: hostname(), started: '1' }),
+        );
         await work();
         expect(lines[0]).toContain(`the lock of process ${pid} on`);
       } finally {
@@ -134,7 +151,13 @@ describe('withFolderLock', () => {
   );
 
   it('removes what a kill has left half written, and nothing else', async () => {
-    const kept = ['metrics.jsonl', 'mine.partial', 'notes2.partial', 'notes.2.partial', '2.partial'];
+    const kept = [
+      'metrics.jsonl',
+      'mine.partial',
+      'notes2.partial',
+      'notes.2.partial',
+      '2.partial',
+    ];
     for (const name of ['metrics.jsonl.123-4.partial', ...kept]) writeFileSync(inFolder(name), '');
     expect((await work()).sort()).toEqual([...kept, 'run.lock', 'run.lock.json'].sort());
   });

@@ -2,12 +2,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
 import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 
-const REQUEST: JsonRequest = { retries: 0, backOffMs: 1, maxResponseBytes: 1000, server: 'a clock' };
+const REQUEST: JsonRequest = {
+  retries: 0,
+  backOffMs: 1,
+  maxResponseBytes: 1000,
+  server: 'a clock',
+};
 
 let server: LocalServer | undefined;
 afterEach(() => server?.close());
 
-/** What a server is asked for that gives one answer after the other, the last one again and again. */
+/**
+ * What a server is asked for that gives one answer after the other, the last one again
+ * and again.
+ */
 async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
   const asked: ServedRequest[] = [];
   server = await serveLocally(0, async (request) => {
@@ -38,7 +46,9 @@ describe('requestJson', () => {
     expect(asked).toHaveLength(3);
     await server!.close();
     const others = await serveAnswers(busy);
-    await expect(ask({ retries: 2 })).rejects.toThrow(/^Expected status 200 from .*, but got 503: busy$/);
+    await expect(ask({ retries: 2 })).rejects.toThrow(
+      /^Expected status 200 from .*, but got 503: busy$/,
+    );
     expect(others).toHaveLength(3);
   });
 
@@ -64,6 +74,8 @@ describe('requestJson', () => {
     await serveAnswers(() => new Response('noon'));
     await expect(ask()).rejects.toThrow('but got: noon');
     await server!.close();
-    await expect(ask()).rejects.toThrow(/^Expected a clock at .*, but it can't be reached. Is it running\?$/);
+    await expect(ask()).rejects.toThrow(
+      /^Expected a clock at .*, but it can't be reached. Is it running\?$/,
+    );
   });
 });

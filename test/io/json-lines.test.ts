@@ -13,7 +13,11 @@ describe('streamJsonLines', () => {
   it('joins lines that come in pieces, characters cut in two among them', async () => {
     const bytes = Buffer.from('{"a": "é"}\n\n[1]\r\n"\u2028"');
     const pieces = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
-    expect(await outcomesOf(pieces)).toEqual([{ value: { a: 'é' } }, { value: [1] }, { value: '\u2028' }]);
+    expect(await outcomesOf(pieces)).toEqual([
+      { value: { a: 'é' } },
+      { value: [1] },
+      { value: '\u2028' },
+    ]);
   });
 
   it('refuses a line that is too long by its number, and goes on after it', async () => {

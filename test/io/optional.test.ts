@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { installCommand, loadOptional, optionalFolder, type OptionalPackage } from '../../lib/io/optional.js';
+import {
+  installCommand,
+  loadOptional,
+  optionalFolder,
+  type OptionalPackage,
+} from '../../lib/io/optional.js';
 import { packagePath } from '../../lib/io/paths.js';
 
 interface Manifest {
@@ -27,7 +32,9 @@ describe('installCommand', () => {
   });
   it('is npm ci in a clone, but for what its lock file leaves out', () => {
     expect(installCommand('tslab')).toBe('npm ci');
-    expect(installCommand('webgpu')).toBe(`npm install webgpu@${manifest.peerDependencies.webgpu.slice(1)}`);
+    expect(installCommand('webgpu')).toBe(
+      `npm install webgpu@${manifest.peerDependencies.webgpu.slice(1)}`,
+    );
   });
 });
 

@@ -25,7 +25,8 @@ it.skipIf(!isBuilt || !isPosix)(
     expect(children).toHaveLength(3);
     parent.kill('SIGKILL');
     await once(parent, 'exit');
-    const alive = (): number[] => processes().flatMap(([pid]) => (children.includes(pid) ? [pid] : []));
+    const alive = (): number[] =>
+      processes().flatMap(([pid]) => (children.includes(pid) ? [pid] : []));
     await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 30_000, interval: 200 });
   },
   120_000,

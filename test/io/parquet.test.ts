@@ -6,12 +6,20 @@ import { folderForEach } from '../folder.js';
 const inFolder = folderForEach();
 
 it('keeps lists, named fields, missing values and text of any alphabet', async () => {
-  const columns = { name: 'text', words: ['text'], inner: { n: 'integer', list: [{ a: 'text' }] } } as const;
+  const columns = {
+    name: 'text',
+    words: ['text'],
+    inner: { n: 'integer', list: [{ a: 'text' }] },
+  } as const;
   const rows = [
     { name: 'naïve 北京 😀', words: ['a', ''], inner: { n: -7, list: [{ a: 'x' }, { a: null }] } },
     { name: null, words: [], inner: { n: null, list: [] } },
     // More rows than go into the first group.
-    ...Array.from({ length: 1500 }, (_, i) => ({ name: `${i}`, words: [`${i}`], inner: { n: i, list: [] } })),
+    ...Array.from({ length: 1500 }, (_, i) => ({
+      name: `${i}`,
+      words: [`${i}`],
+      inner: { n: i, list: [] },
+    })),
   ];
   const file = inFolder('new', 'rows.parquet');
   await writeParquet(file, rows, columns);

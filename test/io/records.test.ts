@@ -58,10 +58,18 @@ describe('writeArchives', () => {
     await writeArchives(folder, 'y', new Map([['a/3', record('other')]]));
     expect(await readFile(join(folder, 'a.x.jsonl.br'))).toEqual(a);
     await writeArchives(folder, 'y', new Map([['a/1', record('new')]]));
-    expect((await readdir(folder)).sort()).toEqual(['a.x.jsonl.br', 'a.y.jsonl.br', 'b.x.jsonl.br']);
+    expect((await readdir(folder)).sort()).toEqual([
+      'a.x.jsonl.br',
+      'a.y.jsonl.br',
+      'b.x.jsonl.br',
+    ]);
     const keys = ['a/1', 'a/2', 'a/3', 'b', 'a'];
     expect(await Promise.all(keys.map((key) => valueIn(folder, key)))).toEqual([
-      ...['new', 'line\nof\ttwo', 'other', 3, undefined],
+      'new',
+      'line\nof\ttwo',
+      'other',
+      3,
+      undefined,
     ]);
   });
 
@@ -70,7 +78,9 @@ describe('writeArchives', () => {
     const random = createRandom(1);
     const texts = Array.from({ length: 3000 }, () => `query ${random.uniform()}`);
     const answers = (run: number) => record(texts.map((text, i) => ({ text, em: (i * run) % 7 })));
-    const records = new Map([1, 2, 3, 4, 5, 6, 7, 8].map((run) => [`answers/${run}`, answers(run)]));
+    const records = new Map(
+      [1, 2, 3, 4, 5, 6, 7, 8].map((run) => [`answers/${run}`, answers(run)]),
+    );
     await writeArchives(folder, 'x', records);
     for (const [key, own] of records) await recordStore(folder).write(key, own);
     const sizeOf = async (name: string) => (await stat(join(folder, name))).size;
@@ -83,7 +93,9 @@ describe('writeArchives', () => {
     await writeArchives(folder, 'x', new Map([['a', record(1)]]));
     const file = join(folder, 'a.x.jsonl.br');
     await writeFile(file, damage === 'cut off' ? (await readFile(file)).subarray(0, -3) : damage);
-    await expect(valueIn(folder, 'a')).rejects.toThrow(/Expected .*a\.x\.jsonl\.br to be an archive/);
+    await expect(valueIn(folder, 'a')).rejects.toThrow(
+      /Expected .*a\.x\.jsonl\.br to be an archive/,
+    );
   });
 });
 

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { crc32c, maskedCrc, printEvents, type ScalarEvent } from '../../lib/io/tensorboard.js';
 import { readFixture } from '../fixtures/read.js';
 
-const reference = readFixture<{ events: ScalarEvent[]; file: string; 'crc32c of 0 to 255': number }>(
-  'event-file.json',
-);
+const reference = readFixture<{
+  events: ScalarEvent[];
+  file: string;
+  'crc32c of 0 to 255': number;
+}>('event-file.json');
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe('crc32c', () => {
@@ -12,7 +14,9 @@ describe('crc32c', () => {
     expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
     expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
     expect(crc32c(bytesOf('123456789'))).toBe(0xe3069283);
-    expect(crc32c(Uint8Array.from({ length: 256 }, (_, byte) => byte))).toBe(reference['crc32c of 0 to 255']);
+    expect(crc32c(Uint8Array.from({ length: 256 }, (_, byte) => byte))).toBe(
+      reference['crc32c of 0 to 255'],
+    );
   });
 
   it('is masked by a rotation and a constant, within 32 bits', () => {

@@ -27,7 +27,10 @@ describe.skipIf(!isBuilt)('startWorker (skipped without dist/: npm run build)', 
 
   it('answers from another process, request after request, typed arrays included', async () => {
     start();
-    const first = await ask({ kind: 'echo', value: { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] } });
+    const first = await ask({
+      kind: 'echo',
+      value: { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] },
+    });
     expect(first.value).toEqual({ x: Float32Array.of(1.5, -2), deep: [1, 'a', null] });
     expect(first.pid).not.toBe(process.pid);
     const second = await ask({ kind: 'echo', value: 2 });
@@ -50,7 +53,9 @@ describe.skipIf(!isBuilt)('startWorker (skipped without dist/: npm run build)', 
 
   it('rejects when the process ends in the middle', async () => {
     start();
-    await expect(ask({ kind: 'exit', code: 3 })).rejects.toThrow('A helper process stopped with code 3');
+    await expect(ask({ kind: 'exit', code: 3 })).rejects.toThrow(
+      'A helper process stopped with code 3',
+    );
     await expect(ask({ kind: 'echo' })).rejects.toThrow();
   });
 

@@ -25,7 +25,8 @@ function changedAt(config: object, path: string[]): object {
   for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>;
   const last = path[path.length - 1];
   const old = at[last];
-  at[last] = typeof old === 'number' ? old + 1 : typeof old === 'boolean' ? !old : `${String(old)}x`;
+  at[last] =
+    typeof old === 'number' ? old + 1 : typeof old === 'boolean' ? !old : `${String(old)}x`;
   return copy;
 }
 
@@ -74,7 +75,9 @@ describe('parseTrainConfig', () => {
     ['temperature', 0],
     ['beta', -0.1],
   ])('refuses grpo.%s = %d', (key, value) => {
-    expect(() => parseTrainConfig({ ...MINIMAL, grpo: { steps: 1, [key]: value } })).toThrow(`grpo.${key}`);
+    expect(() => parseTrainConfig({ ...MINIMAL, grpo: { steps: 1, [key]: value } })).toThrow(
+      `grpo.${key}`,
+    );
   });
 
   it('refuses a rank that no product has', () => {
@@ -101,7 +104,11 @@ describe('parseTrainConfig', () => {
       { trainer: 'dpo' },
       'Expected a trainer of grpo, ppo, sft, rejection-sampling, demonstrations, zerosearch, zerosearch-simulator, but got dpo.',
     ],
-    ['prompt', { rollout: { prompt: 'none', splitQueries: true } }, 'Expected a prompt of r1, search-r1,'],
+    [
+      'prompt',
+      { rollout: { prompt: 'none', splitQueries: true } },
+      'Expected a prompt of r1, search-r1,',
+    ],
   ])('refuses a %s that there is not, and lists those that there are', (_, change, message) => {
     expect(() => parseTrainConfig({ ...MINIMAL, ...change })).toThrow(message);
   });
@@ -127,7 +134,9 @@ it('the hash of a configuration changes with any setting, and not with the order
 
 describe('presets', () => {
   it('train Search-R1 and ParallelSearch alike but for prompt, splitting and rewards', () => {
-    const [searchR1, parallel] = ['search-r1', 'parallelsearch'].map((m) => trainingPreset(m, 'base', 3));
+    const [searchR1, parallel] = ['search-r1', 'parallelsearch'].map((m) =>
+      trainingPreset(m, 'base', 3),
+    );
     expect(searchR1.rollout).toMatchObject({ prompt: 'search-r1', splitQueries: false });
     expect(parallel.rollout).toMatchObject({ prompt: 'parallel', splitQueries: true });
     expect([searchR1.rewards.preset, parallel.rewards.preset]).toEqual(['search-r1', 'paper']);
@@ -142,7 +151,8 @@ describe('presets', () => {
   });
 
   it('take fewer steps on smaller rollouts for a language model, and warm it up by other ones still', () => {
-    const of = (method: string) => trainingPreset(method, 'models/mine', 1, { scale: 'language-model' });
+    const of = (method: string) =>
+      trainingPreset(method, 'models/mine', 1, { scale: 'language-model' });
     const [small, large] = [trainingPreset('parallelsearch', 'base', 1), of('parallelsearch')];
     expect(large.grpo.steps).toBeLessThan(small.grpo.steps);
     expect(large.rollout.maxSearchTurns).toBeLessThan(small.rollout.maxSearchTurns);
@@ -163,7 +173,8 @@ describe('presets', () => {
     TRAINERS.add({ name: 'dpo', create: TRAINERS.get('grpo').create });
     METHODS.add({
       ...METHODS.get('search-r1'),
-      ...{ name: 'by-dpo', training: { trainer: 'dpo', rewards: 'search-r1' } },
+      name: 'by-dpo',
+      training: { trainer: 'dpo', rewards: 'search-r1' },
     });
     expect(trainingPreset('by-dpo', 'base', 1)).toMatchObject({ method: 'by-dpo', trainer: 'dpo' });
   });

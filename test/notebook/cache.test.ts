@@ -40,7 +40,9 @@ describe('contentHash', () => {
     write('input.txt', 'one');
     const cell = code('let a = 1;');
     const first = await hashOf(notebookOf(cell), ['input.txt']);
-    expect(await hashOf(notebookOf(markdown('# A'), { ...cell, id: 'x' }), ['input.txt'])).toBe(first);
+    expect(await hashOf(notebookOf(markdown('# A'), { ...cell, id: 'x' }), ['input.txt'])).toBe(
+      first,
+    );
     const others = [
       await hashOf(notebookOf(code('let a = 2;')), ['input.txt']),
       await hashOf(notebookOf(cell)),
@@ -67,8 +69,12 @@ describe('declaredInputs', () => {
   });
 
   it('names a parameter that is not there and metadata of another form', () => {
-    expect(() => declaredInputs(withInputs({ inputs: ['{file}'] }), texts)).toThrow('these are: folder.');
-    expect(() => declaredInputs(withInputs({ inputs: 'data' }), texts)).toThrow('to hold a list "inputs"');
+    expect(() => declaredInputs(withInputs({ inputs: ['{file}'] }), texts)).toThrow(
+      'these are: folder.',
+    );
+    expect(() => declaredInputs(withInputs({ inputs: 'data' }), texts)).toThrow(
+      'to hold a list "inputs"',
+    );
   });
 });
 
@@ -81,7 +87,8 @@ describe('remembered outputs', () => {
     await rememberOutputs(folder, 'abc', notebook, timing);
     const empty = notebookOf(code('1'));
     write('half.json.gz', '{"cells": [');
-    for (const hash of ['abd', 'half']) expect(await restoreOutputs(folder, hash, empty)).toBeNull();
+    for (const hash of ['abd', 'half'])
+      expect(await restoreOutputs(folder, hash, empty)).toBeNull();
     expect(codeCells(empty)[0].outputs).toEqual([]);
     expect(await restoreOutputs(folder, 'abc', empty)).toEqual(timing);
     expect(codeCells(empty)[0]).toEqual(codeCells(notebook)[0]);

@@ -1,11 +1,20 @@
-/** The notebooks in the repository: valid, formatted, without outputs that could be stale, in short cells. */
+/**
+ * The notebooks in the repository: valid, formatted, without outputs that could be stale,
+ * in short cells.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { codeCells, linesOf, readNotebook, textOf, type Notebook } from '../../lib/notebook/nbformat.js';
+import {
+  codeCells,
+  linesOf,
+  readNotebook,
+  textOf,
+  type Notebook,
+} from '../../lib/notebook/nbformat.js';
 
 const MAX_LINES = 20;
 const folder = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,11 +24,15 @@ const files = ['notebooks', 'data/templates', 'data/templates/project'].flatMap(
     .map((name) => path.join(place, name)),
 );
 
-/** Functions of statements and classes that a cell gives a name: those belong in the library. A predicate, or a step of a query, may stay. */
+/**
+ * Functions of statements and classes that a cell gives a name: those belong in the
+ * library. A predicate, or a step of a query, may stay.
+ */
 function definitionsIn(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    const isInline = ts.isArrowFunction(node) && (!ts.isBlock(node.body) || ts.isCallExpression(node.parent));
+    const isInline =
+      ts.isArrowFunction(node) && (!ts.isBlock(node.body) || ts.isCallExpression(node.parent));
     if ((ts.isFunctionLike(node) || ts.isClassLike(node)) && !isInline) found.push(node.getText());
     ts.forEachChild(node, visit);
   };
@@ -36,7 +49,10 @@ describe('definitionsIn', () => {
       'const o = { m() {} };',
     ];
     for (const source of named) expect(definitionsIn(source), source).not.toEqual([]);
-    for (const source of ['xs.map((x) => { return x; });', 'const isShort = (x: string) => x.length < 9;'])
+    for (const source of [
+      'xs.map((x) => { return x; });',
+      'const isShort = (x: string) => x.length < 9;',
+    ])
       expect(definitionsIn(source), source).toEqual([]);
   });
 });
@@ -55,7 +71,8 @@ describe.each(files)('%s', (name) => {
       expect(source).toEqual(linesOf(textOf(source)));
     }
     expect(text).toBe(`${JSON.stringify(raw, null, 1)}\n`);
-    // JupyterLab takes the kernel by its name; VS Code colours cells by the name of the language, else by the kernel's language.
+    // JupyterLab takes the kernel by its name; VS Code colours cells by the name of the
+    // language, else by the kernel's language.
     expect(raw.metadata).toMatchObject({
       kernelspec: { name: 'tslab', language: 'typescript' },
       language_info: { name: 'typescript' },
@@ -65,11 +82,14 @@ describe.each(files)('%s', (name) => {
   it('has formatted code', async () => {
     const options = await prettier.resolveConfig(file);
     for (const source of sources)
-      expect(`${source}\n`).toBe(await prettier.format(source, { ...options, parser: 'typescript' }));
+      expect(`${source}\n`).toBe(
+        await prettier.format(source, { ...options, parser: 'typescript' }),
+      );
   });
 
   it('stores no outputs, so that none is stale', () => {
-    for (const cell of codeCells(notebook)) expect([cell.outputs, cell.execution_count]).toEqual([[], null]);
+    for (const cell of codeCells(notebook))
+      expect([cell.outputs, cell.execution_count]).toEqual([[], null]);
   });
 
   it(`has cells of at most ${MAX_LINES} lines that define no function of statements`, () => {

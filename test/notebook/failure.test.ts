@@ -26,9 +26,18 @@ describe('errorOutput', () => {
     ['error', 'a thrown text', 'Error', 'a thrown text'],
     ['timeout', 'Too late.\nmore', 'Timeout', 'Too late.'],
     ['died', 'Gone.', 'KernelDied', 'Gone.'],
-    ['unhandled', 'UnhandledPromiseRejection: x', 'UnhandledRejection', 'UnhandledPromiseRejection: x'],
+    [
+      'unhandled',
+      'UnhandledPromiseRejection: x',
+      'UnhandledRejection',
+      'UnhandledPromiseRejection: x',
+    ],
   ] as const)('names what ended a cell: %s, %s', (reason, text, ename, evalue) => {
-    expect(errorOutput(failure(reason, text))).toMatchObject({ output_type: 'error', ename, evalue });
+    expect(errorOutput(failure(reason, text))).toMatchObject({
+      output_type: 'error',
+      ename,
+      evalue,
+    });
   });
 });
 

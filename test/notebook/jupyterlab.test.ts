@@ -1,22 +1,39 @@
-/** Outputs as JupyterLab itself shows them: a real one, the real kernel, a real browser. */
+/**
+ * Outputs as JupyterLab itself shows them: a real one, the real kernel, a real browser.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { findJupyterLab, INSTALL_JUPYTERLAB, KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
+import {
+  findJupyterLab,
+  INSTALL_JUPYTERLAB,
+  KERNEL_NAME,
+  kernelspec,
+} from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
-import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../browser/chromium.js';
+import {
+  chromiumPath,
+  closeChromium,
+  openPage,
+  type OpenPage,
+  type Page,
+} from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
-/** Milliseconds, for a machine that is busy with other things; a free one needs a few seconds. */
+/**
+ * Milliseconds, for a machine that is busy with other things; a free one needs a few
+ * seconds.
+ */
 const PATIENCE_MS = 300_000;
 
 const { found } = await findJupyterLab();
-if (!found) console.warn(`No JupyterLab was found, so that its test is skipped. ${INSTALL_JUPYTERLAB}`);
+if (!found)
+  console.warn(`No JupyterLab was found, so that its test is skipped. ${INSTALL_JUPYTERLAB}`);
 
 /** The notebook's kernel in JupyterLab's own model. */
 const KERNEL = 'globalThis.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel';
@@ -57,164 +74,194 @@ console.log('kernel', process.pid, process.ppid);`,
   ),
 ];
 
-describe.skipIf(!found || !chromiumPath)('a notebook in JupyterLab', { timeout: PATIENCE_MS }, () => {
-  let lab: LabServer;
-  let opened: OpenPage;
-  let page: Page;
-  let kernelPid = 0;
+describe.skipIf(!found || !chromiumPath)(
+  'a notebook in JupyterLab',
+  { timeout: PATIENCE_MS },
+  () => {
+    let lab: LabServer;
+    let opened: OpenPage;
+    let page: Page;
+    let kernelPid = 0;
 
-  const outputs = <T>(selector: string, expression: string): Promise<T> =>
-    page.evaluate(
-      `[...document.querySelectorAll('.jp-OutputArea-output ${selector}')].map((found) => ${expression})`,
-    );
-  const execute = (command: string, args = {}): Promise<void> =>
-    page.evaluate(`jupyterapp.commands.execute('${command}', ${JSON.stringify(args)}).then(() => undefined)`);
+    const outputs = <T>(selector: string, expression: string): Promise<T> =>
+      page.evaluate(
+        `[...document.querySelectorAll('.jp-OutputArea-output ${selector}')].map((found) => ${expression})`,
+      );
+    const execute = (command: string, args = {}): Promise<void> =>
+      page.evaluate(
+        `jupyterapp.commands.execute('${command}', ${JSON.stringify(args)}).then(() => undefined)`,
+      );
 
-  beforeAll(async () => {
-    if (!existsSync(packagePath('dist', 'index.js')))
-      throw new Error('Notebooks import dist/. Run "npm run build" first.');
-    lab = await startLab(found!.executable);
-    writeCells(path.join(lab.notebooks, 'small.ipynb'), ...CELLS);
-    opened = await openPage(lab.url('/lab/tree/small.ipynb'));
-    page = opened.page;
-    page.setDefaultTimeout(PATIENCE_MS);
-    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
-    await execute('notebook:run-all-cells');
-    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
-  }, 2 * PATIENCE_MS);
-  afterAll(async () => {
-    await closeChromium();
-    await lab?.close();
-    if (kernelPid > 0) expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');
-  }, PATIENCE_MS);
+    beforeAll(async () => {
+      if (!existsSync(packagePath('dist', 'index.js')))
+        throw new Error('Notebooks import dist/. Run "npm run build" first.');
+      lab = await startLab(found!.executable);
+      writeCells(path.join(lab.notebooks, 'small.ipynb'), ...CELLS);
+      opened = await openPage(lab.url('/lab/tree/small.ipynb'));
+      page = opened.page;
+      page.setDefaultTimeout(PATIENCE_MS);
+      await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
+      await execute('notebook:run-all-cells');
+      await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
+    }, 2 * PATIENCE_MS);
+    afterAll(async () => {
+      await closeChromium();
+      await lab?.close();
+      if (kernelPid > 0)
+        expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');
+    }, PATIENCE_MS);
 
-  it('gets this package’s kernel', async () => {
-    const { kernelspecs } = await lab.ask<{ kernelspecs: Record<string, { spec: object }> }>(
-      '/api/kernelspecs',
-    );
-    expect(kernelspecs[KERNEL_NAME].spec).toMatchObject(kernelspec());
-  });
+    it('gets this package’s kernel', async () => {
+      const { kernelspecs } = await lab.ask<{ kernelspecs: Record<string, { spec: object }> }>(
+        '/api/kernelspecs',
+      );
+      expect(kernelspecs[KERNEL_NAME].spec).toMatchObject(kernelspec());
+    });
 
-  it('runs every cell without a complaint', async () => {
-    const prompts = `[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((prompt) => prompt.textContent)`;
-    expect(await page.evaluate(prompts)).toEqual([1, 2, 3, 4, 5, 6].map((count) => `[${count}]:`));
-    const types = await page.evaluate(
-      `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
-    );
-    expect(types).toEqual([
-      null, // of a chart JupyterLab doesn't say it
-      ...['text/html', 'text/html', 'text/html', 'text/html'],
-      'application/vnd.jupyter.stdout',
-    ]);
-    const said = (await outputs<string[]>('pre', 'found.textContent')).join();
-    kernelPid = Number(/kernel (\d+)/.exec(said)?.[1]);
-    expect(kernelPid).toBeGreaterThan(1);
-  });
+    it('runs every cell without a complaint', async () => {
+      const prompts = `[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((prompt) => prompt.textContent)`;
+      expect(await page.evaluate(prompts)).toEqual(
+        [1, 2, 3, 4, 5, 6].map((count) => `[${count}]:`),
+      );
+      const types = await page.evaluate(
+        `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
+      );
+      expect(types).toEqual([
+        null, // of a chart JupyterLab doesn't say it
+        'text/html',
+        'text/html',
+        'text/html',
+        'text/html',
+        'application/vnd.jupyter.stdout',
+      ]);
+      const said = (await outputs<string[]>('pre', 'found.textContent')).join();
+      kernelPid = Number(/kernel (\d+)/.exec(said)?.[1]);
+      expect(kernelPid).toBeGreaterThan(1);
+    });
 
-  it('draws charts, and shows tables, data frames and progress as HTML', async () => {
-    expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
-    expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
-    expect(await outputs('progress', 'found.value')).toEqual([2]);
-  });
+    it('draws charts, and shows tables, data frames and progress as HTML', async () => {
+      expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
+      expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
+      expect(await outputs('progress', 'found.value')).toEqual([2]);
+    });
 
-  it.each([
-    { theme: 'JupyterLab Light', isLight: true, ink: [0, 0, 0], think: 'rgb(107, 79, 187)' },
-    { theme: 'JupyterLab Dark', isLight: false, ink: [255, 255, 255], think: 'rgb(195, 177, 255)' },
-  ])('has the colours of $theme', async ({ theme, isLight, ink, think }) => {
-    await execute('apputils:change-theme', { theme });
-    await page.waitForFunction(`document.body.dataset.jpThemeLight === '${isLight}'`);
-    expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([think]);
-    await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
-    expect(await outputs('canvas.marks', INK)).toEqual([ink]);
-  });
+    it.each([
+      { theme: 'JupyterLab Light', isLight: true, ink: [0, 0, 0], think: 'rgb(107, 79, 187)' },
+      {
+        theme: 'JupyterLab Dark',
+        isLight: false,
+        ink: [255, 255, 255],
+        think: 'rgb(195, 177, 255)',
+      },
+    ])('has the colours of $theme', async ({ theme, isLight, ink, think }) => {
+      await execute('apputils:change-theme', { theme });
+      await page.waitForFunction(`document.body.dataset.jpThemeLight === '${isLight}'`);
+      expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([
+        think,
+      ]);
+      await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
+      expect(await outputs('canvas.marks', INK)).toEqual([ink]);
+    });
 
-  /** Writes code into a new cell at the end. */
-  async function typeCell(source: string): Promise<void> {
-    await execute('notebook:insert-cell-below');
-    await execute('notebook:enter-edit-mode');
-    await page.keyboard.type(source);
-  }
-  /** Begins to run the cell that was written last. */
-  const startCell = (): Promise<void> =>
-    page.evaluate(`void jupyterapp.commands.execute('notebook:run-cell')`);
-  /** What the cell that was written last has shown. */
-  const shown = (): Promise<string> =>
-    page.evaluate(`document.querySelector('.jp-Cell.jp-mod-active .jp-OutputArea')?.textContent ?? ''`);
+    /** Writes code into a new cell at the end. */
+    async function typeCell(source: string): Promise<void> {
+      await execute('notebook:insert-cell-below');
+      await execute('notebook:enter-edit-mode');
+      await page.keyboard.type(source);
+    }
+    /** Begins to run the cell that was written last. */
+    const startCell = (): Promise<void> =>
+      page.evaluate(`void jupyterapp.commands.execute('notebook:run-cell')`);
+    /** What the cell that was written last has shown. */
+    const shown = (): Promise<string> =>
+      page.evaluate(
+        `document.querySelector('.jp-Cell.jp-mod-active .jp-OutputArea')?.textContent ?? ''`,
+      );
 
-  it('completes the names of the library, and shows what a function is', async () => {
-    await typeCell('ps.li');
-    await page.keyboard.press('Tab');
-    await page.waitForSelector('.jp-Completer [data-value="lineChart"]');
-    const names = await page.evaluate(
-      `[...document.querySelectorAll('.jp-Completer [data-value]')].map(({ dataset }) => dataset.value)`,
-    );
-    expect(names).toEqual(['lineChart', 'listed']);
-    await page.keyboard.press('Escape');
-    await page.keyboard.type('neChart');
-    await page.keyboard.press('Shift+Tab');
-    const tooltip = await page.waitForSelector('.jp-Tooltip');
-    expect(await tooltip.textContent()).toMatch(
-      /lineChart\(frame: .*, spec: .*\): .*Lines with points over the values of a field/s,
-    );
-    await page.keyboard.press('Escape');
-    await execute('notebook:delete-cell');
-  });
+    it('completes the names of the library, and shows what a function is', async () => {
+      await typeCell('ps.li');
+      await page.keyboard.press('Tab');
+      await page.waitForSelector('.jp-Completer [data-value="lineChart"]');
+      const names = await page.evaluate(
+        `[...document.querySelectorAll('.jp-Completer [data-value]')].map(({ dataset }) => dataset.value)`,
+      );
+      expect(names).toEqual(['lineChart', 'listed']);
+      await page.keyboard.press('Escape');
+      await page.keyboard.type('neChart');
+      await page.keyboard.press('Shift+Tab');
+      const tooltip = await page.waitForSelector('.jp-Tooltip');
+      expect(await tooltip.textContent()).toMatch(
+        /lineChart\(frame: .*, spec: .*\): .*Lines with points over the values of a field/s,
+      );
+      await page.keyboard.press('Escape');
+      await execute('notebook:delete-cell');
+    });
 
-  it('interrupts a cell that waits, and runs the next one', async () => {
-    await typeCell(`console.log('waiting'); await new Promise(() => undefined);`);
-    await startCell();
-    // While tslab compiles a cell it hears of no interrupt.
-    await page.waitForFunction(`document.querySelector('.jp-Cell.jp-mod-active pre')`);
-    await execute('notebook:interrupt-kernel');
-    await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
-    expect(await shown()).toContain('Interrupted');
-    await execute('notebook:delete-cell');
-    await sleep(300); // for 200 ms after a cell that failed, tslab turns every request down
-    await typeCell(`console.log('kernel', process.pid);`);
-    await execute('notebook:run-cell');
-    expect(await shown()).toContain(`kernel ${kernelPid}`);
-  });
+    it('interrupts a cell that waits, and runs the next one', async () => {
+      await typeCell(`console.log('waiting'); await new Promise(() => undefined);`);
+      await startCell();
+      // While tslab compiles a cell it hears of no interrupt.
+      await page.waitForFunction(`document.querySelector('.jp-Cell.jp-mod-active pre')`);
+      await execute('notebook:interrupt-kernel');
+      await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
+      expect(await shown()).toContain('Interrupted');
+      await execute('notebook:delete-cell');
+      await sleep(300); // for 200 ms after a cell that failed, tslab turns every request down
+      await typeCell(`console.log('kernel', process.pid);`);
+      await execute('notebook:run-cell');
+      expect(await shown()).toContain(`kernel ${kernelPid}`);
+    });
 
-  it('restarts the kernel: another process, without the names of before', async () => {
-    await page.evaluate(`void jupyterapp.commands.execute('notebook:restart-kernel')`);
-    await page.click('.jp-Dialog .jp-mod-accept');
-    const hasEnded = () => expect(() => process.kill(kernelPid, 0)).toThrow('ESRCH');
-    await vi.waitFor(hasEnded, { timeout: PATIENCE_MS });
-    await execute('notebook:run-cell');
-    const before = kernelPid;
-    kernelPid = Number(/kernel (\d+)/.exec(await shown())?.[1]);
-    expect(kernelPid).toBeGreaterThan(1);
-    expect(kernelPid).not.toBe(before);
-    await typeCell('rewards.shape');
-    await execute('notebook:run-cell').catch(() => undefined);
-    expect(await shown()).toContain(`Cannot find name 'rewards'`);
-    await execute('notebook:delete-cell');
-  });
+    it('restarts the kernel: another process, without the names of before', async () => {
+      await page.evaluate(`void jupyterapp.commands.execute('notebook:restart-kernel')`);
+      await page.click('.jp-Dialog .jp-mod-accept');
+      const hasEnded = () => expect(() => process.kill(kernelPid, 0)).toThrow('ESRCH');
+      await vi.waitFor(hasEnded, { timeout: PATIENCE_MS });
+      await execute('notebook:run-cell');
+      const before = kernelPid;
+      kernelPid = Number(/kernel (\d+)/.exec(await shown())?.[1]);
+      expect(kernelPid).toBeGreaterThan(1);
+      expect(kernelPid).not.toBe(before);
+      await typeCell('rewards.shape');
+      await execute('notebook:run-cell').catch(() => undefined);
+      expect(await shown()).toContain(`Cannot find name 'rewards'`);
+      await execute('notebook:delete-cell');
+    });
 
-  it('shows the chart and the tables again after the page is loaded again', async () => {
-    await execute('docmanager:save');
-    await page.reload();
-    await page.waitForSelector('.jp-OutputArea-output .vega-embed canvas.marks');
-    expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
-    expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
-  });
+    it('shows the chart and the tables again after the page is loaded again', async () => {
+      await execute('docmanager:save');
+      await page.reload();
+      await page.waitForSelector('.jp-OutputArea-output .vega-embed canvas.marks');
+      expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
+      expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
+    });
 
-  it('writes notebooks that this package reads, and takes those that it writes', async () => {
-    const saved = path.join(lab.notebooks, 'small.ipynb');
-    expect(readNotebook(saved).cells).toHaveLength(CELLS.length + 1);
-    const validate =
-      'import nbformat, sys; [nbformat.validate(nbformat.read(f, as_version=4)) for f in sys.argv[1:]]';
-    const files = ['notebooks', 'data/templates'].flatMap((folder) =>
-      readdirSync(packagePath(folder), { recursive: true, encoding: 'utf8' })
-        .filter((file) => file.endsWith('.ipynb'))
-        .map((file) => packagePath(folder, file)),
-    );
-    expect(files.length).toBeGreaterThan(2);
-    await promisify(execFile)(found!.executable, ['-W', 'error', '-c', validate, saved, ...files]);
-  });
+    it('writes notebooks that this package reads, and takes those that it writes', async () => {
+      const saved = path.join(lab.notebooks, 'small.ipynb');
+      expect(readNotebook(saved).cells).toHaveLength(CELLS.length + 1);
+      const validate =
+        'import nbformat, sys; [nbformat.validate(nbformat.read(f, as_version=4)) for f in sys.argv[1:]]';
+      const files = ['notebooks', 'data/templates'].flatMap((folder) =>
+        readdirSync(packagePath(folder), { recursive: true, encoding: 'utf8' })
+          .filter((file) => file.endsWith('.ipynb'))
+          .map((file) => packagePath(folder, file)),
+      );
+      expect(files.length).toBeGreaterThan(2);
+      await promisify(execFile)(found!.executable, [
+        '-W',
+        'error',
+        '-c',
+        validate,
+        saved,
+        ...files,
+      ]);
+    });
 
-  it('asks nobody but its own server', () => {
-    const { origin } = lab.url('/');
-    expect(opened.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin))).toEqual([]);
-  });
-});
+    it('asks nobody but its own server', () => {
+      const { origin } = lab.url('/');
+      expect(
+        opened.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin)),
+      ).toEqual([]);
+    });
+  },
+);

@@ -1,4 +1,7 @@
-/** A JupyterLab for tests: its settings, its kernels and its files are in one new folder, and it asks nobody. */
+/**
+ * A JupyterLab for tests: its settings, its kernels and its files are in one new folder,
+ * and it asks nobody.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +18,10 @@ import { packagePath } from '../../lib/io/paths.js';
 const START_MS = 180_000;
 const STOP_MS = 30_000;
 
-/** Runs a module until standard input ends, so that nothing outlives a test that is killed. */
+/**
+ * Runs a module until standard input ends, so that nothing outlives a test that is
+ * killed.
+ */
 const UNTIL_INPUT_ENDS = `
 import os, runpy, signal, sys, threading
 def end():
@@ -33,7 +39,10 @@ const SETTINGS = {
 };
 
 export interface LabServer {
-  /** Where the notebooks are; `../dist` leads from there to this package, as from its own notebooks. */
+  /**
+   * Where the notebooks are; `../dist` leads from there to this package, as from its own
+   * notebooks.
+   */
   notebooks: string;
   /** An address with the token that opens it. */
   url(target: string): URL;
@@ -77,7 +86,8 @@ const ARGUMENTS = [
 /** Asks until the server answers; throws its log when it ends or is not there in time. */
 async function answering(child: ChildProcess, url: URL): Promise<void> {
   let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (log += String(text)));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text) => (log += String(text)));
   for (const start = Date.now(); Date.now() - start < START_MS; await sleep(200)) {
     if (child.exitCode !== null) break;
     if ((await fetch(url).catch(() => null))?.ok) return;
@@ -104,7 +114,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts JupyterLab as `parallelsearch lab` does, on a free port with a new token. The caller closes it. */
+/**
+ * Starts JupyterLab as `parallelsearch lab` does, on a free port with a new token. The
+ * caller closes it.
+ */
 export async function startLab(python: string): Promise<LabServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'jupyterlab-'));
   const notebooks = path.join(folder, 'notebooks');
@@ -115,7 +128,8 @@ export async function startLab(python: string): Promise<LabServer> {
     ...ARGUMENTS,
   ]);
   const child = spawn(python, ['-c', UNTIL_INPUT_ENDS, ...args], { env, stdio: 'pipe' });
-  const url = (target: string): URL => new URL(`${target}?token=${token}`, `http://127.0.0.1:${port}`);
+  const url = (target: string): URL =>
+    new URL(`${target}?token=${token}`, `http://127.0.0.1:${port}`);
   const close = async (): Promise<void> => {
     await stop(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -126,6 +140,7 @@ export async function startLab(python: string): Promise<LabServer> {
     await close();
     throw error;
   }
-  const ask = async <T>(target: string): Promise<T> => (await fetch(url(target))).json() as Promise<T>;
+  const ask = async <T>(target: string): Promise<T> =>
+    (await fetch(url(target))).json() as Promise<T>;
   return { notebooks, url, ask, close };
 }

@@ -20,7 +20,10 @@ const shown = (...outputs: unknown[]): Notebook =>
 
 describe('readNotebook', () => {
   it('gives cells of older files an id, and makes them 4.5', () => {
-    writeFileSync(file, JSON.stringify({ ...notebookOf(markdown('# A'), code('1')), nbformat_minor: 2 }));
+    writeFileSync(
+      file,
+      JSON.stringify({ ...notebookOf(markdown('# A'), code('1')), nbformat_minor: 2 }),
+    );
     const notebook = readNotebook(file);
     expect(notebook.cells.map(({ id }) => id)).toEqual(['cell-1', 'cell-2']);
     expect(notebook.nbformat_minor).toBe(5);
@@ -66,22 +69,36 @@ describe('writeNotebook', () => {
   const cell = { ...code('1'), id: 'one' };
   // Each breaks one rule of the official JSON schema.
   it.each([
-    ['a text that is none', shown({ output_type: 'display_data', data: { 'text/html': 1 }, metadata: {} })],
+    [
+      'a text that is none',
+      shown({ output_type: 'display_data', data: { 'text/html': 1 }, metadata: {} }),
+    ],
     ['a stream of another name', shown({ output_type: 'stream', name: 'log', text: '' })],
-    ['a field that outputs have not', shown({ output_type: 'stream', name: 'stdout', text: '', extra: 1 })],
+    [
+      'a field that outputs have not',
+      shown({ output_type: 'stream', name: 'stdout', text: '', extra: 1 }),
+    ],
     ['a display without metadata', shown({ output_type: 'display_data', data: {} })],
-    ['a traceback that is one text', shown({ output_type: 'error', ename: '', evalue: '', traceback: '' })],
+    [
+      'a traceback that is one text',
+      shown({ output_type: 'error', ename: '', evalue: '', traceback: '' }),
+    ],
     ['a cell without id', notebookOf(code('1'))],
     ['an id with a space', notebookOf({ ...cell, id: 'a b' })],
     ['a tag with a comma', notebookOf({ ...cell, metadata: { tags: ['a,b'] } })],
     ['a tag twice', notebookOf({ ...cell, metadata: { tags: ['a', 'a'] } })],
     ['a negative count', notebookOf({ ...cell, execution_count: -1 } as never)],
     ['a field that cells have not', notebookOf({ ...cell, extra: 1 } as never)],
-    ['a kernel without name', { ...notebookOf(cell), metadata: { kernelspec: { name: 'x' } } } as never],
+    [
+      'a kernel without name',
+      { ...notebookOf(cell), metadata: { kernelspec: { name: 'x' } } } as never,
+    ],
     ['an older format', { ...notebookOf(cell), nbformat_minor: 4 }],
   ])('refuses %s, and leaves the file alone', async (_, notebook) => {
     rmSync(file, { force: true });
-    await expect(writeNotebook(file, notebook)).rejects.toThrow('to become a notebook of nbformat 4.5');
+    await expect(writeNotebook(file, notebook)).rejects.toThrow(
+      'to become a notebook of nbformat 4.5',
+    );
     expect(existsSync(file)).toBe(false);
   });
 });

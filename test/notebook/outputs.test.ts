@@ -12,7 +12,8 @@ it('an updated display changes in the cell that has shown it, and no other displ
   const collect = outputCollector();
   const [first, second]: CellOutput[][] = [[], []];
   const display = (text: string, id?: string) => ({
-    ...{ data: { 'text/plain': text, 'application/a+json': { a: 1 } }, metadata: {} },
+    data: { 'text/plain': text, 'application/a+json': { a: 1 } },
+    metadata: {},
     transient: id ? { display_id: id } : {},
   });
   collect(first, message('display_data', display('old', 'x')));

@@ -15,7 +15,8 @@ const budget = 1_000;`;
 const notebook = notebookOf(markdown('# Title'), code(DEFAULTS, 'parameters'), code('seed'));
 
 type Given = Parameters<typeof withParameters>[1];
-const injected = (given: Given): string => textOf(withParameters(notebook, given).notebook.cells[2].source);
+const injected = (given: Given): string =>
+  textOf(withParameters(notebook, given).notebook.cells[2].source);
 
 describe('parameters', () => {
   it.each([
@@ -68,7 +69,9 @@ describe('parameters', () => {
   });
 
   it('must be declared, and of the declared type', () => {
-    expect(() => injected({ sed: 1 })).toThrow('declares folder, seed, quick, sizes, limit, page, budget');
+    expect(() => injected({ sed: 1 })).toThrow(
+      'declares folder, seed, quick, sizes, limit, page, budget',
+    );
     expect(() => injected({ seed: 'one' })).toThrow('Expected seed to be a number, but got "one".');
   });
 });

@@ -6,7 +6,8 @@ import { NotebookError, runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
-// Each test starts a kernel, which takes two seconds on a free machine and many on a busy one.
+// Each test starts a kernel, which takes two seconds on a free machine and many on a busy
+// one.
 vi.setConfig({ testTimeout: 180_000 });
 
 const folder = temporaryFolder();
@@ -15,7 +16,10 @@ const silent = (): void => undefined;
 
 /** Runs cells that must fail and returns the error; nothing is written. */
 async function failureOf(name: string, ...sources: string[]): Promise<NotebookError> {
-  const file = writeCells(path.join(folder, `${name}.ipynb`), ...sources.map((source) => code(source)));
+  const file = writeCells(
+    path.join(folder, `${name}.ipynb`),
+    ...sources.map((source) => code(source)),
+  );
   const output = path.join(folder, `${name}.out.ipynb`);
   const failure = await runNotebook(file, { output, log: silent }).catch((error: unknown) => error);
   expect(existsSync(output)).toBe(false);
@@ -26,7 +30,10 @@ async function failureOf(name: string, ...sources: string[]): Promise<NotebookEr
 describe('a notebook that passes', () => {
   it('gets its outputs, in nbformat 4.5, and is written as a whole', async () => {
     writeFileSync(path.join(folder, 'lib.mjs'), 'export const double = (x) => 2 * x;');
-    writeFileSync(path.join(folder, 'lib.d.mts'), 'export declare function double(x: number): number;');
+    writeFileSync(
+      path.join(folder, 'lib.d.mts'),
+      'export declare function double(x: number): number;',
+    );
     const file = writeCells(
       path.join(folder, 'good.ipynb'),
       markdown('# Good'),
@@ -41,7 +48,11 @@ shown.html('<b>new</b>\\n<i>line</i>');`),
     );
     const output = path.join(folder, 'good.out.ipynb');
     let live = '';
-    const result = await runNotebook(file, { output, parameters: ['n=21'], log: (text) => (live += text) });
+    const result = await runNotebook(file, {
+      output,
+      parameters: ['n=21'],
+      log: (text) => (live += text),
+    });
 
     const written = readNotebook(output);
     expect(written.cells).toEqual(result.notebook.cells);
@@ -76,7 +87,10 @@ console.log(readFileSync(file, 'utf8'), Math.random());`),
     const options = { cache, inputs: ['numbers.txt'], log: silent };
     const first = await runNotebook(file, options);
     writeCells(file, markdown('# New words'), ...cells);
-    const second = await runNotebook(file, { ...options, output: path.join(folder, 'cached.out.ipynb') });
+    const second = await runNotebook(file, {
+      ...options,
+      output: path.join(folder, 'cached.out.ipynb'),
+    });
     expect([first.cached, second.cached]).toEqual([false, true]);
     expect(codeCells(second.notebook).map(({ outputs }) => outputs)).toEqual(
       codeCells(first.notebook).map(({ outputs }) => outputs),
@@ -99,7 +113,11 @@ console.log(readFileSync(file, 'utf8'), Math.random());`),
 describe('a notebook that fails', () => {
   it('names the cell, its source and what it threw', async () => {
     const source = `throw new Error('no ' + one);`;
-    const { reason, cell, errorText, message } = await failureOf('throws', 'const one = 1;', source);
+    const { reason, cell, errorText, message } = await failureOf(
+      'throws',
+      'const one = 1;',
+      source,
+    );
     expect([reason, cell]).toEqual(['error', { number: 2, id: 'cell-2', source }]);
     expect(errorText).toContain('Error: no 1');
     expect(errorText).not.toContain('tslab');
@@ -128,7 +146,12 @@ describe('a notebook that fails', () => {
     const output = path.join(folder, 'goes-on.out.ipynb');
     let live = '';
     const log = (text: string): void => void (live += text);
-    const { failures } = await runNotebook(file, { output, keepGoing: true, cellTimeoutMs: 3000, log });
+    const { failures } = await runNotebook(file, {
+      output,
+      keepGoing: true,
+      cellTimeoutMs: 3000,
+      log,
+    });
     expect(failures.map(({ cell, reason }) => `${cell.number} ${reason}`)).toEqual([
       '1 error',
       '3 timeout',
@@ -152,7 +175,9 @@ describe('a notebook that fails', () => {
       [expect.stringContaining('KernelDied: The kernel ended with exit code 3')],
       [],
     ]);
-    expect(cells[5].outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['still fine\n'] }]);
+    expect(cells[5].outputs).toEqual([
+      { output_type: 'stream', name: 'stdout', text: ['still fine\n'] },
+    ]);
     expect(live).toContain('1 cell after it not run');
   });
 });

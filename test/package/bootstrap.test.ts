@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { folderForEach } from '../folder.js';
 
-// A project in miniature, whose tools write one line to calls.txt each: no network, no real build.
+// A project in miniature, whose tools write one line to calls.txt each: no network, no
+// real build.
 const BOOTSTRAP = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.meta.url));
 const CALLED =
   "require('node:fs').appendFileSync('calls.txt', [NAME, ...process.argv.slice(2)].join(' ') + '\\n');";
@@ -15,7 +16,11 @@ const esm = (code: string) =>
   `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); ${code}`;
 const lock = (version: string) =>
   JSON.stringify({
-    packages: { '': {}, 'node_modules/a': { version }, 'node_modules/b': { version, optional: true } },
+    packages: {
+      '': {},
+      'node_modules/a': { version },
+      'node_modules/b': { version, optional: true },
+    },
   });
 const CLI = `${tool('cli')}if (process.argv[3] === '--wait') {
   process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('waiting');
@@ -51,12 +56,21 @@ function takeCalls(): string[] {
 }
 
 function spawnBootstrap(args: string[]): ChildProcess {
-  const env = { ...process.env, npm_execpath: inProject('npm-cli.js'), PARALLELSEARCH_TEST_FULL: '' };
+  const env = {
+    ...process.env,
+    npm_execpath: inProject('npm-cli.js'),
+    PARALLELSEARCH_TEST_FULL: '',
+  };
   return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: inProject(), env });
 }
 
-/** Exit code, stdout, and all output; in what order stdout and stderr come in it is chance. */
-async function finish(child: ChildProcess): Promise<{ code: number | null; output: string; stdout: string }> {
+/**
+ * Exit code, stdout, and all output; in what order stdout and stderr come in it is
+ * chance.
+ */
+async function finish(
+  child: ChildProcess,
+): Promise<{ code: number | null; output: string; stdout: string }> {
   let [output, stdout] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => {
     output += chunk.toString();
@@ -127,7 +141,9 @@ describe('install', () => {
     const { code, output } = await bootstrap('build');
     expect(code).toBe(0);
     expect(takeCalls()[0]).toBe('npm ci --include=dev --loglevel=error --no-audit --no-fund');
-    expect(output).toMatch(/^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m);
+    expect(output).toMatch(
+      /^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m,
+    );
   });
   it('is silent about an optional part that is there', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));

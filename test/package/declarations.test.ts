@@ -1,4 +1,7 @@
-/** What whoever compiles against the entries has to have installed: this package's dependencies, and nothing else. */
+/**
+ * What whoever compiles against the entries has to have installed: this package's
+ * dependencies, and nothing else.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -11,7 +14,10 @@ const { dependencies } = JSON.parse(readFileSync(packagePath('package.json'), 'u
   dependencies: Record<string, string>;
 };
 
-/** Modules that declarations import, theirs included: those of other packages by name, less what a `@ts-ignore` lets be missing. */
+/**
+ * Modules that declarations import, theirs included: those of other packages by name,
+ * less what a `@ts-ignore` lets be missing.
+ */
 function importedPackages(entries: readonly string[]): string[] {
   const seen = new Set<string>();
   const packages = new Set<string>();
@@ -20,7 +26,8 @@ function importedPackages(entries: readonly string[]): string[] {
     seen.add(file);
     const text = readFileSync(file, 'utf8').replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, '');
     for (const { fileName } of ts.preProcessFile(text).importedFiles)
-      if (fileName.startsWith('.')) visit(path.join(path.dirname(file), fileName.replace(/\.js$/, '.d.ts')));
+      if (fileName.startsWith('.'))
+        visit(path.join(path.dirname(file), fileName.replace(/\.js$/, '.d.ts')));
       else packages.add(fileName);
   };
   entries.forEach(visit);

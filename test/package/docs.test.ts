@@ -1,4 +1,6 @@
-/** The documentation beside the code: what it names is there, and what is there is named. */
+/**
+ * The documentation beside the code: what it names is there, and what is there is named.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -27,11 +29,13 @@ const glossaryOf = (page: string): Set<string> =>
 describe.each(PAGES)('%s', (page) => {
   it('names files that are there, and links to pages and headings that are', () => {
     const text = read(page);
-    const files = [...text.matchAll(/`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g)].map(
-      ([, name]) => name,
-    );
+    const files = [
+      ...text.matchAll(/`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g),
+    ].map(([, name]) => name);
     // NAME stands for a name.
-    expect(files.filter((file) => !/[A-Z]{4}/.test(file) && !existsSync(packagePath(file)))).toEqual([]);
+    expect(
+      files.filter((file) => !/[A-Z]{4}/.test(file) && !existsSync(packagePath(file))),
+    ).toEqual([]);
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file, heading] = target.split('#');
       const linked = file ? path.join(path.dirname(page), file) : page;
@@ -53,7 +57,12 @@ const slugOf = (title: string): string =>
 
 describe('the glossaries', () => {
   it('explain every metric that training writes', () => {
-    const [first] = read('data', 'checkpoints', 'base-1-parallelsearch-seed1', 'metrics.jsonl').split('\n');
+    const [first] = read(
+      'data',
+      'checkpoints',
+      'base-1-parallelsearch-seed1',
+      'metrics.jsonl',
+    ).split('\n');
     const written = Object.keys(JSON.parse(first) as object);
     const explained = glossaryOf(read('docs', 'methods', 'grpo.md'));
     expect(written.filter((name) => !explained.has(name))).toEqual([]);
@@ -75,7 +84,10 @@ describe.skipIf(!isBuilt)('the commands (skipped without dist/: npm run build)',
 
   it('are in the README’s table, and in the help of all of them', async () => {
     const groups = ['data', 'notebook', 'export', 'index'];
-    const [all, ...parts] = await Promise.all([commandsIn(), ...groups.map((group) => commandsIn(group))]);
+    const [all, ...parts] = await Promise.all([
+      commandsIn(),
+      ...groups.map((group) => commandsIn(group)),
+    ]);
     const { stdout } = await runCommand(['--help']);
     const help = stdout.replace(/\s+/g, ' ');
     const isOwn = (name: string): boolean => !/help$|^export reports$/.test(name);

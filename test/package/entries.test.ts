@@ -1,4 +1,7 @@
-/** The three entry points: what they hold, and that Node and tslab find each, by name as well as by path. */
+/**
+ * The three entry points: what they hold, and that Node and tslab find each, by name as
+ * well as by path.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -25,17 +28,23 @@ const folder = temporaryFolder();
 
 /** Names that a module exports, types among them. */
 function exportedNames(file: string): string[] {
-  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(file, 'utf8'),
+    ts.ScriptTarget.Latest,
+    true,
+  );
   return source.statements.flatMap((statement) => {
     const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined;
-    if (!clause || !ts.isNamedExports(clause)) throw new Error(`Expected named exports in ${file} only.`);
+    if (!clause || !ts.isNamedExports(clause))
+      throw new Error(`Expected named exports in ${file} only.`);
     return clause.elements.map(({ name }) => name.text);
   });
 }
 
 it(`the main entry has at most ${MAX_NAMES} names, none of which another has`, () => {
-  const [main, report, experiments] = ['index.ts', 'report/index.ts', 'experiments/index.ts'].map((file) =>
-    exportedNames(packagePath('lib', file)),
+  const [main, report, experiments] = ['index.ts', 'report/index.ts', 'experiments/index.ts'].map(
+    (file) => exportedNames(packagePath('lib', file)),
   );
   expect(main.length).toBeLessThanOrEqual(MAX_NAMES);
   const all = [...main, ...report, ...experiments];
@@ -56,7 +65,10 @@ describe.skipIf(!isBuilt)('the entries (skipped without dist/: npm run build)', 
       `${source}\nconsole.log(typeof own0.rollOut, typeof own1.table, typeof own2.EXPERIMENTS);`,
     );
     const file = writeCells(path.join(folder, 'own.ipynb'), cell);
-    const { notebook } = await runNotebook(file, { cwd: packagePath('notebooks'), log: () => undefined });
+    const { notebook } = await runNotebook(file, {
+      cwd: packagePath('notebooks'),
+      log: () => undefined,
+    });
     const [output] = codeCells(notebook)[0].outputs;
     expect(output).toMatchObject({ text: ['function function object\n'] });
   });

@@ -1,4 +1,7 @@
-/** The rule that says which folder of lib/ may import which: that it covers all of them, and that it bites. */
+/**
+ * The rule that says which folder of lib/ may import which: that it covers all of them,
+ * and that it bites.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -32,12 +32,15 @@ interface LockedPackage extends Partial<Manifest> {
 const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const read = (path: string) => readFileSync(root(path), 'utf8');
 const manifest = JSON.parse(read('package.json')) as Manifest;
-const lock = (JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> }).packages;
+const lock = (JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> })
+  .packages;
 const locked = Object.entries(lock).filter(([path]) => path !== '');
 
 describe('package.json', () => {
   it('names the same entries for Node and for tslab, which does not read exports', () => {
-    const entries = Object.entries(manifest.exports).filter(([, entry]) => typeof entry === 'object');
+    const entries = Object.entries(manifest.exports).filter(
+      ([, entry]) => typeof entry === 'object',
+    );
     const forTslab = { '.': [`./${manifest.types}`], ...manifest.typesVersions['*'] };
     expect(entries).toEqual(
       Object.entries(forTslab).map(([name, [types]]) => [
@@ -60,11 +63,14 @@ describe('package.json', () => {
     accessSync(root(manifest.bin.parallelsearch), constants.X_OK);
   });
   it('keeps what needs a download or a GPU out of the required dependencies', () => {
-    // In package.json they would be installed with the package; a workspace has them for a clone only.
+    // In package.json they would be installed with the package; a workspace has them for
+    // a clone only.
     const native = JSON.parse(read('notebooks/package.json')) as Manifest;
     for (const name of ['@tensorflow/tfjs-node-gpu', 'hnswlib-node']) {
       expect(Object.keys(native.optionalDependencies)).toContain(name);
-      expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(name);
+      expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(
+        name,
+      );
     }
     expect(Object.keys(manifest.dependencies)).not.toContain('@tensorflow/tfjs-node');
     expect(manifest.optionalDependencies).toBeUndefined();
@@ -80,15 +86,23 @@ describe('package.json', () => {
   });
   it('builds with its own TypeScript, not with the one that tslab brings', () => {
     const [major, minor] = /(\d+)\.(\d+)/.exec(manifest.devDependencies.typescript)!.slice(1);
-    const installed = createRequire(import.meta.url)('typescript/package.json') as { version: string };
+    const installed = createRequire(import.meta.url)('typescript/package.json') as {
+      version: string;
+    };
     expect(installed.version.startsWith(`${major}.${minor}.`)).toBe(true);
-    for (const script of Object.values(manifest.scripts)) expect(script).not.toMatch(/(^|&& )tsc\b/);
+    for (const script of Object.values(manifest.scripts))
+      expect(script).not.toMatch(/(^|&& )tsc\b/);
   });
 });
 
 describe('package-lock.json', () => {
   it('locks the dependencies of package.json', () => {
-    for (const kind of ['dependencies', 'devDependencies', 'peerDependencies', 'engines'] as const) {
+    for (const kind of [
+      'dependencies',
+      'devDependencies',
+      'peerDependencies',
+      'engines',
+    ] as const) {
       expect(lock[''][kind]).toEqual(manifest[kind]);
     }
     expect(lock[''].version).toBe(manifest.version);
@@ -99,7 +113,11 @@ describe('package-lock.json', () => {
     );
     expect(elsewhere.map(([path]) => path)).toEqual([]);
     // The repository itself, and its workspace, are linked.
-    const own = ['node_modules/parallelsearch', 'node_modules/parallelsearch-notebooks', 'notebooks'];
+    const own = [
+      'node_modules/parallelsearch',
+      'node_modules/parallelsearch-notebooks',
+      'notebooks',
+    ];
     expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual(own);
   });
   it('has a decision in allowScripts for every install script, and for no other', () => {
@@ -137,7 +155,8 @@ describe('continuous integration', () => {
       ...workflow.matchAll(/uses: (actions\/upload-[a-z-]+)@v\d+\n +with:\n((?: {10}.+\n?)+)/g),
     ];
     expect(uploads.map(([, action]) => action)).toEqual([
-      ...['actions/upload-artifact', 'actions/upload-pages-artifact'],
+      'actions/upload-artifact',
+      'actions/upload-pages-artifact',
     ]);
     for (const [, , inputs] of uploads) expect(inputs).toContain('path: reports/\n');
     expect(workflow).toMatch(

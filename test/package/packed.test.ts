@@ -1,4 +1,7 @@
-/** What `npm pack` makes of this repository, and what a stranger can do with it in a project of their own. */
+/**
+ * What `npm pack` makes of this repository, and what a stranger can do with it in a
+ * project of their own.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -29,7 +32,11 @@ const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
 
 const npm = (args: readonly string[], cwd: string): string =>
   execFileSync('npm', [...args, '--loglevel=error'], {
-    ...{ cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * MB },
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 64 * MB,
     shell: process.platform === 'win32',
   });
 const pack = (...args: string[]): Packed =>
@@ -44,14 +51,20 @@ describe('npm pack', () => {
   });
   it('has the data, the first model of each kind with its first runs, and no other weights', () => {
     const paths = packed.files.map((file) => file.path);
-    for (const file of ['small-world/passages.jsonl', 'small-world/questions.jsonl', 'encoder/encoder.json'])
+    for (const file of [
+      'small-world/passages.jsonl',
+      'small-world/questions.jsonl',
+      'encoder/encoder.json',
+    ])
       expect(paths).toContain(`data/${file}`);
     const folders = paths.flatMap(
       (file) => /^data\/checkpoints\/([^/]+)\/.*safetensors$/.exec(file)?.[1] ?? [],
     );
     expect([...new Set(folders)].sort()).toEqual(
       ['base-1', 'instruct-1'].flatMap((model) => [
-        ...[model, `${model}-parallelsearch-seed1`, `${model}-search-r1-seed1`],
+        model,
+        `${model}-parallelsearch-seed1`,
+        `${model}-search-r1-seed1`,
       ]),
     );
   });
@@ -64,7 +77,10 @@ describe('dependencies', () => {
     .map((file) => readFileSync(packagePath('lib', file), 'utf8'));
   const imported = new Set(
     sources
-      .flatMap((text) => ts.preProcessFile(text.replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, '')).importedFiles)
+      .flatMap(
+        (text) =>
+          ts.preProcessFile(text.replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, '')).importedFiles,
+      )
       .map(({ fileName }) => fileName)
       .filter((name) => !/^[.#]/.test(name) && !isBuiltin(name))
       .map(packageOf),
@@ -87,9 +103,13 @@ const bytesIn = (folder: string): number =>
 /** Why the registry cannot be asked, or null where it answers. */
 function registryFailure(): string | null {
   const { status, stderr } = spawnSync('npm', ['view', 'zod', 'version'], {
-    ...{ encoding: 'utf8', timeout: 60_000, shell: process.platform === 'win32' },
+    encoding: 'utf8',
+    timeout: 60_000,
+    shell: process.platform === 'win32',
   });
-  return status === 0 ? null : `the npm registry does not answer: ${stderr.trim().split('\n').at(-1)}`;
+  return status === 0
+    ? null
+    : `the npm registry does not answer: ${stderr.trim().split('\n').at(-1)}`;
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
@@ -101,7 +121,11 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
   /** Exit code and all output of a program in the project. */
   const run = (program: string, ...args: string[]): { code: number | null; output: string } => {
     const { status, stdout, stderr } = spawnSync(program, args, {
-      ...{ cwd: project, env, encoding: 'utf8', timeout: 300_000, shell: process.platform === 'win32' },
+      cwd: project,
+      env,
+      encoding: 'utf8',
+      timeout: 300_000,
+      shell: process.platform === 'win32',
     });
     return { code: status, output: `${stdout}${stderr}` };
   };
@@ -110,15 +134,21 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
 
   beforeAll(() => {
     mkdirSync(project);
-    writeFileSync(inProject('package.json'), '{"name": "empty", "private": true, "type": "module"}');
+    writeFileSync(
+      inProject('package.json'),
+      '{"name": "empty", "private": true, "type": "module"}',
+    );
     const { filename } = pack('--pack-destination', path.dirname(project));
-    npm(['install', '--no-audit', '--no-fund', path.join(path.dirname(project), filename)], project);
+    npm(
+      ['install', '--no-audit', '--no-fund', path.join(path.dirname(project), filename)],
+      project,
+    );
   }, 600_000);
 
   it('installs few and small packages, without a build', () => {
-    const { packages } = JSON.parse(readFileSync(inProject('node_modules/.package-lock.json'), 'utf8')) as {
-      packages: Record<string, { resolved: string; hasInstallScript?: boolean }>;
-    };
+    const { packages } = JSON.parse(
+      readFileSync(inProject('node_modules/.package-lock.json'), 'utf8'),
+    ) as { packages: Record<string, { resolved: string; hasInstallScript?: boolean }> };
     const installed = Object.entries(packages);
     const elsewhere = installed.filter(
       ([name, { resolved = '' }]) =>
@@ -161,7 +191,8 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
       inProject('own', 'corpus.jsonl'),
       '{"id": "1", "contents": "Red River\\nBy Howard Hawks."}\n',
     );
-    const question = '{"id": "q", "question": "Who made Red River?", "golden_answers": ["Howard Hawks"]}\n';
+    const question =
+      '{"id": "q", "question": "Who made Red River?", "golden_answers": ["Howard Hawks"]}\n';
     writeFileSync(inProject('own', 'questions.jsonl'), question);
     const checked = cli('data', 'check', 'own');
     expect(checked.code, checked.output).toBe(0);
@@ -190,7 +221,9 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(told('reproduce')).toContain('Expected a clone of the repository');
     expect(told('ask', 'Who?', '--model', 'base-2')).toContain('PARALLELSEARCH_CHECKPOINTS');
     expect(told('ask', 'Who?', '--retriever', 'hnsw')).toContain('npm install hnswlib-node@');
-    expect(told('ask', 'Who?', '--backend', 'native')).toContain('npm install @tensorflow/tfjs-node-gpu@');
+    expect(told('ask', 'Who?', '--backend', 'native')).toContain(
+      'npm install @tensorflow/tfjs-node-gpu@',
+    );
     const notebook = inProject('node_modules/parallelsearch/notebooks/00-first-steps.ipynb');
     expect(told('notebook', 'run', notebook)).toContain('npm install tslab@');
   }, 300_000);
@@ -198,7 +231,9 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
   it('compiles strictly without skipping declarations, with one’s own tsc, and runs the program of the docs', () => {
     npm(['install', '--no-audit', '--no-fund', '--save-dev', 'typescript@5.8'], project);
     expect(run('npx', 'tsc', '--version').output).toContain('Version 5.8');
-    const [, program] = /```ts\n(.+?)```/s.exec(readFileSync(packagePath('docs', 'library.md'), 'utf8'))!;
+    const [, program] = /```ts\n(.+?)```/s.exec(
+      readFileSync(packagePath('docs', 'library.md'), 'utf8'),
+    )!;
     const also = `
 import { frameOf, table, type Table } from 'parallelsearch/report';
 import { EXPERIMENTS } from 'parallelsearch/experiments';

@@ -17,12 +17,15 @@ const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
 };
 const nameOf = (path: string): string => path.split('node_modules/').at(-1)!;
 /** Folders with what is in them, but for links to this project's own. */
-const all = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+const all = Object.entries(packages).filter(
+  ([path, { link }]) => path.includes('node_modules/') && !link,
+);
 /** What comes with the package. */
 const own = all.filter(
   ([, { dev, optional, devOptional, peer }]) => !(dev || optional || devOptional || peer),
 );
-const licences = (some: typeof all): Set<string> => new Set(some.map(([, { license = '' }]) => license));
+const licences = (some: typeof all): Set<string> =>
+  new Set(some.map(([, { license = '' }]) => license));
 const atLeast = (version: string, least: string): boolean =>
   version.localeCompare(least, undefined, { numeric: true }) >= 0;
 
@@ -39,9 +42,12 @@ it('has the versions in which the advisories of what is installed are fixed', ()
   const rows = [...text.matchAll(/^\| `([^`]+)` \| \[.*? \| ([\d.]+) \|/gm)];
   expect(rows.length).toBeGreaterThan(5);
   for (const [, name, fixed] of rows) {
-    const versions = own.filter(([path]) => nameOf(path) === name).map(([, { version }]) => version);
+    const versions = own
+      .filter(([path]) => nameOf(path) === name)
+      .map(([, { version }]) => version);
     expect(versions, name).not.toEqual([]);
-    for (const version of versions) expect(atLeast(version, fixed), `${name} ${version}`).toBe(true);
+    for (const version of versions)
+      expect(atLeast(version, fixed), `${name} ${version}`).toBe(true);
   }
 });
 

@@ -35,13 +35,21 @@ const queryKeyValue = (tokens: number) => ({
 });
 /** What is cached of a row that has all columns, and of one that has half of them. */
 const cachedKeys = (): CachedKeys => {
-  const columns = range(ROWS).map((row) => range(CACHED).map((l) => (row === 1 && l >= 20 ? MASKED : 0)));
+  const columns = range(ROWS).map((row) =>
+    range(CACHED).map((l) => (row === 1 && l >= 20 ? MASKED : 0)),
+  );
   const bias = tf.tensor2d(columns);
   return { ...keyValue(CACHED), bias, perHead: biasPerHead(bias, c) };
 };
 
-/** softmax(q k' / sqrt(D)) v of each query by itself, over the cached keys that are real and its own row's up to its own place. */
-function expected({ q, k, v }: ReturnType<typeof queryKeyValue>, cached?: CachedKeys): number[][][] {
+/**
+ * softmax(q k' / sqrt(D)) v of each query by itself, over the cached keys that are real
+ * and its own row's up to its own place.
+ */
+function expected(
+  { q, k, v }: ReturnType<typeof queryKeyValue>,
+  cached?: CachedKeys,
+): number[][][] {
   const tokens = k.shape[1];
   const [keys, values] = [k.arraySync(), v.arraySync()];
   return q.arraySync().map((queries, head) =>
@@ -52,8 +60,12 @@ function expected({ q, k, v }: ReturnType<typeof queryKeyValue>, cached?: Cached
       const seen = (i % tokens) + 1;
       const looked = [...before(cached?.k.arraySync()[head]), ...keys[head].slice(0, seen)];
       const taken = [...before(cached?.v.arraySync()[head]), ...values[head].slice(0, seen)];
-      const weights = looked.map((key) => Math.exp(sum(key, (x, d) => x * query[d]) / Math.sqrt(c.headDim)));
-      return range(c.headDim).map((d) => sum(taken, (value, l) => weights[l] * value[d]) / sum(weights));
+      const weights = looked.map((key) =>
+        Math.exp(sum(key, (x, d) => x * query[d]) / Math.sqrt(c.headDim)),
+      );
+      return range(c.headDim).map(
+        (d) => sum(taken, (value, l) => weights[l] * value[d]) / sum(weights),
+      );
     }),
   );
 }
@@ -66,7 +78,11 @@ describe('attention', () => {
 
   it('takes queries of long rows in blocks, each with the keys up to its last query', () => {
     expect(causalBlocks(512, c)).toHaveLength(1);
-    const ends = causalBlocks(LONG, c, CACHED).map(({ start, end, bias }) => [start, end, ...bias.shape]);
+    const ends = causalBlocks(LONG, c, CACHED).map(({ start, end, bias }) => [
+      start,
+      end,
+      ...bias.shape,
+    ]);
     expect(ends).toEqual([
       [0, 128, 256, 168],
       [128, 256, 256, 296],
@@ -86,7 +102,10 @@ describe('attention', () => {
   it('sees what is cached besides, but no padding', () => {
     const cached = cachedKeys();
     const long = queryKeyValue(LONG);
-    expectClose(attendCausally(long, causalBlocks(LONG, c, CACHED), c, cached), expected(long, cached));
+    expectClose(
+      attendCausally(long, causalBlocks(LONG, c, CACHED), c, cached),
+      expected(long, cached),
+    );
     for (const tokens of [1, 7]) {
       const x = queryKeyValue(tokens);
       const bias = tf.zeros<tf.Rank.R2>([ROWS, tokens]);
@@ -108,13 +127,17 @@ describe('attention', () => {
       causalBlocks(LONG, c).map(({ start, end, bias }) => padded(bias, start, end)),
       1,
     );
-    const one = gradients([{ start: 0, end: last.end, bias: tf.reshape(whole, [GROUPS * LONG, LONG]) }]);
+    const one = gradients([
+      { start: 0, end: last.end, bias: tf.reshape(whole, [GROUPS * LONG, LONG]) },
+    ]);
     several.forEach((gradient, i) => {
       expect(tf.max(tf.abs(tf.sub(gradient, one[i]))).dataSync()[0]).toBeLessThan(1e-5);
     });
   });
 });
 
-/** A block's bias as (G, end-start, T), with all keys: those after its last are not seen. */
+/**
+ * A block's bias as (G, end-start, T), with all keys: those after its last are not seen.
+ */
 const padded = (bias: tf.Tensor2D, start: number, end: number): tf.Tensor3D =>
   tf.reshape(tf.pad(bias, [[0, 0], [0, LONG - end]], MASKED), [GROUPS, end - start, LONG]); // prettier-ignore

@@ -1,4 +1,7 @@
-/** Generation whose steps are recorded once and repeated, beside the same computed anew for every token. */
+/**
+ * Generation whose steps are recorded once and repeated, beside the same computed anew
+ * for every token.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
@@ -11,12 +14,24 @@ import { canCapture } from '../../lib/tensor/graph.js';
 import { HAS_NATIVE, HAS_WEBGPU } from '../tensor/has-backend.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-/** A quarter of the vocabulary ends a row, so that rows end one after the other and the others go on by themselves. */
-const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: range(0, CONFIG.vocabSize, 8) };
-const CONTEXTS = range(8).map((row) => range(3 + 2 * row).map((t) => 1 + ((row * 31 + t * 7) % 250)));
+/**
+ * A quarter of the vocabulary ends a row, so that rows end one after the other and the
+ * others go on by themselves.
+ */
+const config = {
+  ...CONFIG,
+  maxPositionEmbeddings: 128,
+  eosTokenIds: range(0, CONFIG.vocabSize, 8),
+};
+const CONTEXTS = range(8).map((row) =>
+  range(3 + 2 * row).map((t) => 1 + ((row * 31 + t * 7) % 250)),
+);
 
 const optionsOf = (turn: number, contexts: readonly unknown[]) => ({
-  ...{ temperature: 1, topP: 1, maxNewTokens: 20, stop: [] },
+  temperature: 1,
+  topP: 1,
+  maxNewTokens: 20,
+  stop: [],
   randoms: contexts.map((_, i) => createRandom(`turn ${turn}, row ${i}`)),
 });
 const policyOf = (): LocalPolicy =>

@@ -1,4 +1,7 @@
-/** A policy of this project in other engines: the same greedy tokens by transformers, PEFT and vLLM, and an evaluation over vLLM's API. */
+/**
+ * A policy of this project in other engines: the same greedy tokens by transformers, PEFT
+ * and vLLM, and an evaluation over vLLM's API.
+ */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -59,17 +62,33 @@ describe.skipIf(vllm === undefined)(
         '--max-num-seqs',
         '16',
       ];
-      server = spawn(vllm!, ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)], {
-        env: { ...process.env, VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
-        stdio: 'ignore',
-        detached: true,
+      server = spawn(
+        vllm!,
+        ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)],
+        {
+          env: {
+            ...process.env,
+            VLLM_CPU_KVCACHE_SPACE: '1',
+            HF_HUB_OFFLINE: '1',
+            VLLM_NO_USAGE_STATS: '1',
+          },
+          stdio: 'ignore',
+          detached: true,
+        },
+      );
+      policy = await loadPolicy({
+        method: 'parallelsearch',
+        model: 'instruct',
+        warmUp: 1,
+        seed: 1,
       });
-      policy = await loadPolicy({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
       const { questions } = await loadWorld();
       contexts = questions
         .filter(({ split }) => split === 'dev')
         .slice(0, 50)
-        .map(({ question }) => policy.tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })));
+        .map(({ question }) =>
+          policy.tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })),
+        );
       own = await policy.generate(contexts, sampling());
       while (server.exitCode === null && !(await fetch(`${address}/models`).catch(() => null)))
         await delay(1000);
@@ -78,7 +97,10 @@ describe.skipIf(vllm === undefined)(
     afterAll(() => void (server?.pid && process.kill(-server.pid, 'SIGTERM')));
 
     const sampling = () => ({
-      ...{ temperature: 0, topP: 1, maxNewTokens: TOKENS, stop: [] },
+      temperature: 0,
+      topP: 1,
+      maxNewTokens: TOKENS,
+      stop: [],
       randoms: contexts.map(() => createRandom(0)),
     });
 
@@ -94,7 +116,10 @@ describe.skipIf(vllm === undefined)(
           prompts,
         ]);
         const ids = own.map(({ tokenIds }) => tokenIds);
-        expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({ merged: ids, adapter: ids });
+        expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
+          merged: ids,
+          adapter: ids,
+        });
       },
       10 * MINUTE,
     );
@@ -103,9 +128,12 @@ describe.skipIf(vllm === undefined)(
       'gives them in vLLM, with their log-probabilities',
       async () => {
         const generations = await (await openRemotePolicy(address)).generate(contexts, sampling());
-        expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(own.map(({ tokenIds }) => tokenIds));
+        expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(
+          own.map(({ tokenIds }) => tokenIds),
+        );
         for (const [i, { logProbs }] of generations.entries())
-          for (const [t, value] of logProbs!.entries()) expect(value).toBeCloseTo(own[i].logProbs![t], 2);
+          for (const [t, value] of logProbs!.entries())
+            expect(value).toBeCloseTo(own[i].logProbs![t], 2);
       },
       10 * MINUTE,
     );
@@ -117,15 +145,15 @@ describe.skipIf(vllm === undefined)(
         const answersOf = async (who: { policy?: string }): Promise<object[]> => {
           const out = join(root, 'answers.jsonl');
           await runEvaluate({
-            ...{
-              ...who,
-              method: 'parallelsearch',
-              seed: 1,
-              checkpoints: CHECKPOINTS,
-              split: 'dev',
-              limit: 100,
-            },
-            ...{ out, batchSize: 16, backend: 'auto' },
+            ...who,
+            method: 'parallelsearch',
+            seed: 1,
+            checkpoints: CHECKPOINTS,
+            split: 'dev',
+            limit: 100,
+            out,
+            batchSize: 16,
+            backend: 'auto',
           });
           return linesOf(out).map((line) => ({ ...line, model: '' }));
         };

@@ -18,7 +18,8 @@ it('an adapter is rounded to so many significant bits, once and for all', async 
   await roundAdapter(folder(), 6);
   const bytes = readFileSync(file);
   const rounded = parseSafetensors(bytes).get('a')!;
-  // By hand: in [1, 2) numbers of six bits are 1/32 apart, in [64, 128) 2, in [2^-12, 2^-11) 2^-17.
+  // By hand: in [1, 2) numbers of six bits are 1/32 apart, in [64, 128) 2, in [2^-12,
+  // 2^-11) 2^-17.
   expect([...rounded.values]).toEqual([1.03125, -0.703125, 0, 100, 39 * 2 ** -17, 63]);
   expect(rounded.shape).toEqual([2, 3]);
   expect(readSafetensors(bytes).metadata).toMatchObject(metadata);

@@ -14,7 +14,9 @@ const KV_HEADS = 2;
 const HEAD_WIDTH = 3;
 const NUM_LAYERS = 2;
 
-/** A cached token: a number that all its keys and values are made of, or null for padding. */
+/**
+ * A cached token: a number that all its keys and values are made of, or null for padding.
+ */
 type Token = number | null;
 
 /** The block of some rows (B, L); padding holds numbers too, which nobody may read. */
@@ -24,7 +26,9 @@ function blockOf(rows: readonly (readonly Token[])[]): CacheBlock {
     const values = rows.flatMap((row) =>
       Array.from({ length: KV_HEADS }, (_, head) =>
         row.flatMap((token) =>
-          Array.from({ length: HEAD_WIDTH }, (_, d) => valueOf(token ?? 0.5, { layer, side, head, d })),
+          Array.from({ length: HEAD_WIDTH }, (_, d) =>
+            valueOf(token ?? 0.5, { layer, side, head, d }),
+          ),
         ),
       ).flat(),
     );
@@ -40,7 +44,10 @@ function blockOf(rows: readonly (readonly Token[])[]): CacheBlock {
 const valueOf = (token: number, { layer, side, head, d }: Record<string, number>): number =>
   1000 * token + 100 * layer + 10 * side + 3 * head + d;
 
-/** The tokens of a block, row by row, once every key and value of each has been found to be its own. */
+/**
+ * The tokens of a block, row by row, once every key and value of each has been found to
+ * be its own.
+ */
 function tokensOf({ bias, layers }: CacheBlock): Token[][] {
   const biases = bias.arraySync();
   return biases.map((row, r) =>
@@ -85,13 +92,15 @@ const packing = fc
     { minLength: 1, maxLength: 3 },
   )
   .chain((blocks) => {
-    const piece = fc.nat(blocks.length - 1).chain((block) =>
-      fc.record({
-        block: fc.constant(block),
-        row: fc.nat(blocks[block].length - 1),
-        length: fc.integer({ min: 1, max: blocks[block][0].length }),
-      }),
-    );
+    const piece = fc
+      .nat(blocks.length - 1)
+      .chain((block) =>
+        fc.record({
+          block: fc.constant(block),
+          row: fc.nat(blocks[block].length - 1),
+          length: fc.integer({ min: 1, max: blocks[block][0].length }),
+        }),
+      );
     const row = fc.array(piece, { minLength: 1, maxLength: 3 });
     return fc.tuple(fc.constant(blocks), fc.array(row, { minLength: 1, maxLength: 4 }));
   });
@@ -134,7 +143,9 @@ describe('the key-value cache', () => {
           const parts = [rows.slice(0, 1), rows];
           const groups = parts.map((part, i) => ({ rows: part, room: i * room }));
           const moved = moveRows(old.map(blockOf), groups, KV_HEADS);
-          expect(moved.map(tokensOf)).toEqual(parts.map((part, i) => rowsAsPacked(old, part, i * room)));
+          expect(moved.map(tokensOf)).toEqual(
+            parts.map((part, i) => rowsAsPacked(old, part, i * room)),
+          );
           moved.forEach(disposeBlock);
         }),
       ),

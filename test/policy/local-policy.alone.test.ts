@@ -20,7 +20,8 @@ let policy: LocalPolicy;
 beforeAll(async () => {
   await useBackend('wasm');
   weights = randomWeights(config, createRandom(5));
-  // Sharper than a fresh model, so that a wrong mask or position shows in the log-probabilities.
+  // Sharper than a fresh model, so that a wrong mask or position shows in the
+  // log-probabilities.
   weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
   policy = new LocalPolicy('test', weights, config, TOKENIZER);
 });
@@ -43,14 +44,22 @@ const contexts = [
 describe('LocalPolicy.generate', () => {
   it('samples with log-probabilities that the training pass gives too, within 1e-4, over two turns', async () => {
     const first = await policy.generate(contexts, options(3));
-    const more = contexts.map((c, i) => [...c, ...first[i].tokenIds, ...[7, 11, 13, 17, 19].slice(i)]);
+    const more = contexts.map((c, i) => [
+      ...c,
+      ...first[i].tokenIds,
+      ...[7, 11, 13, 17, 19].slice(i),
+    ]);
     const second = await policy.generate(more, options(3));
     const rows = more.map((c, i) => ({
       tokenIds: [...c, ...second[i].tokenIds],
       lossMask: [...c.map(() => 0), ...second[i].tokenIds.map(() => 1)],
     }));
     const table = rotaryTable(config, config.maxPositionEmbeddings);
-    const recomputed = await sequenceLogProbs(weights, rows, { config, table, maxTokensPerPass: 8192 });
+    const recomputed = await sequenceLogProbs(weights, rows, {
+      config,
+      table,
+      maxTokensPerPass: 8192,
+    });
     second.forEach((generation, i) => {
       generation.logProbs!.forEach((logProb, t) => {
         expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);
@@ -59,7 +68,8 @@ describe('LocalPolicy.generate', () => {
   });
 
   it('runs equal contexts once and many in several passes, each row as if by itself', async () => {
-    // 24 rows of 100 tokens and more are two passes; four at a time are equal and part when they are sampled.
+    // 24 rows of 100 tokens and more are two passes; four at a time are equal and part
+    // when they are sampled.
     const rows = Array.from({ length: 24 }, (_, r) =>
       Array.from(
         { length: 100 + (Math.floor(r / 4) % 3) },
@@ -91,7 +101,10 @@ describe('LocalPolicy.generate', () => {
       [...prompt, 77],
       [...prompt, 140, 60, 61, 62, 99],
     ];
-    const runChunks = vi.spyOn(large as unknown as { runChunks: LocalPolicy['generate'] }, 'runChunks');
+    const runChunks = vi.spyOn(
+      large as unknown as { runChunks: LocalPolicy['generate'] },
+      'runChunks',
+    );
     const greedy = { temperature: 0, maxNewTokens: 4 };
     const together = await large.generate(rows, options(3, greedy));
     expect(runChunks.mock.calls.map(([chunks]) => chunks)).toEqual([
@@ -102,7 +115,9 @@ describe('LocalPolicy.generate', () => {
       large.release();
       const [alone] = await large.generate([row], options(1, greedy));
       expect(alone.tokenIds).toEqual(together[i].tokenIds);
-      alone.logProbs!.forEach((logProb, t) => expect(logProb).toBeCloseTo(together[i].logProbs![t], 4));
+      alone.logProbs!.forEach((logProb, t) =>
+        expect(logProb).toBeCloseTo(together[i].logProbs![t], 4),
+      );
     }
     large.dispose();
   });

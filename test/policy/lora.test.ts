@@ -60,7 +60,9 @@ describe('a fresh adapter', () => {
   it('has an A and a B of the rank for every matrix, and nothing for gains and embeddings', () => {
     const adapter = createAdapter(CONFIG, LORA, createRandom(1));
     const matrices = Object.keys(base).filter((key) => /\.(qkv|o|gateUp|down)$/.test(key));
-    expect(Object.keys(adapter).sort()).toEqual(matrices.flatMap((key) => [`${key}.A`, `${key}.B`]).sort());
+    expect(Object.keys(adapter).sort()).toEqual(
+      matrices.flatMap((key) => [`${key}.A`, `${key}.B`]).sort(),
+    );
     for (const key of matrices) {
       expect(adapter[`${key}.A`].shape).toEqual([base[key].shape[0], LORA.rank]);
       expect(adapter[`${key}.B`].shape).toEqual([LORA.rank, base[key].shape[1]]);
@@ -88,7 +90,9 @@ describe('a matrix that lies output by input, as the native backend has some', (
     ];
     for (const merge of merges) {
       expect(apart(logits(merge(other)), logits(merge(base)))).toBeLessThan(1e-5);
-      const [one, same] = await Promise.all([other, base].map((w) => arraysFromWeights(merge(w), CONFIG)));
+      const [one, same] = await Promise.all(
+        [other, base].map((w) => arraysFromWeights(merge(w), CONFIG)),
+      );
       for (const [name, { shape, values }] of same) {
         expect(one.get(name)!.shape, name).toEqual(shape);
         expect(apart(one.get(name)!.values, values), name).toBeLessThan(1e-5);
@@ -120,7 +124,9 @@ describe('target modules', () => {
       'Expected target modules of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but got qkv_proj',
     ],
   ])('are refused where the model cannot train them: %j', (targetModules, message) => {
-    expect(() => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1))).toThrow(message);
+    expect(() => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1))).toThrow(
+      message,
+    );
   });
 });
 
@@ -137,9 +143,9 @@ describe('layers to transform', () => {
   });
 
   it('are refused where the model has fewer', () => {
-    expect(() => createAdapter(CONFIG, { ...LORA, layersToTransform: [0, 2] }, createRandom(1))).toThrow(
-      'Expected layers from 0 to 1, but got 2.',
-    );
+    expect(() =>
+      createAdapter(CONFIG, { ...LORA, layersToTransform: [0, 2] }, createRandom(1)),
+    ).toThrow('Expected layers from 0 to 1, but got 2.');
   });
 });
 
@@ -188,7 +194,9 @@ describe("PEFT's arrays", () => {
     const adapter = trainedAdapter();
     const arrays = await arraysFromAdapter(adapter, CONFIG, LORA);
     const [old, merged] = await Promise.all(
-      [base, mergeAdapter(base, adapter, LORA)].map((weights) => arraysFromWeights(weights, CONFIG)),
+      [base, mergeAdapter(base, adapter, LORA)].map((weights) =>
+        arraysFromWeights(weights, CONFIG),
+      ),
     );
     const modules = [...old.keys()].filter((name) => name.includes('_proj'));
     expect(arrays.size).toBe(2 * modules.length);
@@ -212,16 +220,23 @@ describe("PEFT's arrays", () => {
     const name = 'base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight';
     const own = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
     const merged = mergePeftArrays(base, own, CONFIG, LORA);
-    const [keys, untouched] = [merged, base].map((w) => tf.slice(w['0.qkv'], [0, 16], [16, 8]).dataSync());
+    const [keys, untouched] = [merged, base].map((w) =>
+      tf.slice(w['0.qkv'], [0, 16], [16, 8]).dataSync(),
+    );
     expect(apart(keys, untouched)).toBe(0);
-    const [queries, old] = [merged, base].map((w) => tf.slice(w['0.qkv'], [0, 0], [16, 16]).dataSync());
+    const [queries, old] = [merged, base].map((w) =>
+      tf.slice(w['0.qkv'], [0, 0], [16, 16]).dataSync(),
+    );
     expect(apart(queries, old)).toBeGreaterThan(0.01);
   });
 
   it('leave modules alone that are no target: as other libraries do by default, in part of a product', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const some = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
-    const merged = mergePeftArrays(base, some, CONFIG, { ...LORA, targetModules: ['q_proj', 'v_proj'] });
+    const merged = mergePeftArrays(base, some, CONFIG, {
+      ...LORA,
+      targetModules: ['q_proj', 'v_proj'],
+    });
     const all = mergePeftArrays(base, arrays, CONFIG, LORA);
     const columnsOf = (weights: Weights, from: number, count: number) =>
       tf.slice(weights['0.qkv'], [0, from], [16, count]).dataSync();
@@ -242,7 +257,9 @@ describe("PEFT's arrays", () => {
       'lora_B.weight to be of shape [16, 2], but got [16, 3].',
     );
     const more = new Map(arrays).set('lm_head.lora_A', { shape: [0], values: new Float32Array() });
-    expect(() => mergePeftArrays(base, more, CONFIG, LORA)).toThrow('but it also holds lm_head.lora_A.');
+    expect(() => mergePeftArrays(base, more, CONFIG, LORA)).toThrow(
+      'but it also holds lm_head.lora_A.',
+    );
   });
 });
 
@@ -252,11 +269,17 @@ describe('parsePeftConfig', () => {
     const config = peftConfig({ ...LORA, targetModules }, { config: CONFIG, base: '../base' });
     expect(parsePeftConfig(config)).toEqual({ ...LORA, targetModules, base: '../base' });
     const upper = { ...LORA, layersToTransform: [1] };
-    expect(parsePeftConfig(peftConfig(upper, { config: CONFIG, base: '../base' }))).toMatchObject(upper);
-    expect(parsePeftConfig({ r: 4, lora_alpha: 8, layers_to_transform: 1 }).layersToTransform).toEqual([1]);
+    expect(parsePeftConfig(peftConfig(upper, { config: CONFIG, base: '../base' }))).toMatchObject(
+      upper,
+    );
+    expect(
+      parsePeftConfig({ r: 4, lora_alpha: 8, layers_to_transform: 1 }).layersToTransform,
+    ).toEqual([1]);
     // A pattern stands for all, whose tensors are then looked for.
     expect(parsePeftConfig({ r: 4, lora_alpha: 8, target_modules: 'all-linear' })).toEqual({
-      ...{ rank: 4, alpha: 8, base: undefined },
+      rank: 4,
+      alpha: 8,
+      base: undefined,
     });
     expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
   });

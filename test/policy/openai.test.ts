@@ -20,7 +20,12 @@ interface Exchange {
   body?: CompletionRequest & { prompt: number[] };
   status: number;
   answer: {
-    choices: { text: string; token_ids: number[]; finish_reason: string; stop_reason: string | null }[];
+    choices: {
+      text: string;
+      token_ids: number[];
+      finish_reason: string;
+      stop_reason: string | null;
+    }[];
   };
 }
 
@@ -32,8 +37,14 @@ const keepOpen = <T extends { close(): unknown }>(server: T): T => {
   return server;
 };
 
-const sampling = (contexts: readonly unknown[], more: Partial<SamplingOptions> = {}): SamplingOptions => ({
-  ...{ temperature: 0, topP: 1, maxNewTokens: 60, stop: STOP_STRINGS },
+const sampling = (
+  contexts: readonly unknown[],
+  more: Partial<SamplingOptions> = {},
+): SamplingOptions => ({
+  temperature: 0,
+  topP: 1,
+  maxNewTokens: 60,
+  stop: STOP_STRINGS,
   randoms: contexts.map((_, i) => createRandom(i)),
   ...more,
 });
@@ -87,22 +98,33 @@ describe('what vLLM answered once', () => {
 
   it('ends where as many tokens as are allowed are there', async () => {
     const [first] = contexts;
-    const [short] = await (await openRecorded()).generate([first], sampling([first], { maxNewTokens: 5 }));
-    expect(short).toMatchObject({ finish: 'length', tokenIds: greedy[0].choice.token_ids.slice(0, 5) });
+    const [short] = await (
+      await openRecorded()
+    ).generate([first], sampling([first], { maxNewTokens: 5 }));
+    expect(short).toMatchObject({
+      finish: 'length',
+      tokenIds: greedy[0].choice.token_ids.slice(0, 5),
+    });
   });
 
   it('was sampled with a seed of each row’s own', async () => {
     const two = contexts.slice(0, 2);
-    const sampled = await (await openRecorded()).generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
+    const sampled = await (
+      await openRecorded()
+    ).generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
     const recorded = completions.filter(({ temperature }) => temperature === 1);
-    expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(recorded.map(({ choice }) => choice.token_ids));
+    expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(
+      recorded.map(({ choice }) => choice.token_ids),
+    );
     expect(new Set(recorded.map(({ seed }) => seed)).size).toBe(2);
   });
 
   it('says what the server refuses', async () => {
     const policy = await openRecorded();
     const long = Array.from({ length: 1100 }, () => 2);
-    await expect(policy.generate([long], sampling([long]))).rejects.toThrow('maximum context length is 1024');
+    await expect(policy.generate([long], sampling([long]))).rejects.toThrow(
+      'maximum context length is 1024',
+    );
   });
 
   it('is what the stand-in of other tests answers', async () => {
@@ -144,7 +166,11 @@ const saying = (text: string): Policy => ({
 
 describe('a server that tells no ids', () => {
   it.each(['keeps stop', 'cuts stop'] as const)('is asked in text, and %s', async (isTextOnly) => {
-    const { server, policy } = await openStandIn(saying(SAID), { isTextOnly }, { tokenizer: folder });
+    const { server, policy } = await openStandIn(
+      saying(SAID),
+      { isTextOnly },
+      { tokenizer: folder },
+    );
     expect(policy).toMatchObject({
       maxLength: 1024,
       note: expect.stringContaining('by text only') as string,
@@ -155,16 +181,14 @@ describe('a server that tells no ids', () => {
       { tokenIds: local.tokenizer.encode(SAID), text: SAID, finish: 'stop' },
     ]);
     expect(server.requests).toEqual([
-      ...[
-        {
-          model: 'm',
-          prompt: 'Question: Who?\n',
-          max_tokens: 60,
-          temperature: 0,
-          top_p: 1,
-          stop: STOP_STRINGS,
-        },
-      ],
+      {
+        model: 'm',
+        prompt: 'Question: Who?\n',
+        max_tokens: 60,
+        temperature: 0,
+        top_p: 1,
+        stop: STOP_STRINGS,
+      },
     ]);
   });
 
@@ -183,7 +207,11 @@ describe('a server that tells no ids', () => {
 
   it('has no stop text added where none was cut', async () => {
     const text = '<think> a </think> I do not know';
-    const { policy } = await openStandIn(saying(text), { isTextOnly: 'cuts stop' }, { tokenizer: folder });
+    const { policy } = await openStandIn(
+      saying(text),
+      { isTextOnly: 'cuts stop' },
+      { tokenizer: folder },
+    );
     const [generation] = await policy.generate([contextOf('Who?')], sampling([0]));
     expect(generation.text).toBe(text);
   });
@@ -193,7 +221,8 @@ describe('a server in trouble', () => {
   /** Answers with a status so many times, once it is open. */
   const failing = (status: number, times: number, headers = {}) => {
     let [asked, left] = [0, times];
-    return () => (asked++ > 0 && left-- > 0 ? new Response('busy', { status, headers }) : undefined);
+    return () =>
+      asked++ > 0 && left-- > 0 ? new Response('busy', { status, headers }) : undefined;
   };
 
   it.each([429, 503])('is asked again after status %d', async (status) => {
@@ -222,19 +251,29 @@ describe('a server in trouble', () => {
   it('is given up where it is late, and when the signal says so', async () => {
     let isOpen = false;
     const never = () => (isOpen ? new Promise<never>(() => undefined) : void (isOpen = true));
-    const { policy } = await openStandIn(saying(SAID), { instead: never }, { timeoutMs: 100, retries: 1 });
-    await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow('within 100 ms');
+    const { policy } = await openStandIn(
+      saying(SAID),
+      { instead: never },
+      { timeoutMs: 100, retries: 1 },
+    );
+    await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(
+      'within 100 ms',
+    );
     isOpen = false;
     const patient = (await openStandIn(saying(SAID), { instead: never })).policy;
     const controller = new AbortController();
-    const waiting = patient.generate([contextOf('Who?')], sampling([0], { signal: controller.signal }));
+    const waiting = patient.generate(
+      [contextOf('Who?')],
+      sampling([0], { signal: controller.signal }),
+    );
     setTimeout(() => controller.abort(new Error('enough')), 20);
     await expect(waiting).rejects.toThrow('enough');
   });
 });
 
 it('asks for so many rows at a time and no more', async () => {
-  // A row is answered when three are there, so that the count does not hang on how fast they come.
+  // A row is answered when three are there, so that the count does not hang on how fast
+  // they come.
   const waiting: (() => void)[] = [];
   const instead = async ({ max_tokens: length }: CompletionRequest): Promise<undefined> => {
     const isProbe = length === 1;
@@ -250,13 +289,20 @@ it('asks for so many rows at a time and no more', async () => {
 });
 
 it('says what is missing or does not fit', async () => {
-  await expect(openOpenAiPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow('Is it running?');
-  const open = (standIn: object, options: OpenAiOptions = {}) => openStandIn(saying(SAID), standIn, options);
-  await expect(open({}, { model: 'other', tokenizer: folder })).rejects.toThrow('`other` does not exist');
+  await expect(openOpenAiPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow(
+    'Is it running?',
+  );
+  const open = (standIn: object, options: OpenAiOptions = {}) =>
+    openStandIn(saying(SAID), standIn, options);
+  await expect(open({}, { model: 'other', tokenizer: folder })).rejects.toThrow(
+    '`other` does not exist',
+  );
   await expect(open({ root: '/none' })).rejects.toThrow(
     'm or /none. Name the folder with its tokenizer.json by --tokenizer',
   );
-  const server = await serveLocally(0, async () => Response.json({ data: [{ id: 'a' }, { id: 'b' }] }));
+  const server = await serveLocally(0, async () =>
+    Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
+  );
   await expect(openOpenAiPolicy(`${keepOpen(server).url}v1`)).rejects.toThrow(
     'but there are a, b. Name one by --model',
   );

@@ -13,7 +13,10 @@ function softmax(temperature: number): number[] {
 const GREEDY = { isGreedy: true, topP: 1 };
 const SAMPLED = { isGreedy: false, topP: 1 };
 
-/** How often each token is drawn. Each draw's log-probability must be that of the softmax, within 5e-10. */
+/**
+ * How often each token is drawn. Each draw's log-probability must be that of the softmax,
+ * within 5e-10.
+ */
 function counts(
   { temperature, topP }: { temperature: number; topP: number },
   draws: number,
@@ -30,7 +33,10 @@ function counts(
   return seen;
 }
 
-/** Pearson's statistic against expected probabilities; places of probability 0 must be empty. */
+/**
+ * Pearson's statistic against expected probabilities; places of probability 0 must be
+ * empty.
+ */
 function chiSquare(seen: number[], expected: number[]): number {
   const draws = seen.reduce((a, b) => a + b);
   return seen.reduce((sum, count, i) => {
@@ -73,9 +79,9 @@ describe('sampleToken', () => {
     const mass = set.reduce((sum, i) => sum + p[i], 0);
     expect(mass).toBeGreaterThan(0.9);
     const expected = p.map((x, i) => (set.includes(i) ? x / mass : 0));
-    expect(chiSquare(counts({ temperature: 1, topP: 0.9 }, 20_000, 'nucleus'), expected)).toBeLessThan(
-      QUANTILE,
-    );
+    expect(
+      chiSquare(counts({ temperature: 1, topP: 0.9 }, 20_000, 'nucleus'), expected),
+    ).toBeLessThan(QUANTILE);
     expect(sampleToken(p, { ...SAMPLED, topP: 0.1 }, createRandom(1)).tokenId).toBe(2);
   });
 
@@ -103,7 +109,8 @@ describe('sampleToken', () => {
     }
     // A sum that rounds up to what it is of.
     expect(
-      sampleToken([1, ...new Array<number>(999).fill(0)], SAMPLED, { ...random, uniform: () => 1 }).tokenId,
+      sampleToken([1, ...new Array<number>(999).fill(0)], SAMPLED, { ...random, uniform: () => 1 })
+        .tokenId,
     ).toBe(0);
   });
 

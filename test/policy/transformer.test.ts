@@ -69,7 +69,10 @@ describe('the transformer beside transformers (Python)', () => {
     });
     const { value, grads } = gradientOf(keys.map((key) => weights[key]));
     expect(value.dataSync()[0] - expected.loss).toBeCloseTo(0, 5);
-    const gradients = await arraysFromWeights(Object.fromEntries(keys.map((k, i) => [k, grads[i]])), config);
+    const gradients = await arraysFromWeights(
+      Object.fromEntries(keys.map((k, i) => [k, grads[i]])),
+      config,
+    );
     for (const [name, { norm, first }] of Object.entries(expected.gradients)) {
       const values = gradients.get(name)!.values;
       expect(Math.abs(Math.hypot(...values) - norm), name).toBeLessThan(1e-4 * norm);

@@ -20,7 +20,10 @@ interface StandInOptions {
   model: string;
   /** The folder that it is served from. */
   root?: string;
-  /** Whether it is a server like `transformers serve`, which takes and tells text only and keeps the stop text, or like llama.cpp's, which cuts it. */
+  /**
+   * Whether it is a server like `transformers serve`, which takes and tells text only and
+   * keeps the stop text, or like llama.cpp's, which cuts it.
+   */
   isTextOnly?: 'keeps stop' | 'cuts stop';
   /** What to answer in place of a completion, where it returns something. */
   instead?: (request: CompletionRequest) => Response | Promise<Response | undefined> | undefined;
@@ -33,7 +36,9 @@ const failure = (status: number, message: string, type: string): Response =>
 export async function startVllmStandIn(
   policy: Policy,
   { model, root = model, isTextOnly, instead }: StandInOptions,
-): Promise<LocalServer & { api: string; requests: CompletionRequest[]; mostAtATime: () => number }> {
+): Promise<
+  LocalServer & { api: string; requests: CompletionRequest[]; mostAtATime: () => number }
+> {
   const requests: CompletionRequest[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let [numActive, most] = [0, 0];
@@ -50,7 +55,10 @@ export async function startVllmStandIn(
     } = request;
     const context = typeof prompt === 'string' ? tokenizer.encode(prompt) : prompt;
     const [{ tokenIds, text, logProbs, finish }] = await policy.generate([context], {
-      ...{ temperature, topP, stop, randoms: [createRandom(seed)] },
+      temperature,
+      topP,
+      stop,
+      randoms: [createRandom(seed)],
       maxNewTokens: Math.min(maxNewTokens, maxLength - context.length),
     });
     policy.release?.();
@@ -58,11 +66,19 @@ export async function startVllmStandIn(
     const end = stopText === undefined ? text.length : text.indexOf(stopText);
     const hasIds = request.return_token_ids && !isTextOnly;
     const choice = {
-      ...{ index: 0, text: isTextOnly === 'keeps stop' ? text : text.slice(0, end), finish_reason: finish },
+      index: 0,
+      text: isTextOnly === 'keeps stop' ? text : text.slice(0, end),
+      finish_reason: finish,
       ...(!isTextOnly && { stop_reason: stopText ?? null, token_ids: hasIds ? tokenIds : null }),
       logprobs: hasIds ? { token_logprobs: logProbs } : null,
     };
-    return Response.json({ id: 'cmpl-1', object: 'text_completion', created: 0, model, choices: [choice] });
+    return Response.json({
+      id: 'cmpl-1',
+      object: 'text_completion',
+      created: 0,
+      model,
+      choices: [choice],
+    });
   };
 
   const answer = async (url: string, read: () => Promise<CompletionRequest>): Promise<Response> => {
@@ -83,7 +99,11 @@ export async function startVllmStandIn(
     if (isTextOnly === 'keeps stop' && typeof prompt !== 'string')
       return Response.json({ detail: 'prompt must be a string.' }, { status: 400 });
     if (prompt.length >= maxLength && typeof prompt !== 'string')
-      return failure(400, `This model's maximum context length is ${maxLength} tokens.`, 'BadRequestError');
+      return failure(
+        400,
+        `This model's maximum context length is ${maxLength} tokens.`,
+        'BadRequestError',
+      );
     const done = turn.then(() => complete(request));
     turn = done;
     return done;

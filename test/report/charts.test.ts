@@ -16,7 +16,10 @@ const made = (spec: VegaLiteSpec, title = 'T', alt = 'A is 1.') => chartOf({ tit
 describe('chartOf', () => {
   it.each([
     { mark: 'bar', encoding: { x, y } },
-    { facet: { field: 'c' }, spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] } },
+    {
+      facet: { field: 'c' },
+      spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] },
+    },
     { encoding: { x: { datum: 0, type: 'quantitative' }, y } },
     // Not misled by fields of the data that are called like channels.
     { data: { values: [{ encoding: { x: { field: 1 } } }] }, encoding: { x, y } },
@@ -52,15 +55,28 @@ const frame = frameOf(
   MODELS.flatMap((model) =>
     IN_PAPER.flatMap((method, i) =>
       ['nq', 'hotpotqa'].map((benchmark) => ({
-        ...{ method, model, benchmark, metric: 'em', n: 10, paper: method === 'r1' ? null : 0.2 },
-        ...{ value: 0.1 * i, low: 0.1 * i - 0.05, high: 0.1 * i + 0.05 },
+        method,
+        model,
+        benchmark,
+        metric: 'em',
+        n: 10,
+        paper: method === 'r1' ? null : 0.2,
+        value: 0.1 * i,
+        low: 0.1 * i - 0.05,
+        high: 0.1 * i + 0.05,
       })),
     ),
   ),
 );
 const curves = MODELS.flatMap((model) =>
   [1, 2].flatMap((seed) =>
-    [0, 1, 2].map((step): CurvePoint => ({ method: 'search-r1', model, seed, step, reward: seed + step })),
+    [0, 1, 2].map((step): CurvePoint => ({
+      method: 'search-r1',
+      model,
+      seed,
+      step,
+      reward: seed + step,
+    })),
   ),
 );
 const spec = { title: 'A title', color: 'method' };
@@ -95,21 +111,34 @@ describe('declared charts', () => {
   });
 
   it('say of long series how they begin and end', () => {
-    const steps = Array.from({ length: 20 }, (_, step) => ({ method: 'm', step, metric: 'kl', value: step }));
+    const steps = Array.from({ length: 20 }, (_, step) => ({
+      method: 'm',
+      step,
+      metric: 'kl',
+      value: step,
+    }));
     expect(bandChart(frameOf(steps), { ...spec, x: 'step' }).alt).toBe(
       'KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).',
     );
   });
 
   it('want one metric', () => {
-    const two = frameOf(['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })));
+    const two = frameOf(
+      ['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })),
+    );
     expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow('rows of one metric');
-    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow('but got no rows');
+    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow(
+      'but got no rows',
+    );
   });
 });
 
 it.each([
-  ['data from outside', { data: { url: 'https://example.org/x.json' }, mark: 'point' }, 'not drawn as'],
+  [
+    'data from outside',
+    { data: { url: 'https://example.org/x.json' }, mark: 'point' },
+    'not drawn as',
+  ],
   [
     'what Vega-Lite warns of',
     { data: { values: [] }, mark: 'bar', encoding: { no: { field: 'a' } } },
@@ -121,15 +150,34 @@ it.each([
 
 describe('trainingRows', () => {
   const point = (seed: number, step: number, reward: number | null): CurvePoint => ({
-    ...{ method: 'm', model: 'base', seed, step, reward },
+    method: 'm',
+    model: 'base',
+    seed,
+    step,
+    reward,
   });
 
   it('are averaged over windows, then over seeds, with the range of the seeds', () => {
-    const points = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6), point(1, 2, null)];
+    const points = [
+      point(1, 0, 0),
+      point(1, 1, 2),
+      point(2, 0, 4),
+      point(2, 1, 6),
+      point(1, 2, null),
+    ];
     expect(trainingRows(points, ['reward'], 1)).toEqual([
       {
-        ...{ method: 'm', model: 'base', benchmark: 'training', subset: 'all', metric: 'reward', step: 0.5 },
-        ...{ value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' },
+        method: 'm',
+        model: 'base',
+        benchmark: 'training',
+        subset: 'all',
+        metric: 'reward',
+        step: 0.5,
+        value: 3,
+        low: 1,
+        high: 5,
+        seeds: 2,
+        band: 'range of seeds',
       },
     ]);
   });

@@ -7,7 +7,9 @@ const cff = readFileSync(new URL('../../CITATION.cff', import.meta.url), 'utf8')
 /** Values of a key in CITATION.cff, folded lines joined. */
 function cffValues(key: string): string[] {
   const pattern = new RegExp(`\\b${key}: (?:>-\\n((?: {4}.*\\n)+)|'?(.*?)'?\\n)`, 'g');
-  return [...cff.matchAll(pattern)].map(([, folded, plain]) => folded?.trim().replace(/\s+/g, ' ') ?? plain);
+  return [...cff.matchAll(pattern)].map(
+    ([, folded, plain]) => folded?.trim().replace(/\s+/g, ' ') ?? plain,
+  );
 }
 
 describe('the BibTeX of the paper', () => {

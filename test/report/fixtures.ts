@@ -4,7 +4,12 @@ import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import type { Chart } from '../../lib/report/chart.js';
 import { bandChart, intervalChart } from '../../lib/report/charts.js';
 import { trainingRows } from '../../lib/report/curves.js';
-import { mimeBundle, resultsOf, type Displayable, type ReportResults } from '../../lib/report/display.js';
+import {
+  mimeBundle,
+  resultsOf,
+  type Displayable,
+  type ReportResults,
+} from '../../lib/report/display.js';
 import { frameOf, rowsOf, type Frame, type Row } from '../../lib/report/frame.js';
 import { compared, finding } from '../../lib/report/sentences.js';
 import { figure, interval, table, type Table } from '../../lib/report/table.js';
@@ -19,11 +24,17 @@ export const where = (frame: Frame, holds: (row: Row) => boolean): Frame =>
 /** Few questions of each kind, few resamples. */
 export function syntheticReport(): ReportResults {
   const provenance = {
-    ...{ seeds: [1, 2], commit: '<0000000>', recorded: false },
+    seeds: [1, 2],
+    commit: '<0000000>',
+    recorded: false,
     predictions: [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }],
   };
   const answers = syntheticResults({ perTemplate: 8, warmUps: 2 });
-  const tidy: TidyTable = summariseResults(answers, { resamples: 100, provenance, paper: () => 0.5 });
+  const tidy: TidyTable = summariseResults(answers, {
+    resamples: 100,
+    provenance,
+    paper: () => 0.5,
+  });
   return resultsOf('Some answers.', tidy);
 }
 
@@ -40,7 +51,12 @@ export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
 export function syntheticTable({ rows }: ReportResults): Table {
   const some = where(rows, ({ metric, subset }) => metric === 'em' && subset === 'all');
   const cells = { paper: figure('paper'), 'here [95 %]': interval };
-  return table(some, { caption: 'A <table>', rows: ['benchmark', 'model'], columns: ['method'], cells });
+  return table(some, {
+    caption: 'A <table>',
+    rows: ['benchmark', 'model'],
+    columns: ['method'],
+    cells,
+  });
 }
 
 /** A code cell that has shown `items`. */
@@ -53,9 +69,18 @@ export async function shown(id: string, ...items: Displayable[]): Promise<CodeCe
 
 export async function syntheticNotebook(report = syntheticReport()): Promise<Notebook> {
   const log = code('console.log("done")') as CodeCell;
-  log.outputs.push({ output_type: 'stream', name: 'stderr', text: 'A long line of a log. '.repeat(20) });
+  log.outputs.push({
+    output_type: 'stream',
+    name: 'stderr',
+    text: 'A long line of a log. '.repeat(20),
+  });
   const curves = frameOf(trainingRows(syntheticCurves(), ['reward']));
-  const training = bandChart(curves, { title: 'Training', x: 'step', color: 'method', column: 'model' });
+  const training = bandChart(curves, {
+    title: 'Training',
+    x: 'step',
+    color: 'method',
+    column: 'model',
+  });
   const { contrasts } = report;
   return notebookOf(
     markdown('# A report\n\nWith *everything* in it, and [a link](https://example.org).'),

@@ -56,7 +56,10 @@ describe('reportHtml', () => {
 
   it('begins with the finding, then the chart; what was read, and the code that reads it, stand at the end', async () => {
     const finding = 'It is <better>: 0.5 [0.4, 0.6].';
-    const found = resultsOf('Some answers.', { ...results.tidy, provenance: { finding, summary: 'Read.' } });
+    const found = resultsOf('Some answers.', {
+      ...results.tidy,
+      provenance: { finding, summary: 'Read.' },
+    });
     const cells = [
       markdown('# T\n\nAbout.'),
       await shown('load', found),
@@ -96,7 +99,12 @@ describe('reportHtml', () => {
         /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
       ),
     ];
-    expect(isFolded.map(([, summary]) => summary !== undefined)).toEqual([false, true, false, true]);
+    expect(isFolded.map(([, summary]) => summary !== undefined)).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('draws charts as pictures that scripts make interactive, all inside the file', async () => {
@@ -106,7 +114,9 @@ describe('reportHtml', () => {
     const count = (pattern: RegExp): number => marked.match(pattern)?.length ?? 0;
     expect(count(/<figure class="chart"/g)).toBe(2);
     expect(count(/<svg xmlns/g)).toBe(2);
-    expect(count(/<script type="application\/json" data-chart="chart-\d" data-name="figure-\d">/g)).toBe(2);
+    expect(
+      count(/<script type="application\/json" data-chart="chart-\d" data-name="figure-\d">/g),
+    ).toBe(2);
     expect(count(/<div class="drawing" role="img" tabindex="0" aria-label="[^"]+">/g)).toBe(2);
     expect(marked.includes(`aria-label="${chart.alt}"`)).toBe(true);
     expect(count(/<(script|link|img|iframe)[^>]+(src|href)="(?!data:)/g)).toBe(0);
@@ -118,7 +128,11 @@ describe('reportHtml', () => {
 
   it('escapes streams and errors, without terminal colours', async () => {
     const cell = code('x') as CodeCell;
-    cell.outputs.push({ output_type: 'stream', name: 'stderr', text: ['\u001b[31m<red>\u001b[0m\n'] });
+    cell.outputs.push({
+      output_type: 'stream',
+      name: 'stderr',
+      text: ['\u001b[31m<red>\u001b[0m\n'],
+    });
     cell.outputs.push({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['<trace>'] });
     const { html } = await reportHtml(notebookOf(cell));
     expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');

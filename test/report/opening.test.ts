@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { askedText, openingOf, setupText } from '../../lib/report/opening.js';
 
-const prediction = (name: string, holds: boolean) => ({ prediction: name, found: '0.5 [0.4, 0.6]', holds });
+const prediction = (name: string, holds: boolean) => ({
+  prediction: name,
+  found: '0.5 [0.4, 0.6]',
+  holds,
+});
 const textOf = (provenance: object): string =>
   openingOf({ summary: 'Some answers.', tidy: { provenance: { ...provenance } } })['text/plain'];
 
@@ -41,11 +45,10 @@ describe('the opening of a report', () => {
     expect(textOf({ predictions })).toBe(
       'Some answers.\n1 of 2 predictions does not hold:\n- A <: 0.5 [0.4, 0.6]',
     );
-    const opening = openingOf({
-      summary: 'Some answers.',
-      tidy: { provenance: { predictions } },
-    });
+    const opening = openingOf({ summary: 'Some answers.', tidy: { provenance: { predictions } } });
     expect(opening['text/html']).toContain('<li>A &lt;: 0.5 [0.4, 0.6]</li>');
-    expect(textOf({ predictions: [prediction('B', true)] })).toBe('Some answers.\nIts prediction holds.');
+    expect(textOf({ predictions: [prediction('B', true)] })).toBe(
+      'Some answers.\nIts prediction holds.',
+    );
   });
 });

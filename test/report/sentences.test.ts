@@ -3,8 +3,16 @@ import { frameOf } from '../../lib/report/frame.js';
 import { compared, finding, sideOf, stated } from '../../lib/report/sentences.js';
 
 const contrast = {
-  ...{ method: 'parallelsearch', against: 'search-r1', model: 'all', benchmark: 'all' },
-  ...{ subset: 'parallelizable', metric: 'em', kind: 'difference', value: 0.05, low: 0.02, high: 0.08 },
+  method: 'parallelsearch',
+  against: 'search-r1',
+  model: 'all',
+  benchmark: 'all',
+  subset: 'parallelizable',
+  metric: 'em',
+  kind: 'difference',
+  value: 0.05,
+  low: 0.02,
+  high: 0.08,
 };
 const fewer = { metric: 'model_calls', value: -1, low: -2, high: -0.5 };
 const ratio = { metric: 'model_calls', kind: 'ratio', value: 0.5, low: 0.4, high: 0.6 };
@@ -50,7 +58,15 @@ it.each([
 });
 
 it('stated tells rows metric by metric', () => {
-  const row = { method: 'r1', model: 'base', benchmark: 'all', subset: 'all', value: 0.1, low: 0, high: 0.2 };
+  const row = {
+    method: 'r1',
+    model: 'base',
+    benchmark: 'all',
+    subset: 'all',
+    value: 0.1,
+    low: 0,
+    high: 0.2,
+  };
   const rows = [
     { ...row, metric: 'em' },
     { ...row, metric: 'em', method: 'search-r1' },

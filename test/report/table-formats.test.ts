@@ -80,7 +80,10 @@ describe('tableLatex', () => {
 describe('chartData', () => {
   it('has a row for each datum and a column for each field, in full precision', () => {
     const spec = {
-      layer: [{ data: { values: [{ a: 1 / 3, b: 'x' }] } }, { data: { values: [{ a: null, c: [1] }, 2] } }],
+      layer: [
+        { data: { values: [{ a: 1 / 3, b: 'x' }] } },
+        { data: { values: [{ a: null, c: [1] }, 2] } },
+      ],
       encoding: { x: { field: 'a', title: 'data' } },
     };
     expect(chartData(spec, 'C')).toEqual({

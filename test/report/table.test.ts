@@ -8,8 +8,21 @@ import { where } from './fixtures.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
 import { listed } from '../../lib/text/listed.js';
 
-const row = (method: string, model: string, metric: string, value: number, paper: number | null = null) => ({
-  ...{ method, model, metric, benchmark: 'nq', value, low: value - 0.1, high: value + 0.1, paper },
+const row = (
+  method: string,
+  model: string,
+  metric: string,
+  value: number,
+  paper: number | null = null,
+) => ({
+  method,
+  model,
+  metric,
+  benchmark: 'nq',
+  value,
+  low: value - 0.1,
+  high: value + 0.1,
+  paper,
 });
 const ROWS = [
   row('parallelsearch', 'base', 'em', 0.5, 0.4),
@@ -22,10 +35,22 @@ const ROWS = [
 describe('figures as text', () => {
   it('have their interval, sign and unit', () => {
     expect(intervalText({ value: 0.5234, low: 0.4, high: 0.6 })).toBe('0.523 [0.400, 0.600]');
-    expect(intervalText({ value: -0.01, low: -0.02, high: -0.0001 })).toBe('−0.010 [−0.020, 0.000]');
+    expect(intervalText({ value: -0.01, low: -0.02, high: -0.0001 })).toBe(
+      '−0.010 [−0.020, 0.000]',
+    );
     expect(intervalText(undefined)).toBe('–');
-    expect([0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x))).toEqual(['+5.5', '−1.5', '0.0', '–']);
-    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed)).toEqual(['', 'a', 'a and b', 'a, b and c']);
+    expect([0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x))).toEqual([
+      '+5.5',
+      '−1.5',
+      '0.0',
+      '–',
+    ]);
+    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed)).toEqual([
+      '',
+      'a',
+      'a and b',
+      'a, b and c',
+    ]);
   });
 
   it.each([
@@ -46,18 +71,32 @@ describe('table', () => {
     const spec = { caption: 'T', rows: ['model'], columns: ['method'], cells };
     const { cells: found } = table(frameOf(ROWS), spec);
     expect(found.columns).toEqual([
-      ...['Initial model', 'Search-R1 · paper', 'Search-R1 · here [95 %]'],
-      ...['Search-R1 + parallel prompt · here [95 %]'],
-      ...['ParallelSearch · paper', 'ParallelSearch · here [95 %]'],
+      'Initial model',
+      'Search-R1 · paper',
+      'Search-R1 · here [95 %]',
+      'Search-R1 + parallel prompt · here [95 %]',
+      'ParallelSearch · paper',
+      'ParallelSearch · here [95 %]',
     ]);
     expect(found.rows).toEqual([
-      ...[['base', '0.200', '0.300 [0.200, 0.400]', '0.350 [0.250, 0.450]', '0.400', '0.500 [0.400, 0.600]']],
-      ...[['instruct', '–', '0.400 [0.300, 0.500]', '–', '0.500', '0.600 [0.500, 0.700]']],
+      [
+        'base',
+        '0.200',
+        '0.300 [0.200, 0.400]',
+        '0.350 [0.250, 0.450]',
+        '0.400',
+        '0.500 [0.400, 0.600]',
+      ],
+      ['instruct', '–', '0.400 [0.300, 0.500]', '–', '0.500', '0.600 [0.500, 0.700]'],
     ]);
   });
 
   it('takes titles of its own for fields and values', () => {
-    const spec = { caption: 'T', rows: ['method'], titles: { method: 'Who', 'search-r1': 'the other' } };
+    const spec = {
+      caption: 'T',
+      rows: ['method'],
+      titles: { method: 'Who', 'search-r1': 'the other' },
+    };
     const { cells } = table(frameOf(ROWS.slice(0, 2)), spec);
     expect([cells.columns, cells.rows.map(([who]) => who)]).toEqual([
       ['Who', ''],
@@ -68,15 +107,17 @@ describe('table', () => {
   it('writes differences in points', () => {
     const difference = { ...ROWS[0], kind: 'difference' };
     const cells = { paper: points('paper'), here: interval };
-    expect(table(frameOf([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows).toEqual([
-      ['NQ', '+40.0', '+50.0 [+40.0, +60.0]'],
-    ]);
+    expect(
+      table(frameOf([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows,
+    ).toEqual([['NQ', '+40.0', '+50.0 [+40.0, +60.0]']]);
   });
 
   it('refuses an empty frame, an unknown field, and two rows for one cell', () => {
     const spec = { caption: 'T', rows: ['model'] };
     expect(() => table(frameOf([]), spec)).toThrow('Expected rows for the table "T"');
-    expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow('but got nowhere');
+    expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow(
+      'but got nowhere',
+    );
     expect(() => table(frameOf(ROWS), spec)).toThrow('Expected one row a cell');
   });
 });
@@ -103,9 +144,13 @@ describe('a data frame', () => {
   it('is shown as a table, with everything escaped', async () => {
     const bundle = await mimeBundle(new DataFrame([{ '<a>': 1.23456, b: '<script>' }]));
     expect(Object.keys(bundle)).toEqual([
-      ...['text/html', 'application/vnd.parallelsearch.table+json', 'text/plain'],
+      'text/html',
+      'application/vnd.parallelsearch.table+json',
+      'text/plain',
     ]);
     expect(bundle['text/plain']).toContain('1.2346');
-    expect(tableHtml(plainTable(new DataFrame([{ b: '<script>' }])).cells)).not.toContain('<script>');
+    expect(tableHtml(plainTable(new DataFrame([{ b: '<script>' }])).cells)).not.toContain(
+      '<script>',
+    );
   });
 });

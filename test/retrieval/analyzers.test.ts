@@ -8,7 +8,9 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 
 it('english leaves out stop words, whatever their case, and stems the rest; plain does neither', () => {
   const text = 'The directors of these films were singing, and no film is archaeology.';
-  const [plain, english] = ['plain', 'english'].map((name) => ANALYZERS.get(name).analyze(text).join(' '));
+  const [plain, english] = ['plain', 'english'].map((name) =>
+    ANALYZERS.get(name).analyze(text).join(' '),
+  );
   expect(plain).toBe('the directors of these films were singing and no film is archaeology');
   expect(english).toBe('director film were sing film archaeolog');
 });

@@ -7,8 +7,11 @@ import { FILMS, makePassages } from './passages.js';
 
 describe('createBm25Retriever', () => {
   it('gives the scores worked by hand (tolerance 1e-6), a word that stands twice in the query counted twice', () => {
-    // N = 3, lengths 2, 4, 3, mean length 3, k1 = 1.2, b = 0.75: k1 * (0.25 + 0.75 * length / 3) is 0.9, 1.5 and 1.2.
-    const retriever = createBm25Retriever(makePassages(['red\nfox', 'red\nred dog runs', 'cat\nruns fast']));
+    // N = 3, lengths 2, 4, 3, mean length 3, k1 = 1.2, b = 0.75: k1 * (0.25 + 0.75 *
+    // length / 3) is 0.9, 1.5 and 1.2.
+    const retriever = createBm25Retriever(
+      makePassages(['red\nfox', 'red\nred dog runs', 'cat\nruns fast']),
+    );
     const [red, fox] = [Math.log(1 + 1.5 / 2.5), Math.log(1 + 2.5 / 1.5)];
     expect(retriever.search('red fox red', 3)).toEqual([
       { index: 0, score: expect.closeTo((2 * red + fox) / 1.9, 6) as number },
@@ -18,7 +21,9 @@ describe('createBm25Retriever', () => {
 
   it('finds accented names by plain letters and titles as text, and nothing for queries without a known word', async () => {
     const retriever = createBm25Retriever(FILMS);
-    const [[first], ...others] = await retriever.retrieve(['who made AMELIE?', 'zzz', ''], { topK: 2 });
+    const [[first], ...others] = await retriever.retrieve(['who made AMELIE?', 'zzz', ''], {
+      topK: 2,
+    });
     expect(first.passage).toBe(FILMS[4]);
     expect(others).toEqual([[], []]);
     const stopped = createBm25Retriever(FILMS, { analyze: ANALYZERS.get('english').analyze });
@@ -34,7 +39,9 @@ describe('createBm25Retriever', () => {
     );
     expect(() => createBm25Retriever(FILMS, { k1: NaN })).toThrow('Expected k1');
     const signal = AbortSignal.abort(new Error('stop'));
-    await expect(createBm25Retriever(FILMS).retrieve(['film'], { topK: 1, signal })).rejects.toThrow('stop');
+    await expect(
+      createBm25Retriever(FILMS).retrieve(['film'], { topK: 1, signal }),
+    ).rejects.toThrow('stop');
   });
 });
 
@@ -63,20 +70,30 @@ describe('BM25 beside its formula', () => {
 
   it('gives every passage with a word of the query its score, the best k of them, equal ones in their order', () => {
     fc.assert(
-      fc.property(corpus, words, options, fc.integer({ min: 1, max: 12 }), (passages, query, settings, k) => {
-        const contents = passages.map(({ title, text }) => `${title.join(' ')}\n${text.join(' ')}`);
-        const retriever = createBm25Retriever(makePassages(contents), settings);
-        const found = retriever.search(query.join(' '), 20);
-        const expected = scoresByFormula(passages, query, settings);
-        const scored = expected.flatMap((score, index) => (score > 0 ? [index] : []));
-        expect(found.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(scored);
-        for (const [i, { index, score }] of found.entries()) {
-          expect(score).toBeCloseTo(expected[index], 10);
-          const before = found[i - 1] ?? { score: Infinity, index: -1 };
-          expect(before.score > score || (before.score === score && before.index < index)).toBe(true);
-        }
-        expect(retriever.search(query.join(' '), k)).toEqual(found.slice(0, k));
-      }),
+      fc.property(
+        corpus,
+        words,
+        options,
+        fc.integer({ min: 1, max: 12 }),
+        (passages, query, settings, k) => {
+          const contents = passages.map(
+            ({ title, text }) => `${title.join(' ')}\n${text.join(' ')}`,
+          );
+          const retriever = createBm25Retriever(makePassages(contents), settings);
+          const found = retriever.search(query.join(' '), 20);
+          const expected = scoresByFormula(passages, query, settings);
+          const scored = expected.flatMap((score, index) => (score > 0 ? [index] : []));
+          expect(found.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(scored);
+          for (const [i, { index, score }] of found.entries()) {
+            expect(score).toBeCloseTo(expected[index], 10);
+            const before = found[i - 1] ?? { score: Infinity, index: -1 };
+            expect(before.score > score || (before.score === score && before.index < index)).toBe(
+              true,
+            );
+          }
+          expect(retriever.search(query.join(' '), k)).toEqual(found.slice(0, k));
+        },
+      ),
     );
   });
 });
@@ -86,11 +103,14 @@ function scoresByFormula(
   query: readonly string[],
   { k1, b, titleWeight }: { k1: number; b: number; titleWeight: number },
 ): number[] {
-  const count = (all: readonly string[], term: string): number => all.filter((word) => word === term).length;
+  const count = (all: readonly string[], term: string): number =>
+    all.filter((word) => word === term).length;
   const lengths = passages.map(({ title, text }) => titleWeight * title.length + text.length);
   const saturation = lengths.map((length) => k1 * (1 - b + (b * length) / mean(lengths)!));
   const terms = query.map((term) => {
-    const tfs = passages.map(({ title, text }) => titleWeight * count(title, term) + count(text, term));
+    const tfs = passages.map(
+      ({ title, text }) => titleWeight * count(title, term) + count(text, term),
+    );
     const df = tfs.filter((tf) => tf > 0).length;
     const idf = Math.log(1 + (tfs.length - df + 0.5) / (df + 0.5));
     return tfs.map((tf, i) => (tf > 0 ? (idf * tf) / (tf + saturation[i]) : 0));

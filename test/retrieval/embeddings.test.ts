@@ -13,11 +13,16 @@ import { FILMS, makePassages } from './passages.js';
 const inFolder = folderForEach();
 const source = { corpus: 'c', encoder: 'e' };
 
-/** Gives each text's number, and counts what it is asked for; fails at a text if it is told to. */
+/**
+ * Gives each text's number, and counts what it is asked for; fails at a text if it is
+ * told to.
+ */
 function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   const asked: string[] = [];
   return {
-    ...{ name: 'counting', dimensions: 2, asked },
+    name: 'counting',
+    dimensions: 2,
+    asked,
     encode: async (texts) => {
       if (failAt && texts.includes(failAt)) throw new Error('The power is gone.');
       asked.push(...texts);
@@ -28,10 +33,15 @@ function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
 
 describe('embedCorpus', () => {
   const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
-  const kept = (): { folder: string; source: typeof source } => ({ folder: inFolder('index'), source });
+  const kept = (): { folder: string; source: typeof source } => ({
+    folder: inFolder('index'),
+    source,
+  });
 
   it('goes on where it was stopped, and encodes nothing twice', async () => {
-    await expect(embedCorpus(countingEncoder('1100'), passages, kept())).rejects.toThrow('The power');
+    await expect(embedCorpus(countingEncoder('1100'), passages, kept())).rejects.toThrow(
+      'The power',
+    );
     const second = countingEncoder();
     const vectors = await embedCorpus(second, passages, kept());
     expect(second.asked.length).toBe(1300 - 1024);
@@ -49,7 +59,9 @@ describe('embedCorpus', () => {
     await embedCorpus(encoder, passages, kept());
     expect(encoder.asked[0]).toBe('512');
     writeFileSync(shard, '');
-    await expect(embedCorpus(encoder, passages, kept())).rejects.toThrow('embeddings-000001.safetensors');
+    await expect(embedCorpus(encoder, passages, kept())).rejects.toThrow(
+      'embeddings-000001.safetensors',
+    );
   });
 
   it.each([
@@ -59,7 +71,9 @@ describe('embedCorpus', () => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
     await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);
-    await expect(embedCorpus(countingEncoder(), passages.slice(1), kept())).rejects.toThrow('of size 1299');
+    await expect(embedCorpus(countingEncoder(), passages.slice(1), kept())).rejects.toThrow(
+      'of size 1299',
+    );
   });
 });
 
@@ -115,7 +129,9 @@ describe.skipIf(!hasHnswlib)(
 
     it('refuses a graph of other passages, another encoder or other settings', async () => {
       await createRetriever('hnsw', FILMS, options());
-      await expect(createRetriever('hnsw', FILMS.slice(1), options())).rejects.toThrow(/of corpus \w+, but/);
+      await expect(createRetriever('hnsw', FILMS.slice(1), options())).rejects.toThrow(
+        /of corpus \w+, but/,
+      );
       const encoder = packagePath('test', 'fixtures', 'encoders', 'xlm-roberta');
       await expect(createRetriever('hnsw', FILMS, { ...options(), encoder })).rejects.toThrow(
         /of encoder \w+, but/,

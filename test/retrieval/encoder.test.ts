@@ -62,9 +62,13 @@ describe('createHashedEncoder', () => {
     );
     const encoder = createHashedEncoder(weights);
     const index = buildExactIndex([new Float32Array(32)]);
-    expect(() => createDenseRetriever({ encoder, index, passages: FILMS })).toThrow('Expected an index of 5');
+    expect(() => createDenseRetriever({ encoder, index, passages: FILMS })).toThrow(
+      'Expected an index of 5',
+    );
     const flat = buildExactIndex(FILMS.map(() => new Float32Array(2)));
-    expect(() => createDenseRetriever({ encoder, index: flat, passages: FILMS })).toThrow('32 dimensions');
+    expect(() => createDenseRetriever({ encoder, index: flat, passages: FILMS })).toThrow(
+      '32 dimensions',
+    );
   });
 });
 
@@ -90,7 +94,9 @@ describe('encoderToBytes', () => {
     const weights = initialWeights();
     weights.passageGain[3] = NaN;
     const bytes = encoderToBytes(createHashedEncoder(weights));
-    expect(() => encoderFromBytes(bytes)).toThrow('Expected tensor passage_gain to hold finite numbers');
+    expect(() => encoderFromBytes(bytes)).toThrow(
+      'Expected tensor passage_gain to hold finite numbers',
+    );
   });
   it('rejects files that are cut short or of another kind', () => {
     const bytes = encoderToBytes(createHashedEncoder(initialWeights()));

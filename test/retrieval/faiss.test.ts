@@ -1,4 +1,7 @@
-/** Search-R1's protocol beside Python's own: our client at a server with FAISS, and its client's requests at our server. */
+/**
+ * Search-R1's protocol beside Python's own: our client at a server with FAISS, and its
+ * client's requests at our server.
+ */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +74,9 @@ describe.skipIf(!isThere)(
         const { outcomes } = await searchAll(remote, queries, options);
         for (const [i, outcome] of outcomes.entries()) {
           const found = outcome.status === 'ok' ? outcome.passages : [];
-          expect(found.map(({ passage }) => passage)).toEqual(expected[i].map(({ passage }) => passage));
+          expect(found.map(({ passage }) => passage)).toEqual(
+            expected[i].map(({ passage }) => passage),
+          );
           found.forEach(({ score }, rank) => expect(score).toBeCloseTo(expected[i][rank].score, 5));
         }
       }

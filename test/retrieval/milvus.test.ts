@@ -1,4 +1,7 @@
-/** Collections of Milvus: in a client that keeps them in memory, and in the real server where it is installed. */
+/**
+ * Collections of Milvus: in a client that keeps them in memory, and in the real server
+ * where it is installed.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
@@ -24,7 +27,10 @@ import { FILMS, makePassage } from './passages.js';
 type Row = Parameters<MilvusClient['insert']>[0]['data'][number];
 
 const OK = { error_code: 'Success', reason: '' };
-/** Collections of a client without a server, and those that it has loaded: a server started anew has none. */
+/**
+ * Collections of a client without a server, and those that it has loaded: a server
+ * started anew has none.
+ */
 const stored = new Map<string, { description: string; rows: Map<string, Row> }>();
 const loaded = new Set<string>();
 const inMemory = (): MilvusClient => {
@@ -41,7 +47,8 @@ const inMemory = (): MilvusClient => {
       stored.set(name, { description, rows: new Map() });
       return OK;
     },
-    // As the client does of a collection that is not loaded: an error of its own, not a status.
+    // As the client does of a collection that is not loaded: an error of its own, not a
+    // status.
     count: async (request) => {
       if (!loaded.has(request.collection_name)) throw new TypeError("reading 'count(*)'");
       return { status: OK, data: get(request).rows.size };
@@ -106,7 +113,9 @@ describe.each([
     process = spawn(server, folder, { stdio: 'ignore' });
     const answers = (): Promise<boolean> =>
       new Promise((resolve) => {
-        const socket = createConnection(free.port, '127.0.0.1', () => resolve(socket.destroy().destroyed));
+        const socket = createConnection(free.port, '127.0.0.1', () =>
+          resolve(socket.destroy().destroyed),
+        );
         socket.on('error', () => resolve(false));
       });
     while (!(await answers())) await delay(500);
@@ -131,7 +140,9 @@ describe.each([
         expect(found.map((list) => list.map(({ passage }) => passage))).toEqual(
           expected.map((list) => list.map(({ passage }) => passage)),
         );
-        found.flat().forEach(({ score }, i) => expect(score).toBeCloseTo(expected.flat()[i].score, 5));
+        found
+          .flat()
+          .forEach(({ score }, i) => expect(score).toBeCloseTo(expected.flat()[i].score, 5));
       }
     },
     300_000,
@@ -140,7 +151,9 @@ describe.each([
   it.skipIf(isReal && !server)(
     'that was begun goes on, and is no other corpus’s or encoder’s',
     async () => {
-      const passages = Array.from({ length: 2500 }, (_, i) => makePassage(`p${i}`, `Number ${i}\nIs ${i}.`));
+      const passages = Array.from({ length: 2500 }, (_, i) =>
+        makePassage(`p${i}`, `Number ${i}\nIs ${i}.`),
+      );
       const controller = new AbortController();
       const counts: number[] = [];
       const onRows = (numRows: number): void => {
@@ -161,9 +174,9 @@ describe.each([
       await expect(buildMilvusCollection(at('numbers'), FILMS, encoder, options)).rejects.toThrow(
         `these ${FILMS.length} passages, but it is of 2500`,
       );
-      await expect(createMilvusRetriever(at('numbers'), { ...encoder, name: 'e5' }, options)).rejects.toThrow(
-        'the encoder e5 (32 dimensions), but it is of hashed (32)',
-      );
+      await expect(
+        createMilvusRetriever(at('numbers'), { ...encoder, name: 'e5' }, options),
+      ).rejects.toThrow('the encoder e5 (32 dimensions), but it is of hashed (32)');
       await expect(createMilvusRetriever(at('none'), encoder, options)).rejects.toThrow(
         'parallelsearch index build --to',
       );
@@ -183,7 +196,9 @@ describe('an address', () => {
       'milvus://u:p@a:1/b',
       'milvus://a/b-c',
     ])
-      await expect(createRetriever(address, [])).rejects.toThrow('such as milvus://127.0.0.1:19530/passages');
+      await expect(createRetriever(address, [])).rejects.toThrow(
+        'such as milvus://127.0.0.1:19530/passages',
+      );
   });
 
   it('cannot hold what Milvus does not take', async () => {

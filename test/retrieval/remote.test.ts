@@ -35,11 +35,20 @@ async function post(
   headers: Record<string, string> = JSON_TYPE,
 ) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const response = await fetch(url, { method, headers, ...(method === 'POST' ? { body: text } : {}) });
-  return { status: response.status, json: (await response.json()) as { error: { message: string } } };
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(method === 'POST' ? { body: text } : {}),
+  });
+  return {
+    status: response.status,
+    json: (await response.json()) as { error: { message: string } },
+  };
 }
 
-/** A retriever that answers once it is let go, and the number of calls that wait for that. */
+/**
+ * A retriever that answers once it is let go, and the number of calls that wait for that.
+ */
 function slowRetriever() {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -117,10 +126,19 @@ describe('startRetrievalServer', () => {
       400,
       'Expected characters of a query to be at most 100, but got 101.',
     ],
-    ['too large a body', { queries: ['a'.repeat(5000)] }, 413, 'Expected a body of at most 1000 bytes.'],
+    [
+      'too large a body',
+      { queries: ['a'.repeat(5000)] },
+      413,
+      'Expected a body of at most 1000 bytes.',
+    ],
   ])('refuses %s', async (_, body, status, message) => {
     const { url } = await serve(echoRetriever(), {
-      ...{ maxTopK: 10, maxQueries: 2, maxPassages: 15, maxQueryLength: 100, maxBodyBytes: 1000 },
+      maxTopK: 10,
+      maxQueries: 2,
+      maxPassages: 15,
+      maxQueryLength: 100,
+      maxBodyBytes: 1000,
     });
     const answer = await post(url, body);
     expect(answer.status).toBe(status);
@@ -155,11 +173,19 @@ describe('startRetrievalServer', () => {
     'refuses the content type %s',
     async (type) => {
       const { url } = await serve(echoRetriever());
-      const refused = await post(url, { queries: ['a'] }, 'POST', type ? { 'content-type': type } : {});
+      const refused = await post(
+        url,
+        { queries: ['a'] },
+        'POST',
+        type ? { 'content-type': type } : {},
+      );
       expect(refused.status).toBe(415);
       expect(
-        (await post(url, { queries: ['a'] }, 'POST', { 'content-type': 'Application/JSON; charset=utf-8' }))
-          .status,
+        (
+          await post(url, { queries: ['a'] }, 'POST', {
+            'content-type': 'Application/JSON; charset=utf-8',
+          })
+        ).status,
       ).toBe(200);
     },
   );
@@ -169,7 +195,8 @@ describe('startRetrievalServer', () => {
     );
     const { port } = await serve(echoRetriever(), { host: '0.0.0.0', token: 'secret' });
     const url = `http://127.0.0.1:${port}/retrieve`;
-    const ask = (token?: string) => createRemoteRetriever({ url, token }).retrieve(['a'], { topK: 1 });
+    const ask = (token?: string) =>
+      createRemoteRetriever({ url, token }).retrieve(['a'], { topK: 1 });
     for (const wrong of [undefined, 'Secret', 'secret2', ''])
       await expect(ask(wrong)).rejects.toThrow(
         'got 401: {"error":{"message":"Expected the token of this server',
@@ -200,7 +227,9 @@ describe('startRetrievalServer', () => {
     const { url } = server;
     const asked = post(url, { queries: ['a'] });
     await expect.poll(() => waiting.count).toBe(1);
-    for (const stop of process.listeners('SIGTERM').filter((listener) => !before.includes(listener)))
+    for (const stop of process
+      .listeners('SIGTERM')
+      .filter((listener) => !before.includes(listener)))
       stop('SIGTERM');
     await expect.poll(() => post(url, { queries: ['b'] }).catch(() => 'gone')).toBe('gone');
     release();
@@ -212,7 +241,9 @@ describe('startRetrievalServer', () => {
     let gone: () => void;
     const seen = new Promise<void>((resolve) => (gone = resolve));
     const { url } = await serve(
-      echoRetriever((_, signal) => new Promise(() => signal!.addEventListener('abort', () => gone()))),
+      echoRetriever(
+        (_, signal) => new Promise(() => signal!.addEventListener('abort', () => gone())),
+      ),
     );
     const remote = createRemoteRetriever({ url, timeoutMs: 500 });
     await expect(remote.retrieve(['a'], { topK: 1 })).rejects.toThrow('within 500 ms');
@@ -239,7 +270,12 @@ describe('createRemoteRetriever', () => {
     ['another protocol', 200, '{"results": []}', "Expected Search-R1's retrieval protocol from"],
     ['too few results', 200, '{"result": []}', 'Expected 1 results from'],
     ['too many results', 200, '{"result": [[], []]}', 'Expected 1 results from'],
-    ['too many passages', 200, answerOf(1, 1, 1, 1), 'Expected at most 3 passages for query 0 from'],
+    [
+      'too many passages',
+      200,
+      answerOf(1, 1, 1, 1),
+      'Expected at most 3 passages for query 0 from',
+    ],
     [
       'passages in the wrong order',
       200,
@@ -251,7 +287,10 @@ describe('createRemoteRetriever', () => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
   });
   it('reads documents with numeric or missing ids and missing scores', async () => {
-    const documents = [{ document: { id: 7, contents: 'T\nx' } }, { document: { contents: 'U\ny' } }];
+    const documents = [
+      { document: { id: 7, contents: 'T\nx' } },
+      { document: { contents: 'U\ny' } },
+    ];
     const url = await fixedServer(200, JSON.stringify({ result: [documents] }));
     expect(await ask(url)).toEqual([
       [
@@ -271,19 +310,26 @@ describe('createRemoteRetriever', () => {
       return tries < 3 ? new Response('busy', { status }) : new Response(answerOf(1));
     });
     opened.push(server);
-    const asked = createRemoteRetriever({ url: server.url, backOffMs: 1 }).retrieve(queries, { topK: 1 });
+    const asked = createRemoteRetriever({ url: server.url, backOffMs: 1 }).retrieve(queries, {
+      topK: 1,
+    });
     if (numTries === 3) expect(await asked).toHaveLength(1);
     else await expect(asked).rejects.toThrow(`got ${status}: busy`);
     expect(tries).toBe(numTries);
   });
   it('says where nothing listens, and refuses other addresses', async () => {
     await expect(ask('http://127.0.0.1:1/retrieve')).rejects.toThrow('Is it running?');
-    expect(() => createRemoteRetriever({ url: 'localhost' })).toThrow('Expected url to be an http or https');
+    expect(() => createRemoteRetriever({ url: 'localhost' })).toThrow(
+      'Expected url to be an http or https',
+    );
   });
   it("rejects with the caller's reason when aborted", async () => {
     const { url } = await serve(echoRetriever(), { delayMs: 1000 });
     const controller = new AbortController();
-    const waiting = createRemoteRetriever({ url }).retrieve(['a'], { topK: 1, signal: controller.signal });
+    const waiting = createRemoteRetriever({ url }).retrieve(['a'], {
+      topK: 1,
+      signal: controller.signal,
+    });
     setTimeout(() => controller.abort(new Error('enough')), 20);
     await expect(waiting).rejects.toThrow('enough');
   });

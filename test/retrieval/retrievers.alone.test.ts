@@ -1,7 +1,11 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { createRetriever, RETRIEVERS, retrieverNameSchema } from '../../lib/retrieval/retrievers.js';
+import {
+  createRetriever,
+  RETRIEVERS,
+  retrieverNameSchema,
+} from '../../lib/retrieval/retrievers.js';
 import type { LocalServer } from '../../lib/io/local-server.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { FILMS } from './passages.js';
@@ -16,20 +20,25 @@ const idsOf = async (name: string, options = {}): Promise<string[]> => {
 };
 
 describe('createRetriever', () => {
-  it.each(RETRIEVERS.names())('finds a passage of the small world by its title with %s', async (name) => {
-    const passages = (await loadDataSet()).passages.slice(0, 50);
-    const retriever = await createRetriever(name, passages);
-    const found = await retriever.retrieve(
-      passages.map(({ title }) => title),
-      { topK: 1 },
-    );
-    const right = found.filter(([{ passage }], i) => passage.title === passages[i].title);
-    expect(right.length).toBeGreaterThan(40);
-  });
+  it.each(RETRIEVERS.names())(
+    'finds a passage of the small world by its title with %s',
+    async (name) => {
+      const passages = (await loadDataSet()).passages.slice(0, 50);
+      const retriever = await createRetriever(name, passages);
+      const found = await retriever.retrieve(
+        passages.map(({ title }) => title),
+        { topK: 1 },
+      );
+      const right = found.filter(([{ passage }], i) => passage.title === passages[i].title);
+      expect(right.length).toBeGreaterThan(40);
+    },
+  );
 
   it('weighs titles as it is told', async () => {
     const expected = createBm25Retriever(FILMS, { titleWeight: 0 }).search('film Tallinn', 3);
-    expect(await idsOf('bm25', { titleWeight: 0 })).toEqual(expected.map(({ index }) => FILMS[index].id));
+    expect(await idsOf('bm25', { titleWeight: 0 })).toEqual(
+      expected.map(({ index }) => FILMS[index].id),
+    );
     expect(await idsOf('bm25')).not.toEqual(await idsOf('bm25', { titleWeight: 0 }));
   });
 

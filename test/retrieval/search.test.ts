@@ -102,9 +102,9 @@ describe('searchAll', () => {
   it('rejects with the reason when aborted, before and while searching', async () => {
     const retriever = echoRetriever(() => delay(100));
     const stopped = new Error('stopped');
-    await expect(searchAll(retriever, ['a'], { topK: 1, signal: AbortSignal.abort(stopped) })).rejects.toBe(
-      stopped,
-    );
+    await expect(
+      searchAll(retriever, ['a'], { topK: 1, signal: AbortSignal.abort(stopped) }),
+    ).rejects.toBe(stopped);
     expect(retriever.calls).toEqual([]);
     const controller = new AbortController();
     const options = { topK: 1, batchSize: 1, maxConcurrency: 2, signal: controller.signal };
@@ -117,7 +117,9 @@ describe('searchAll', () => {
   it('fails the queries of a retriever that answers with too few lists', async () => {
     const short = { name: 'short', retrieve: async () => [] };
     const { outcomes } = await searchAll(short, ['a'], { topK: 1 });
-    expect(outcomes).toEqual([{ status: 'failed', reason: 'Expected 1 lists of passages, but got 0.' }]);
+    expect(outcomes).toEqual([
+      { status: 'failed', reason: 'Expected 1 lists of passages, but got 0.' },
+    ]);
   });
   it('answers from the cache across calls, for the same topK only, and keeps no failures', async () => {
     let working = false;
@@ -129,13 +131,20 @@ describe('searchAll', () => {
     expect((await search(1)).stats.failed).toBe(2);
     working = true;
     expect((await search(1)).stats).toMatchObject({ fetched: 1, cached: 0, failed: 0 });
-    expect((await search(1)).stats).toMatchObject({ requested: 2, fetched: 0, cached: 1, failed: 0 });
+    expect((await search(1)).stats).toMatchObject({
+      requested: 2,
+      fetched: 0,
+      cached: 1,
+      failed: 0,
+    });
     expect((await search(2)).stats).toMatchObject({ fetched: 1, cached: 0 });
   });
   it('rejects settings out of range', async () => {
     await expect(searchAll(echoRetriever(), ['a'], { topK: 0 })).rejects.toThrow(
       'Expected topK to be an integer >= 1, but got 0.',
     );
-    await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow('batchSize');
+    await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow(
+      'batchSize',
+    );
   });
 });

@@ -48,8 +48,12 @@ describe('buildExactIndex', () => {
     expect(() => buildExactIndex([new Float32Array(2), new Float32Array(3)])).toThrow(
       'Expected a vector of 2 dimensions, but got 3.',
     );
-    expect(() => buildExactIndex([Float32Array.of(NaN)])).toThrow('Expected finite numbers in vector 0.');
-    expect(() => buildExactIndex([Float32Array.of(1)]).search(new Float32Array(2), 1)).toThrow('dimensions');
+    expect(() => buildExactIndex([Float32Array.of(NaN)])).toThrow(
+      'Expected finite numbers in vector 0.',
+    );
+    expect(() => buildExactIndex([Float32Array.of(1)]).search(new Float32Array(2), 1)).toThrow(
+      'dimensions',
+    );
   });
   it('does not change the vectors given', () => {
     const vector = Float32Array.of(3, 4);
@@ -107,6 +111,8 @@ describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
   it('returns every vector when topK exceeds the size', async () => {
     const index = await buildHnswIndex(vectors.slice(0, 5));
     expect(index.search(queries[0], 50)).toHaveLength(5);
-    expect(() => index.search(queries[0], 1.5)).toThrow('Expected topK to be an integer >= 1, but got 1.5.');
+    expect(() => index.search(queries[0], 1.5)).toThrow(
+      'Expected topK to be an integer >= 1, but got 1.5.',
+    );
   });
 });

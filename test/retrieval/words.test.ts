@@ -9,7 +9,11 @@ describe('splitWords', () => {
       'spider man 2 2004 e g',
     ],
     ['folds accents and compatibility forms', 'Amélie ＡＢＣ Škoda', 'amelie abc skoda'],
-    ['drops the possessive', "Nolan's O'Brien d’Arc the Joneses' 's", 'nolan obrien darc the joneses s'],
+    [
+      'drops the possessive',
+      "Nolan's O'Brien d’Arc the Joneses' 's",
+      'nolan obrien darc the joneses s',
+    ],
     ['keeps letters of every script', '東京 Москва', '東京 москва'],
     ['gives no words for no letters', ' ?! ', ''],
   ])('%s', (_, text, words) => expect(splitWords(text).join(' ')).toBe(words));

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { QuestionShape } from '../../lib/data/question.js';
 import { decomposition, isDecomposed } from '../../lib/rewards/decomposition.js';
 import { outcomeReward } from '../../lib/rewards/outcome.js';
-import { REWARD_PRESET_NAMES, REWARD_PRESETS, rewardOptions, rewardsOf } from '../../lib/rewards/presets.js';
+import {
+  REWARD_PRESET_NAMES,
+  REWARD_PRESETS,
+  rewardOptions,
+  rewardsOf,
+} from '../../lib/rewards/presets.js';
 import { scoreRollout, type RewardComponents } from '../../lib/rewards/reward.js';
 import type { Rollout } from '../../lib/rewards/rollout.js';
 import { rolloutLike } from './rollouts.js';
@@ -11,7 +16,9 @@ import { rolloutLike } from './rollouts.js';
 /** Hand-worked figures are sums of a few decimals: equal to 12 places. */
 const PLACES = 12;
 
-const turnsArbitrary = fc.array(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), { maxLength: 5 });
+const turnsArbitrary = fc.array(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), {
+  maxLength: 5,
+});
 const rolloutArbitrary = fc
   .record({
     answer: fc.constantFrom('right', 'wrong', null),
@@ -46,15 +53,24 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     ['hybrid', 0, 0.15, 0.15],
     ['single_hop', 0, 0.15, 0.15],
     [undefined, 0, 0.15, 0.15],
-  ])('gives a %s question searched split, whole and not at all %d, %d and %d', (shape, ...expected) => {
-    [[['a', 'b']], [['a']], []].forEach((searchTurns, i) => {
-      expect(scoreOf('paper', { searchTurns, shape }).decomposition).toBeCloseTo(expected[i], PLACES);
-    });
-  });
+  ])(
+    'gives a %s question searched split, whole and not at all %d, %d and %d',
+    (shape, ...expected) => {
+      [[['a', 'b']], [['a']], []].forEach((searchTurns, i) => {
+        expect(scoreOf('paper', { searchTurns, shape }).decomposition).toBeCloseTo(
+          expected[i],
+          PLACES,
+        );
+      });
+    },
+  );
 
   it('looks at every turn, or with first-turn at the first alone', () => {
     const searchTurns = [['a'], ['b', 'c']];
-    expect([isDecomposed(searchTurns), isDecomposed(searchTurns, 'first-turn')]).toEqual([true, false]);
+    expect([isDecomposed(searchTurns), isDecomposed(searchTurns, 'first-turn')]).toEqual([
+      true,
+      false,
+    ]);
     const late = { searchTurns, shape: 'parallelizable' } as const;
     expect(scoreOf('paper', late).decomposition).toBeCloseTo(0.45, PLACES);
     expect(scoreOf('authors-code', late).decomposition).toBe(0);
@@ -76,7 +92,10 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
 
   it('takes P from the options', () => {
     const options = rewardOptions('paper', { parallelizableShapes: ['parallelizable', 'hybrid'] });
-    expect(decomposition(options).score(rolloutLike({ shape: 'hybrid' }), [])).toBeCloseTo(0.45, PLACES);
+    expect(decomposition(options).score(rolloutLike({ shape: 'hybrid' }), [])).toBeCloseTo(
+      0.45,
+      PLACES,
+    );
   });
 });
 
@@ -87,13 +106,16 @@ describe('search count (Eq. 5), lambda_s = 0.35', () => {
     ['sequential', [-0.7, -0.35, 0, 0, 0]],
     ['hybrid', [-0.7, -0.35, 0, 0, 0]],
     [undefined, [-0.7, -0.35, 0, 0, 0]],
-  ])('gives a %s question 0 to 4 searches the rewards %j, and the shift adds lambda_s', (shape, expected) => {
-    expected.forEach((reward, length) => {
-      const change = { searchTurns: Array.from({ length }, () => ['a']), shape };
-      expect(scoreOf('paper', change).search_count).toBeCloseTo(reward, PLACES);
-      expect(scoreOf('authors-code', change).search_count).toBeCloseTo(reward + 0.35, PLACES);
-    });
-  });
+  ])(
+    'gives a %s question 0 to 4 searches the rewards %j, and the shift adds lambda_s',
+    (shape, expected) => {
+      expected.forEach((reward, length) => {
+        const change = { searchTurns: Array.from({ length }, () => ['a']), shape };
+        expect(scoreOf('paper', change).search_count).toBeCloseTo(reward, PLACES);
+        expect(scoreOf('authors-code', change).search_count).toBeCloseTo(reward + 0.35, PLACES);
+      });
+    },
+  );
 });
 
 describe('format (Eq. 6), lambda_f = 0.1', () => {
@@ -115,7 +137,12 @@ describe('rewardsOf (Eq. 7)', () => {
   it.each<[string, Partial<Rollout>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
     ['a comparison asked one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
-    ['the ideal sequential answer', { shape: 'sequential', searchTurns: [['a'], ['b']] }, 1.15, 1.5],
+    [
+      'the ideal sequential answer',
+      { shape: 'sequential', searchTurns: [['a'], ['b']] },
+      1.15,
+      1.5,
+    ],
     ['a sequential question parallelized', { shape: 'sequential' }, 0.65, 1],
     [
       'a single hop, right without the format',
@@ -123,7 +150,12 @@ describe('rewardsOf (Eq. 7)', () => {
       1.05,
       1.4,
     ],
-    ['nothing at all', { answer: null, formatOk: false, searchTurns: [], shape: 'single_hop' }, -0.2, 0.15],
+    [
+      'nothing at all',
+      { answer: null, formatOk: false, searchTurns: [], shape: 'single_hop' },
+      -0.2,
+      0.15,
+    ],
   ])('adds up for %s', (_, change, byPaper, byAuthors) => {
     expect(scoreOf('paper', change).total).toBeCloseTo(byPaper, PLACES);
     expect(scoreOf('authors-code', change).total).toBeCloseTo(byAuthors, PLACES);
@@ -137,12 +169,19 @@ describe('rewardsOf (Eq. 7)', () => {
         fc.constantFrom('paper', 'authors-code', 'search-r1'),
         (random, preset) => {
           const { total, ...parts } = scoreOf(preset, random);
-          expect(Object.keys(parts)).toEqual(['outcome', 'decomposition', 'search_count', 'format']);
+          expect(Object.keys(parts)).toEqual([
+            'outcome',
+            'decomposition',
+            'search_count',
+            'format',
+          ]);
           expect(total).toBeCloseTo(
             Object.values(parts).reduce((a, b) => a + b, 0),
             PLACES,
           );
-          const [right, wrong] = ['right', 'wrong'].map((answer) => scoreOf(preset, { ...random, answer }));
+          const [right, wrong] = ['right', 'wrong'].map((answer) =>
+            scoreOf(preset, { ...random, answer }),
+          );
           expect(right.total).toBeGreaterThan(wrong.total);
         },
       ),
@@ -150,13 +189,16 @@ describe('rewardsOf (Eq. 7)', () => {
   });
 
   it('pay words in common with the preset f1, and record right answers', () => {
-    const score = (answer: string) => scoreRollout(rewardsOf('f1'), rolloutLike({ answer })).components;
+    const score = (answer: string) =>
+      scoreRollout(rewardsOf('f1'), rolloutLike({ answer })).components;
     expect(score('right')).toEqual({ outcome: 1, answer_f1: 1, total: 1 });
     expect(score('right or wrong').total).toBeCloseTo(0.5, PLACES);
   });
 
   it('puts overrides over the preset, and refuses a weight that is negative or no number', () => {
-    expect(scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition).toBe(3);
+    expect(
+      scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition,
+    ).toBe(3);
     expect(() => rewardsOf('paper', { lambdaS: -1 })).toThrow(
       'Expected lambdaS to be a number >= 0, but got -1.',
     );
@@ -169,7 +211,8 @@ describe('rewardsOf (Eq. 7)', () => {
 
 describe('presets', () => {
   it('say what they follow, are copied, and refuse an unknown name', () => {
-    for (const name of REWARD_PRESET_NAMES) expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
+    for (const name of REWARD_PRESET_NAMES)
+      expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
     expect(rewardOptions()).toEqual(rewardOptions('paper'));
     rewardOptions('paper').lambdaD = 9;
     expect(rewardOptions('paper').lambdaD).toBe(0.15);

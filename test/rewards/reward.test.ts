@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
-import { checkRewards, componentTitle, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
+import {
+  checkRewards,
+  componentTitle,
+  scoreRollout,
+  type Reward,
+} from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
 
 const TWO_TURNS = rolloutLike({ searchTurns: [['a'], ['b', 'c']] });
@@ -16,7 +21,10 @@ describe('scoreRollout', () => {
     const { components, turns } = scoreRollout([...rewardsOf('paper'), numQueries], rolloutLike());
     const { total, ...parts } = components;
     expect(parts).toEqual({
-      ...{ outcome: 1, search_count: 0, format: 0, queries: 2 },
+      outcome: 1,
+      search_count: 0,
+      format: 0,
+      queries: 2,
       decomposition: expect.closeTo(0.45, 12) as number,
     });
     expect(total).toBeCloseTo(1.45 - 0.2, 12);
@@ -35,14 +43,19 @@ describe('scoreRollout', () => {
         Number(group.every((other) => other.searchTurns.length >= one.searchTurns.length)),
     };
     const group = [rolloutLike(), TWO_TURNS];
-    expect(group.map((one) => scoreRollout([shortest], one, group).components.total)).toEqual([1, 0]);
+    expect(group.map((one) => scoreRollout([shortest], one, group).components.total)).toEqual([
+      1, 0,
+    ]);
   });
 
   it('sums turn-level values by weight, and adds none to the total', () => {
     const perTurn: Reward = {
       name: 'new queries',
       weight: 2,
-      score: ({ searchTurns }) => ({ value: 1, turns: searchTurns.map((queries) => queries.length) }),
+      score: ({ searchTurns }) => ({
+        value: 1,
+        turns: searchTurns.map((queries) => queries.length),
+      }),
     };
     const { components, turns } = scoreRollout(
       [perTurn, { ...perTurn, name: 'again', weight: 1 }],
@@ -98,15 +111,25 @@ describe('scoreRollout', () => {
 
 describe('checkRewards', () => {
   it.each([
-    ['a name twice', [...rewardsOf('paper'), { ...numQueries, name: 'format' }], 'but got "format"'],
+    [
+      'a name twice',
+      [...rewardsOf('paper'), { ...numQueries, name: 'format' }],
+      'but got "format"',
+    ],
     ['no name', [{ ...numQueries, name: '' }], 'but got ""'],
     ['the name of the sum', [{ ...numQueries, name: 'total' }], 'but got "total"'],
-    ['a weight that is no number', [{ ...numQueries, weight: NaN }], 'reward "queries" to be a number'],
+    [
+      'a weight that is no number',
+      [{ ...numQueries, weight: NaN }],
+      'reward "queries" to be a number',
+    ],
   ])('refuses %s', (_, rewards, message) => expect(() => checkRewards(rewards)).toThrow(message));
 });
 
 it('titles components as one would say them', () => {
   expect(['search_count', 'total', 'one at a time'].map(componentTitle)).toEqual([
-    ...['Search count', 'Total', 'One at a time'],
+    'Search count',
+    'Total',
+    'One at a time',
   ]);
 });

@@ -7,12 +7,16 @@ const segment = (kind: SegmentKind, text: string): Segment => ({ kind, text, tok
 const segments = [
   segment('prompt', 'Answer <answer> prompt </answer> <search> p ## q </search>'),
   segment('policy', '<think> t </think> <search> a ## b </search>'),
-  segment('information', '<information><answer> y </answer> <search> c ## d </search></information>'),
+  segment(
+    'information',
+    '<information><answer> y </answer> <search> c ## d </search></information>',
+  ),
   segment('policy', '<think> t </think> <answer> x </answer>'),
 ];
 const passages = [{ id: 'p0', title: 'A', score: 2 }];
 const searchTurns = [{ queries: ['a', 'b'], results: [{ status: 'ok' as const, passages }] }];
-const seen = (some: Segment[]) => rolloutFromTrajectory({ segments: some, searchTurns }, COMPARISON);
+const seen = (some: Segment[]) =>
+  rolloutFromTrajectory({ segments: some, searchTurns }, COMPARISON);
 
 describe('rolloutFromTrajectory', () => {
   it('reads policy segments only, and hands on the trajectory and the question', () => {
@@ -59,7 +63,8 @@ describe('rolloutFromTranscript', () => {
   it('sees the same in the recorded text, but for the passages', () => {
     const response = segments.slice(1).map((s) => s.text);
     const { trajectory, question, ...rest } = rolloutFromTranscript(response.join('\n'), {
-      ...{ goldenAnswers: ['Bo Reed'], shape: 'parallelizable' },
+      goldenAnswers: ['Bo Reed'],
+      shape: 'parallelizable',
     });
     expect(seen(segments)).toMatchObject(rest);
     expect(trajectory.searchTurns).toEqual([{ queries: ['a', 'b'], results: [] }]);

@@ -31,10 +31,18 @@ describe('scoreTranscript', () => {
 
   it("scores this project's trajectories by their segments", () => {
     const line = {
-      ...{ questionId: 'q1', goldenAnswers: ['x'], searchTurns: [], shape: 'single_hop' },
+      questionId: 'q1',
+      goldenAnswers: ['x'],
+      searchTurns: [],
+      shape: 'single_hop',
       segments: [
         { kind: 'prompt', tokenIds: [1], text: 'q' },
-        { kind: 'policy', tokenIds: [2], text: '<think> t </think><answer> x </answer>', logProbs: [-1] },
+        {
+          kind: 'policy',
+          tokenIds: [2],
+          text: '<think> t </think><answer> x </answer>',
+          logProbs: [-1],
+        },
       ],
     };
     expect(scored(line)).toMatchObject({

@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { scoreRollout } from '../../lib/rewards/reward.js';
 import { rolloutFromTrajectory, type Rollout } from '../../lib/rewards/rollout.js';
-import { informationGains, keyWordMatch, redundancies, stepSearch } from '../../lib/rewards/stepsearch.js';
+import {
+  informationGains,
+  keyWordMatch,
+  redundancies,
+  stepSearch,
+} from '../../lib/rewards/stepsearch.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 
 describe('information gain', () => {
   it('counts each part of the question in the turn that first brings a passage that states it', () => {
     const gold = [['p3'], ['p1', 'p1-again'], ['p9']];
-    expect(informationGains([['p0', 'p3'], ['p3', 'p1-again'], ['p1']], gold)).toEqual([1 / 3, 1 / 3, 0]);
+    expect(informationGains([['p0', 'p3'], ['p3', 'p1-again'], ['p1']], gold)).toEqual([
+      1 / 3,
+      1 / 3,
+      0,
+    ]);
     expect(informationGains([['p3', 'p1', 'p9']], gold)).toEqual([1]);
   });
 
@@ -18,13 +27,22 @@ describe('information gain', () => {
 });
 
 it('redundancy is the share of the passages that were there before', () => {
-  expect(redundancies([['a', 'b', 'c'], ['a', 'd', 'b'], [], ['e', 'e']])).toEqual([0, 2 / 3, 0, 0.5]);
+  expect(redundancies([['a', 'b', 'c'], ['a', 'd', 'b'], [], ['e', 'e']])).toEqual([
+    0,
+    2 / 3,
+    0,
+    0.5,
+  ]);
 });
 
 describe('key words', () => {
   it('are matched by the search that is most like them, by F1', () => {
-    expect(keyWordMatch(['Red River', 'Bo Reed born'], ['Red River', 'Bo Reed'])).toBeCloseTo((1 + 0.8) / 2);
-    expect(keyWordMatch(['Bo Reed born', 'Bo Reed', 'Bo'], ['Red River', 'Bo Reed'])).toBeCloseTo(0.5);
+    expect(keyWordMatch(['Red River', 'Bo Reed born'], ['Red River', 'Bo Reed'])).toBeCloseTo(
+      (1 + 0.8) / 2,
+    );
+    expect(keyWordMatch(['Bo Reed born', 'Bo Reed', 'Bo'], ['Red River', 'Bo Reed'])).toBeCloseTo(
+      0.5,
+    );
   });
 
   it('are matched by nothing where nothing was searched or known', () => {
@@ -34,7 +52,10 @@ describe('key words', () => {
 });
 
 /** A rollout of the sequential question whose searches brought the passages given. */
-function searched(turns: readonly (readonly [query: string, ids: string[]])[], answer: string): Rollout {
+function searched(
+  turns: readonly (readonly [query: string, ids: string[]])[],
+  answer: string,
+): Rollout {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const segments = turns.flatMap(([query]) => [
     segment('policy', `<think> t </think><search> ${query} </search>`),
@@ -66,7 +87,10 @@ describe('StepSearch', () => {
   });
 
   it('takes 1 off and gives nothing else where there is no answer', () => {
-    const { components, turns: byTurn } = scoreRollout(stepSearch(), searched(asked, '<think> t </think>'));
+    const { components, turns: byTurn } = scoreRollout(
+      stepSearch(),
+      searched(asked, '<think> t </think>'),
+    );
     expect(components.total).toBe(-1);
     expect(byTurn).toEqual([0, 0]);
   });

@@ -1,11 +1,19 @@
-/** A disk that fails at any one of the writes: what was there before stays, or what is new is there, and the next try succeeds. */
+/**
+ * A disk that fails at any one of the writes: what was there before stays, or what is new
+ * is there, and the next try succeeds.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { copySafely, removePartial, writeFileSafely, writeTextsSafely } from '../../lib/io/files.js';
+import {
+  copySafely,
+  removePartial,
+  writeFileSafely,
+  writeTextsSafely,
+} from '../../lib/io/files.js';
 import { openJournal, recordStore, writeArchives } from '../../lib/io/records.js';
 import { exportModel } from '../../lib/policy/export.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
@@ -24,14 +32,18 @@ import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../tr
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
 /**
- * `full`: no space from this write on. `broken`: this one fails. `torn`: half of it is written, then the process is gone. `lost`:
- * a rename is reported and forgotten, then the process is gone.
+ * `full`: no space from this write on. `broken`: this one fails. `torn`: half of it is
+ * written, then the process is gone. `lost`: a rename is reported and forgotten, then the
+ * process is gone.
  */
 const KINDS = ['full', 'broken', 'torn', 'lost'] as const;
 type Kind = (typeof KINDS)[number];
 type Fate = 'EIO' | 'ENOSPC' | 'torn' | 'lost';
 const disk = vi.hoisted(() => ({
-  ...{ kind: null as string | null, at: 0, count: 0, isGone: false },
+  kind: null as string | null,
+  at: 0,
+  count: 0,
+  isGone: false,
   /** What becomes of an operation; null where it succeeds. */
   fateOf(name: string): Fate | null {
     if (this.kind === null) return null;
@@ -72,8 +84,20 @@ vi.mock('node:fs/promises', async (original) => {
         await real[name](path, half(content));
       throw disk.errorOf(fate);
     };
-  const names = ['writeFile', 'appendFile', 'copyFile', 'cp', 'open', 'rename', 'rm', 'mkdir'] as const;
-  return { ...real, ...Object.fromEntries(names.map((name) => [name, failing(name, real[name] as Call)])) };
+  const names = [
+    'writeFile',
+    'appendFile',
+    'copyFile',
+    'cp',
+    'open',
+    'rename',
+    'rm',
+    'mkdir',
+  ] as const;
+  return {
+    ...real,
+    ...Object.fromEntries(names.map((name) => [name, failing(name, real[name] as Call)])),
+  };
 });
 
 vi.mock('node:fs', async (original) => {
@@ -92,7 +116,11 @@ vi.mock('node:fs', async (original) => {
 });
 
 /** Does something while the disk fails at write `at`; whether there was such a write. */
-async function whileFailing(kind: Kind, at: number, work: () => Promise<unknown>): Promise<boolean> {
+async function whileFailing(
+  kind: Kind,
+  at: number,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
   Object.assign(disk, { kind, at, count: 0, isGone: false });
   await work().catch((error: NodeJS.ErrnoException) => expect(error.message).toMatch(/EIO|ENOSPC/));
   disk.kind = null;
@@ -100,7 +128,8 @@ async function whileFailing(kind: Kind, at: number, work: () => Promise<unknown>
 }
 
 const inFolder = folderForEach();
-const debris = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+const debris = (folder: string): string[] =>
+  readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
 describe.each(KINDS)('a disk that is %s at any write', (kind) => {
   let folder: string;
@@ -122,7 +151,10 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
 
   it.each<[string, (path: string, text: string) => Promise<void>]>([
     ['written', writeFileSafely],
-    ['written text by text', (path, text) => writeTextsSafely(path, [text.slice(0, 1), text.slice(1)])],
+    [
+      'written text by text',
+      (path, text) => writeTextsSafely(path, [text.slice(0, 1), text.slice(1)]),
+    ],
     [
       'copied',
       async (path, text) => {
@@ -147,7 +179,10 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
   const record = (value: number) => ({ hash: 'h', provenance: {} as never, value });
   it.each<[string, (folder: string, value: number) => Promise<void>]>([
     ['record', (own, value) => recordStore(own).write('k', record(value))],
-    ['archive of records', (own, value) => writeArchives(own, 'kept', new Map([['k', record(value)]]))],
+    [
+      'archive of records',
+      (own, value) => writeArchives(own, 'kept', new Map([['k', record(value)]])),
+    ],
   ])('leaves a %s as it was or as it is to be', async (_, write) => {
     const read = async (own: string) => (await recordStore(own, own).read<number>('k', 'h'))?.value;
     await atEveryWrite(
@@ -184,10 +219,15 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     await useBackend('cpu');
     const [first, second] = [1, 2].map((seed) => tinyModel(seed));
     for (const [name, model] of Object.entries({ first, second })) {
-      await saveModel(join(folder, name), { ...model, tokenizerConfig: { name } }, { storage: 'F32' });
+      await saveModel(
+        join(folder, name),
+        { ...model, tokenizerConfig: { name } },
+        { storage: 'F32' },
+      );
       disposeWeights(model.weights);
     }
-    const exported = (name: string) => (own: string) => exportModel(own, [join(folder, name)], 'F16');
+    const exported = (name: string) => (own: string) =>
+      exportModel(own, [join(folder, name)], 'F16');
     const filesOf = (own: string): Record<string, string> =>
       Object.fromEntries(
         readdirSync(own)
@@ -270,8 +310,15 @@ if (isFull) {
     ];
     const train = async (folder: string): Promise<unknown> => {
       const model = chattyModel();
-      const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
-      await runTraining({ ...task, inputsHash: 'i', folder }).finally(() => disposeWeights(model.weights));
+      const task = {
+        config,
+        model,
+        questions: QUESTIONS,
+        retriever: createBm25Retriever(PASSAGES),
+      };
+      await runTraining({ ...task, inputsHash: 'i', folder }).finally(() =>
+        disposeWeights(model.weights),
+      );
       return results(folder);
     };
     beforeAll(() => useBackend('wasm'));

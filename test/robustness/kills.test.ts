@@ -1,4 +1,7 @@
-/** Work that is killed at random moments and called again ends as if it had never been killed (test:full). */
+/**
+ * Work that is killed at random moments and called again ends as if it had never been
+ * killed (test:full).
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,22 +37,45 @@ const NUM_KILLS = 50;
 const root = temporaryFolder();
 const given = join(root, 'given');
 const CLI = packagePath('dist', 'cli.js');
-/** A copy of the package with a tiny world and a tiny model: experiments know no others than the package's own. */
+/**
+ * A copy of the package with a tiny world and a tiny model: experiments know no others
+ * than the package's own.
+ */
 const tinyPackage = join(root, 'package');
 const WORK = fileURLToPath(new URL('../fixtures/killed-work.mjs', import.meta.url));
 
 const asked = ['--model', 'model', '--data', 'data', '--backend', 'wasm'];
-/** Arguments of Node, in a folder that holds a model, data, a configuration and a report. What is killed writes into `out`. */
+/**
+ * Arguments of Node, in a folder that holds a model, data, a configuration and a report.
+ * What is killed writes into `out`.
+ */
 const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
   'warm-up': [WORK, 'warm-up', 'out'],
   evaluation: [
-    ...[CLI, 'evaluate', '--method', 'search-r1', ...asked, '--split', 'train', '--batch-size', '1'],
-    ...['--out', 'out/results.jsonl', '--trajectories', 'out/trajectories.jsonl'],
+    CLI,
+    'evaluate',
+    '--method',
+    'search-r1',
+    ...asked,
+    '--split',
+    'train',
+    '--batch-size',
+    '1',
+    '--out',
+    'out/results.jsonl',
+    '--trajectories',
+    'out/trajectories.jsonl',
   ],
   experiment: [
-    ...[join(tinyPackage, 'dist', 'cli.js'), 'experiment', 'main-results', '--no-train', '--backend', 'wasm'],
-    ...['--out', 'out'],
+    join(tinyPackage, 'dist', 'cli.js'),
+    'experiment',
+    'main-results',
+    '--no-train',
+    '--backend',
+    'wasm',
+    '--out',
+    'out',
   ],
   index: [WORK, 'index', 'out'],
   export: [CLI, 'export', 'report', '--reports', '.', '--out', 'out'],
@@ -68,7 +94,8 @@ async function run(args: readonly string[], cwd: string, killAfterMs = Infinity)
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
-  while (!existsSync(join(cwd, 'out')) && child.exitCode === null) await Promise.race([ended, sleep(2)]);
+  while (!existsSync(join(cwd, 'out')) && child.exitCode === null)
+    await Promise.race([ended, sleep(2)]);
   const start = performance.now();
   if (killAfterMs < Infinity) {
     await Promise.race([ended, sleep(killAfterMs)]);
@@ -83,7 +110,8 @@ async function run(args: readonly string[], cwd: string, killAfterMs = Infinity)
 function results(folder: string): Record<string, string> {
   const files = readdirSync(join(folder, 'out'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, 'out', name))
-    // A training's page tells of its pace; half a file that a kill has left aside is nobody's result.
+    // A training's page tells of its pace; half a file that a kill has left aside is
+    // nobody's result.
     .filter((file) => statSync(file).isFile() && !/report\.html$|\d\.partial$/.test(file));
   return Object.fromEntries(
     files.map((file) => {
@@ -94,7 +122,10 @@ function results(folder: string): Record<string, string> {
   );
 }
 
-/** A package in which experiments are small: made-up weights of two initial models, six passages, a few questions. */
+/**
+ * A package in which experiments are small: made-up weights of two initial models, six
+ * passages, a few questions.
+ */
 async function writeTinyPackage(): Promise<void> {
   cpSync(packagePath('dist'), join(tinyPackage, 'dist'), { recursive: true });
   for (const name of ['package.json', 'package-lock.json', 'node_modules'])
@@ -153,7 +184,11 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
       const moments: number[] = [];
       for (let i = 0; i < numKills; i++) {
         // Earlier, where it was done before.
-        for (let at = workMs * random.uniform(), tried = 0; moments.length === i; at /= 2, tried++) {
+        for (
+          let at = workMs * random.uniform(), tried = 0;
+          moments.length === i;
+          at /= 2, tried++
+        ) {
           const folder = folderOf(`${i}-${tried}`);
           if ((await run(args, folder, at)).isKilled) moments.push(Math.round(at));
           await run(args, folder);

@@ -1,4 +1,7 @@
-/** Long and heavy use (test:full): nothing is lost, mixed or silently changed, and memory does not grow. */
+/**
+ * Long and heavy use (test:full): nothing is lost, mixed or silently changed, and memory
+ * does not grow.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -45,7 +48,10 @@ const FLAT_BYTES = 5e6;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
-/** What is still held: garbage goes in several rounds, since signals and sockets are finalised between them. */
+/**
+ * What is still held: garbage goes in several rounds, since signals and sockets are
+ * finalised between them.
+ */
 const heapBytes = async (): Promise<number> => {
   for (let round = 0; round < 5; round++) {
     collectGarbage();
@@ -72,17 +78,33 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
     const server = await startRetrievalServer(flaky, { maxConcurrency: 2000, timeoutMs: 3000 });
     await writeTinyWorld(root);
     const config = tinyTraining({
-      ...{ model: 'model', retriever: server.url, guards: { retrieval: { action: 'warn' } } },
+      model: 'model',
+      retriever: server.url,
+      guards: { retrieval: { action: 'warn' } },
       grpo: { steps: 100_000, questionsPerStep: 1, groupSize: 2 },
     });
     writeFileSync(join(root, 'config.json'), JSON.stringify(config));
-    const asked = ['--config', 'config.json', '--model', 'model', '--data', 'data', '--backend', 'wasm'];
+    const asked = [
+      '--config',
+      'config.json',
+      '--model',
+      'model',
+      '--data',
+      'data',
+      '--backend',
+      'wasm',
+    ];
     const training = startCommand(['train', ...asked, '--out', 'run'], root);
     let said = '';
     training.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const ended = once(training, 'close') as Promise<[number | null]>;
     // In a process of their own: what is measured is not to wait for who measures.
-    const clients = spawn(process.execPath, [CLIENTS, server.url, String(NUM_CLIENTS), String(SECONDS)]);
+    const clients = spawn(process.execPath, [
+      CLIENTS,
+      server.url,
+      String(NUM_CLIENTS),
+      String(SECONDS),
+    ]);
     const answered = text(clients.stdout);
     const complaints = text(clients.stderr);
     await setTimeout((SECONDS * 1000) / 3);
@@ -102,7 +124,8 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
       [
         `${numSent} requests of ${NUM_CLIENTS} clients in ${seconds} s: ${of(all)}`,
         ...Object.entries(waitsMs).map(([status, waits]) => `status ${status}: ${of(waits)}`),
-        // Who asks again at once waits so long, however quick each answer is (Little's law).
+        // Who asks again at once waits so long, however quick each answer is (Little's
+        // law).
         `clients / throughput: ${Math.round((NUM_CLIENTS / numSent) * seconds * 1000)} ms`,
         `heap ${megabytes(late - early)} more at the end`,
       ].join('\n'),
@@ -117,7 +140,8 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
     expect(turns.length).toBeGreaterThan(0);
     for (const { queries, results } of turns)
       for (const [i, result] of results.entries())
-        if (result.status === 'ok') expect(result.passages.map(({ id }) => id)).toEqual([queries[i].trim()]);
+        if (result.status === 'ok')
+          expect(result.passages.map(({ id }) => id)).toEqual([queries[i].trim()]);
         else expect(result.reason).toBe('the search engine gave no answer.');
   }, 600_000);
 
@@ -150,7 +174,8 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
       const cache = new LRUCache<string, RetrievedPassage[]>({ max: 100 });
       const bm25 = createBm25Retriever(PASSAGES);
       const server = await startRetrievalServer(bm25);
-      const retriever = where === 'from a server' ? createRemoteRetriever({ url: server.url }) : bm25;
+      const retriever =
+        where === 'from a server' ? createRemoteRetriever({ url: server.url }) : bm25;
       const search = async (from: number): Promise<void> => {
         for (let i = from; i < from + NUM_RETRIEVALS / 2; i += 10) {
           const queries = Array.from({ length: 10 }, (_, k) => `Ada Stone ${i + k}`);

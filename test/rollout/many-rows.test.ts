@@ -51,7 +51,10 @@ describe('many rows', () => {
       asked.map(({ query, question }) =>
         query === 'X'
           ? { status: 'failed', reason: `nothing on ${question.question}` }
-          : { status: 'ok', passages: [{ passage: makePassage('w', `${query}\nWritten.`), score: 0 }] },
+          : {
+              status: 'ok',
+              passages: [{ passage: makePassage('w', `${query}\nWritten.`), score: 0 }],
+            },
       );
     const { trajectories, stats } = await play(SCRIPTS, { retriever, search });
     expect(retriever.calls).toEqual([]);
@@ -74,9 +77,9 @@ describe('many rows', () => {
 
   it('need a generator each, and may be none', async () => {
     const options = { ...OPTIONS, randoms: [createRandom(1)] };
-    await expect(rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options)).rejects.toThrow(
-      'Expected 2 generators, one a question, but got 1.',
-    );
+    await expect(
+      rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options),
+    ).rejects.toThrow('Expected 2 generators, one a question, but got 1.');
     expect((await play({})).trajectories).toEqual([]);
   });
 });

@@ -12,10 +12,12 @@ describe('passages for which the context has no room', () => {
     name: 'generous',
     retrieve: async (queries, { topK }) =>
       queries.map((query) =>
-        [1, 2, 3, 4].slice(0, topK).map((rank) => ({
-          passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
-          score: 5 - rank,
-        })),
+        [1, 2, 3, 4]
+          .slice(0, topK)
+          .map((rank) => ({
+            passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
+            score: 5 - rank,
+          })),
       ),
   };
   const passagesOf = (...titles: string[]) => ({
@@ -25,7 +27,8 @@ describe('passages for which the context has no room', () => {
   const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
   const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
   // Three turns may follow, and the next text of the policy.
-  const enoughForTwo = prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
+  const enoughForTwo =
+    prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
   const search = async (maxLength: number, reservePerTurn?: number) => {
     const options = { retriever: generous, topK: 4, maxLength, reservePerTurn };
     const trajectory = await playOne([SEARCH, ANSWER], options);
@@ -47,7 +50,9 @@ describe('passages for which the context has no room', () => {
     const show = async (maxInformationTokens: number) => {
       const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
       const { searchTurns } = await playOne([SEARCH, ANSWER], options);
-      return searchTurns[0].results.map((result) => (result.status === 'ok' ? result.passages.length : 0));
+      return searchTurns[0].results.map((result) =>
+        result.status === 'ok' ? result.passages.length : 0,
+      );
     };
     expect(await show(two.length)).toEqual([2, 2]);
     expect(await show(two.length - 1)).toEqual([1, 1]);

@@ -5,16 +5,15 @@ const least = { prompt: 'parallel', splitQueries: true };
 
 it('fills in what is not said', () => {
   expect(rolloutSchema.parse(least)).toEqual({
-    ...{
-      ...least,
-      promptForm: 'short',
-      maxSearchTurns: 6,
-      topK: 3,
-      maxSubQueries: 8,
-      maxNewTokens: 160,
-      topP: 1,
-    },
-    ...{ retrievalTimeoutMs: 10_000, maxInformationTokens: 320 },
+    ...least,
+    promptForm: 'short',
+    maxSearchTurns: 6,
+    topK: 3,
+    maxSubQueries: 8,
+    maxNewTokens: 160,
+    topP: 1,
+    retrievalTimeoutMs: 10_000,
+    maxInformationTokens: 320,
   });
 });
 

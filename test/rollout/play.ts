@@ -1,4 +1,6 @@
-/** Questions that a scripted policy answers, with what the tests of the rollout ask it. */
+/**
+ * Questions that a scripted policy answers, with what the tests of the rollout ask it.
+ */
 import type { Question } from '../../lib/data/question.js';
 import { rolloutConfigOf } from '../../lib/methods/index.js';
 import { createRandom } from '../../lib/random.js';
@@ -10,11 +12,19 @@ import { makePassage } from '../retrieval/passages.js';
 import { scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
 export const OPTIONS: RolloutOptions = {
-  ...{ ...rolloutConfigOf('parallelsearch'), maxSearchTurns: 4, maxNewTokens: 50 },
-  ...{ maxInformationTokens: 10_000, topP: 0.9, retrievalTimeoutMs: 1000, temperature: 0.7 },
+  ...rolloutConfigOf('parallelsearch'),
+  maxSearchTurns: 4,
+  maxNewTokens: 50,
+  maxInformationTokens: 10_000,
+  topP: 0.9,
+  retrievalTimeoutMs: 1000,
+  temperature: 0.7,
 };
 export const ask = (text: string): Question => ({
-  ...{ id: `id of ${text}`, question: text, goldenAnswers: ['gold'], metadata: {} },
+  id: `id of ${text}`,
+  question: text,
+  goldenAnswers: ['gold'],
+  metadata: {},
 });
 
 /** Query "x" finds the passage "x", whose text says so. */
@@ -49,14 +59,18 @@ export async function play(
   const policy = scriptedPolicy(scripts, maxLength);
   const questions = Object.keys(scripts).map(ask);
   const randoms = questions.map(({ id }) => createRandom(id));
-  return { ...(await rollOut(policy, retriever, questions, { ...OPTIONS, ...options, randoms })), policy };
+  return {
+    ...(await rollOut(policy, retriever, questions, { ...OPTIONS, ...options, randoms })),
+    policy,
+  };
 }
 export async function playOne(
   ...[script, more]: [readonly string[], Parameters<typeof play>[1]?]
 ): Promise<Trajectory> {
   return (await play({ 'who?': script }, more)).trajectories[0];
 }
-export const kinds = (trajectory: Trajectory): string[] => trajectory.segments.map(({ kind }) => kind);
+export const kinds = (trajectory: Trajectory): string[] =>
+  trajectory.segments.map(({ kind }) => kind);
 
 export const SEARCH = '<think> a </think><search> X ## Y </search>';
 export const ANSWER = '<think> b </think><answer> gold </answer>';

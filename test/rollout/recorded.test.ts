@@ -21,8 +21,12 @@ describe('parseTranscript', () => {
       ],
     };
     const recorded = {
-      ...{ step: 3, finish: 'answer', coverage: 0.5, advantage: -1 },
-      ...{ rewards, searchTurns: [turn] },
+      step: 3,
+      finish: 'answer',
+      coverage: 0.5,
+      advantage: -1,
+      rewards,
+      searchTurns: [turn],
     };
     expect(parseTranscript({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
       ...recorded,
@@ -35,7 +39,10 @@ describe('parseTranscript', () => {
   });
 
   it('knows who wrote each segment', () => {
-    const segments = ['prompt', 'policy', 'information', 'notice'].map((kind) => ({ kind, text: kind }));
+    const segments = ['prompt', 'policy', 'information', 'notice'].map((kind) => ({
+      kind,
+      text: kind,
+    }));
     expect(parseTranscript({ ...trajectory, segments }).segments).toEqual(segments);
   });
 
@@ -46,7 +53,14 @@ describe('parseTranscript', () => {
   });
 
   it('passes over what others record in a form of their own', () => {
-    const theirs = { rewards: 0.3, step: 'last', searchTurns: 2, advantage: null, method: 5, benchmark: 1 };
+    const theirs = {
+      rewards: 0.3,
+      step: 'last',
+      searchTurns: 2,
+      advantage: null,
+      method: 5,
+      benchmark: 1,
+    };
     expect(parseTranscript({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
     expect(parseTranscript({ ...trajectory, ...theirs })).toMatchObject({
       rewards: undefined,
@@ -59,7 +73,13 @@ describe('parseTranscript', () => {
   });
 
   it('puts the prompt of a plain transcript before its response, and tells why it ended', () => {
-    const line = { id: 'a', golden_answers: [], prompt: 'Do.', response: 'x', stop_reason: 'length' };
+    const line = {
+      id: 'a',
+      golden_answers: [],
+      prompt: 'Do.',
+      response: 'x',
+      stop_reason: 'length',
+    };
     expect(parseTranscript(line)).toMatchObject({
       finish: 'length',
       segments: [
@@ -73,8 +93,16 @@ describe('parseTranscript', () => {
 
   it.each([
     ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
-    ['a graph', { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } }, 'sequential'],
-    ['a shape of its metadata', { metadata: { shape: 'parallelizable', type: 'bridge' } }, 'parallelizable'],
+    [
+      'a graph',
+      { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } },
+      'sequential',
+    ],
+    [
+      'a shape of its metadata',
+      { metadata: { shape: 'parallelizable', type: 'bridge' } },
+      'parallelizable',
+    ],
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
     ['nothing', {}, undefined],

@@ -5,7 +5,11 @@ import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds } from '../../lib/rollout/trajectory.js';
 import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
-import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, STOP_STRINGS } from '../../lib/text/tags.js';
+import {
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  STOP_STRINGS,
+} from '../../lib/text/tags.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { OPTIONS, ask, library, found, play, playOne, kinds, SEARCH, ANSWER } from './play.js';
@@ -23,7 +27,10 @@ describe('Algorithm 1', () => {
     expect(trajectory.searchTurns).toEqual([
       {
         queries: ['X', 'Y'],
-        results: ['X', 'Y'].map((id) => ({ status: 'ok', passages: [{ id, title: id, score: 2 }] })),
+        results: ['X', 'Y'].map((id) => ({
+          status: 'ok',
+          passages: [{ id, title: id, score: 2 }],
+        })),
       },
     ]);
     expect(trajectory).toMatchObject({
@@ -37,14 +44,18 @@ describe('Algorithm 1', () => {
   });
 
   it('says which searches have found nothing that is like them', async () => {
-    // The best passage of each query scores 2: less than a tenth of 21, and not less than that of 20.
+    // The best passage of each query scores 2: less than a tenth of 21, and not less than
+    // that of 20.
     const fullScore = (query: string): number => (query === 'X' ? 21 : 20);
     const { trajectories } = await play(
       { 'who?': [SEARCH, ANSWER] },
       { retriever: { ...library(), fullScore } },
     );
     const results = trajectories[0].searchTurns[0].results;
-    expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([true, undefined]);
+    expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([
+      true,
+      undefined,
+    ]);
     const nothing: Retriever = { name: 'nothing', retrieve: async () => [[], []], fullScore };
     const { searchTurns } = await playOne([SEARCH, ANSWER], { retriever: nothing });
     expect(searchTurns[0].results).toEqual(Array(2).fill({ status: 'ok', passages: [] }));
@@ -91,7 +102,10 @@ describe('Algorithm 1', () => {
     ['takes a search as one query when splitting is off', { splitQueries: false }, ['X Y Z']],
     ['drops sub-queries beyond maxSubQueries', { maxSubQueries: 2 }, ['X', 'Y']],
   ])('%s', async (_, options, queries) => {
-    const { segments, searchTurns } = await playOne(['<search> X ## Y ## Z </search>', ANSWER], options);
+    const { segments, searchTurns } = await playOne(
+      ['<search> X ## Y ## Z </search>', ANSWER],
+      options,
+    );
     expect(searchTurns[0].queries).toEqual(queries);
     expect(segments[2].text).toBe(found(...queries));
   });
@@ -100,22 +114,32 @@ describe('Algorithm 1', () => {
     [2, [SEARCH], 2, 'budget'],
     [1, [SEARCH, ANSWER], 1, 'answer'],
     [0, [ANSWER], 0, 'answer'],
-  ])('generates once more after %d search turns, and does not execute a search in it', async (...row) => {
-    const [maxSearchTurns, script, turns, finish] = row;
-    const retriever = library();
-    const trajectory = await playOne(script, { maxSearchTurns, retriever });
-    const searched = Array.from({ length: turns }, () => ['policy', 'information']);
-    expect(kinds(trajectory)).toEqual(['prompt', ...searched.flat(), 'policy']);
-    expect(trajectory).toMatchObject({ modelCalls: turns + 1, finish });
-    expect(trajectory.searchTurns).toHaveLength(turns);
-    expect(retriever.calls).toHaveLength(turns);
-  });
+  ])(
+    'generates once more after %d search turns, and does not execute a search in it',
+    async (...row) => {
+      const [maxSearchTurns, script, turns, finish] = row;
+      const retriever = library();
+      const trajectory = await playOne(script, { maxSearchTurns, retriever });
+      const searched = Array.from({ length: turns }, () => ['policy', 'information']);
+      expect(kinds(trajectory)).toEqual(['prompt', ...searched.flat(), 'policy']);
+      expect(trajectory).toMatchObject({ modelCalls: turns + 1, finish });
+      expect(trajectory.searchTurns).toHaveLength(turns);
+      expect(retriever.calls).toHaveLength(turns);
+    },
+  );
 
   it.each(['<think> only </think>', '<search>  </search>', 'x </answer>', '<search> a </answer>'])(
     'says so after an action that is none, which costs a turn: %s',
     async (nonsense) => {
       const trajectory = await playOne([nonsense, SEARCH, ANSWER], { maxSearchTurns: 2 });
-      expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+      expect(kinds(trajectory)).toEqual([
+        'prompt',
+        'policy',
+        'notice',
+        'policy',
+        'information',
+        'policy',
+      ]);
       expect(trajectory.segments[2].text).toBe(INVALID_ACTION_NOTICE);
       expect(trajectory).toMatchObject({ modelCalls: 3, finish: 'answer' });
       expect((await playOne([nonsense], { maxSearchTurns: 2 })).finish).toBe('budget');
@@ -167,7 +191,9 @@ describe('Algorithm 1', () => {
     const prompt = buildPrompt('parallel', 'who?', { form: 'short' }).length;
     const turn = SEARCH.length + found('X', 'Y').length;
     const scripts = { 'who?': [SEARCH], 'why?': [ANSWER] };
-    const { trajectories, policy } = await play(scripts, { maxLength: prompt + turn + OPTIONS.maxNewTokens });
+    const { trajectories, policy } = await play(scripts, {
+      maxLength: prompt + turn + OPTIONS.maxNewTokens,
+    });
     expect(trajectories.map(({ finish }) => finish)).toEqual(['length', 'answer']);
     expect(kinds(trajectories[0])).toEqual(['prompt', 'policy', 'information']);
     expect(policy.calls[0]).toHaveLength(2);
@@ -189,7 +215,8 @@ describe('a retriever that fails', () => {
       'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: Y)',
     );
     const failed = {
-      ...{ status: 'failed', reason: 'the search engine gave no answer.' },
+      status: 'failed',
+      reason: 'the search engine gave no answer.',
       detail: `the  index ${'is gone '.repeat(50)}`.slice(0, 200),
     };
     expect(searchTurns[0].results).toEqual([failed, expect.objectContaining({ status: 'ok' })]);
@@ -212,12 +239,21 @@ describe('an abort', () => {
 describe('a trajectory', () => {
   it('holds ids as their writers wrote them, a loss mask of 1 on those of the policy, and their log-probabilities', async () => {
     const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
-    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'information', 'policy']);
+    expect(kinds(trajectory)).toEqual([
+      'prompt',
+      'policy',
+      'notice',
+      'policy',
+      'information',
+      'policy',
+    ]);
     const mask = lossMask(trajectory);
     let at = 0;
     for (const { kind, text, tokenIds: ids, logProbs } of trajectory.segments) {
       expect(ids).toEqual(CHARACTERS.encode(text));
-      expect(mask.slice(at, (at += ids.length))).toEqual(ids.map(() => (kind === 'policy' ? 1 : 0)));
+      expect(mask.slice(at, (at += ids.length))).toEqual(
+        ids.map(() => (kind === 'policy' ? 1 : 0)),
+      );
       expect(logProbs?.length).toBe(kind === 'policy' ? ids.length : undefined);
     }
     expect(mask).toHaveLength(at);

@@ -2,7 +2,9 @@
 import type { Generation, Policy, SamplingOptions } from '../../lib/policy/policy.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 
-/** One token a character, as no subword tokenizer would cut it: ids that drift would show. */
+/**
+ * One token a character, as no subword tokenizer would cut it: ids that drift would show.
+ */
 export const CHARACTERS: Tokenizer = {
   encode: (text) => Array.from(text, (c) => c.codePointAt(0)!),
   decode: (ids) => String.fromCodePoint(...ids),
@@ -18,8 +20,8 @@ export interface ScriptedPolicy extends Policy {
 }
 
 /**
- * @param scripts what it says, turn by turn, to the question that its context's prompt asks; a script that is at its end says
- * its last line again
+ * @param scripts what it says, turn by turn, to the question that its context's prompt
+ * asks; a script that is at its end says its last line again
  */
 export function scriptedPolicy(
   scripts: Record<string, readonly string[]>,

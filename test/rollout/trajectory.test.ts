@@ -25,10 +25,15 @@ it('prints a line of JSON with log-probabilities to four places, and other numbe
 
 it('counts the whole context as read at every call', () => {
   const segment = (kind: Segment['kind'], length: number): Segment => ({
-    ...{ kind, text: '', tokenIds: Array<number>(length).fill(0) },
+    kind,
+    text: '',
+    tokenIds: Array<number>(length).fill(0),
   });
   const segments = [
-    ...[segment('prompt', 3), segment('policy', 2), segment('information', 4), segment('policy', 1)],
+    segment('prompt', 3),
+    segment('policy', 2),
+    segment('information', 4),
+    segment('policy', 1),
   ];
   expect(tokenUsage({ segments })).toEqual({ read: 3 + (3 + 2 + 4), written: 2 + 1 });
 });

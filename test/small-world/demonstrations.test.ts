@@ -1,6 +1,11 @@
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { questionShape, type Passage, type Question, type SubQuestion } from '../../lib/data/question.js';
+import {
+  questionShape,
+  type Passage,
+  type Question,
+  type SubQuestion,
+} from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createQuestionMaker } from '../../lib/small-world/questions.js';
@@ -11,7 +16,12 @@ import {
 } from '../../lib/small-world/warm-up/demonstrations.js';
 import { makeWorld } from '../../lib/small-world/world.js';
 import { exactMatch } from '../../lib/text/normalize.js';
-import { executedSearches, finalAnswer, formatFault, type TextSegment } from '../../lib/text/response.js';
+import {
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  type TextSegment,
+} from '../../lib/text/response.js';
 import { parseBlocks } from '../../lib/text/tags.js';
 import type { Piece } from '../../lib/training/supervised.js';
 
@@ -19,7 +29,8 @@ const random = createRandom('demonstrations');
 const { things, passages } = makeWorld(random, { train: 30 });
 const make = createQuestionMaker(things);
 const retriever = createBm25Retriever(passages);
-const search = (query: string): Passage[] => retriever.search(query, 3).map(({ index }) => passages[index]);
+const search = (query: string): Passage[] =>
+  retriever.search(query, 3).map(({ index }) => passages[index]);
 const evidence = (_: string, node: SubQuestion): Passage[] =>
   passages.filter(({ id }) => node.evidence.includes(id));
 
@@ -31,8 +42,12 @@ const questions = range(12).flatMap(() =>
 );
 
 const OPTIONS: DemonstrationOptions = {
-  ...{ prompt: 'parallel', mode: 'sequential', maxSearchTurns: 6, retryShare: 0.5 },
-  ...{ contextWeight: 0.25, recapWeight: 3 },
+  prompt: 'parallel',
+  mode: 'sequential',
+  maxSearchTurns: 6,
+  retryShare: 0.5,
+  contextWeight: 0.25,
+  recapWeight: 3,
 };
 const segmentsOf = (pieces: readonly Piece[]): TextSegment[] =>
   pieces.map(({ text, weight }, i) => ({
@@ -47,7 +62,8 @@ describe('demonstrate', () => {
       expect(formatFault(segments)).toBeNull();
       const searches = executedSearches(segments);
       expect(searches.length).toBeLessThanOrEqual(OPTIONS.maxSearchTurns);
-      if (mode === 'sequential') expect(searches.every((queries) => queries.length === 1)).toBe(true);
+      if (mode === 'sequential')
+        expect(searches.every((queries) => queries.length === 1)).toBe(true);
       else if (questionShape(question.metadata.graph!) === 'parallelizable')
         expect(searches[0]).toHaveLength(question.metadata.graph!.length);
     }
@@ -57,7 +73,9 @@ describe('demonstrate', () => {
     for (const question of questions)
       for (const mode of ['sequential', 'parallel'] as const) {
         const answer = finalAnswer(
-          segmentsOf(demonstrate(question, evidence, { ...OPTIONS, mode, maxSearchTurns: 8 }, random)),
+          segmentsOf(
+            demonstrate(question, evidence, { ...OPTIONS, mode, maxSearchTurns: 8 }, random),
+          ),
         );
         expect(exactMatch(answer, question.goldenAnswers)).toBe(1);
       }
@@ -66,7 +84,9 @@ describe('demonstrate', () => {
   it('states no value that was not read, and knows every one that was', () => {
     let misses = 0;
     for (const question of questions) {
-      const segments = segmentsOf(demonstrate(question, search, { ...OPTIONS, mode: 'parallel' }, random));
+      const segments = segmentsOf(
+        demonstrate(question, search, { ...OPTIONS, mode: 'parallel' }, random),
+      );
       const read = segments
         .filter(({ kind }) => kind === 'information')
         .map(({ text }) => text)
@@ -82,7 +102,9 @@ describe('demonstrate', () => {
       const recap = thoughts[thoughts.length - 1];
       misses += Number(recap.includes('= unknown'));
       for (const { answers, entity, evidence: ids } of question.metadata.graph!) {
-        const isRead = ids.some((id) => read.includes(passages.find((passage) => passage.id === id)!.text));
+        const isRead = ids.some((id) =>
+          read.includes(passages.find((passage) => passage.id === id)!.text),
+        );
         const said = thoughts.some((thought) => thought.includes(`${entity} = ${answers[0]}`));
         if (said) expect(isRead).toBe(true);
       }
@@ -98,8 +120,9 @@ describe('demonstrate', () => {
     const turnsOf = (retryShare: number): number[] =>
       single.map(
         (question) =>
-          executedSearches(segmentsOf(demonstrate(question, never, { ...OPTIONS, retryShare }, random)))
-            .length,
+          executedSearches(
+            segmentsOf(demonstrate(question, never, { ...OPTIONS, retryShare }, random)),
+          ).length,
       );
     expect(turnsOf(1).every((turns) => turns === 2)).toBe(true);
     expect(turnsOf(0).every((turns) => turns === 1)).toBe(true);

@@ -17,7 +17,9 @@ describe('the test questions', () => {
   it('are the same for the same commit, and others for another', () => {
     expect(first).toEqual(again);
     const texts = new Set(first.map(({ question }) => question));
-    expect(other.filter(({ question }) => texts.has(question)).length).toBeLessThan(first.length / 10);
+    expect(other.filter(({ question }) => texts.has(question)).length).toBeLessThan(
+      first.length / 10,
+    );
   });
 
   it('are as many as were planned, about things that are kept for them', () => {
@@ -26,7 +28,9 @@ describe('the test questions', () => {
       thing.split === 'kept' ? [] : Object.values(thing.facts).map(({ passageId }) => passageId),
     );
     const known = new Set(elsewhere);
-    const used = first.flatMap(({ metadata }) => metadata.graph!.flatMap(({ evidence }) => evidence));
+    const used = first.flatMap(({ metadata }) =>
+      metadata.graph!.flatMap(({ evidence }) => evidence),
+    );
     expect(used.some((id) => known.has(id))).toBe(false);
   });
 
@@ -37,7 +41,11 @@ describe('the test questions', () => {
 });
 
 const git = (...args: string[]): string =>
-  execFileSync('git', args, { cwd: packagePath(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  execFileSync('git', args, {
+    cwd: packagePath(),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
 const draw = await readDraw();
 /** A shallow clone has not the commit that froze the weights. */
 const isKnown = ((): boolean => {

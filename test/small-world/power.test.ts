@@ -8,22 +8,37 @@ interface Row {
   benchmark: string;
   em: number;
 }
-type Components = Record<'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps', number>;
+type Components = Record<
+  'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps',
+  number
+>;
 interface Power {
   rowsOf: (answers: object, model: string, chosen: (question: object) => boolean) => Row[];
   varianceComponents: (rows: Row[]) => Components;
-  standardError: (components: Components, share: number, numWarmUps: number, numSeeds: number) => number;
+  standardError: (
+    components: Components,
+    share: number,
+    numWarmUps: number,
+    numSeeds: number,
+  ) => number;
 }
 const { rowsOf, varianceComponents, standardError } = (await import(
   new URL('../../scripts/power.mjs', import.meta.url).href
 )) as Power;
 
-/** Two warm-ups with two seeds each, by what the first method is ahead in each run on all of four questions. */
+/**
+ * Two warm-ups with two seeds each, by what the first method is ahead in each run on all
+ * of four questions.
+ */
 const ahead = (differences: Record<string, number>): Row[] =>
   Object.entries(differences).flatMap(([run, difference]) =>
     ['ours', 'theirs'].flatMap((method) =>
       ['a', 'b', 'c', 'd'].map((questionId) => ({
-        ...{ method, warmUp: Number(run[0]), seed: Number(run[1]), questionId, benchmark: 'x' },
+        method,
+        warmUp: Number(run[0]),
+        seed: Number(run[1]),
+        questionId,
+        benchmark: 'x',
         em: method === 'ours' ? difference : 0,
       })),
     ),
@@ -40,7 +55,14 @@ describe('the variance of a difference', () => {
   });
 
   it('falls with warm-ups, seeds and questions as its parts say', () => {
-    const components = { effect: 0, numQuestions: 4, questions: 0.04, left: 0.08, runs: 0.02, warmUps: 0.06 };
+    const components = {
+      effect: 0,
+      numQuestions: 4,
+      questions: 0.04,
+      left: 0.08,
+      runs: 0.02,
+      warmUps: 0.06,
+    };
     // .06 / 3 + (.02 + .08 / 2) / 6 + .04 / 2
     expect(standardError(components, 2, 3, 2)).toBeCloseTo(Math.sqrt(0.02 + 0.01 + 0.02), 12);
   });

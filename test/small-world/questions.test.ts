@@ -22,7 +22,8 @@ const [train, dev, kept] = [draw('train'), draw('dev'), draw('kept')];
 /** The wording: the question with every name masked, the same list however long. */
 const names = [...new Set(things.map(({ name }) => name))].sort((a, b) => b.length - a.length);
 const pattern = new RegExp(names.join('|'), 'g');
-const wordingOf = ({ question }: Question): string => question.replace(pattern, 'X').replace(/X(, X)+/g, 'X');
+const wordingOf = ({ question }: Question): string =>
+  question.replace(pattern, 'X').replace(/X(, X)+/g, 'X');
 
 describe('drawQuestions', () => {
   it('asks what its graph and the passages answer', () => {
@@ -34,7 +35,9 @@ describe('drawQuestions', () => {
         if (parent) expect(node.entity).toBe(parent.answers[0]);
       }
       const values = finalNodes(graph).map((node) => node.answers[0]);
-      const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0).map(({ entity }) => entity);
+      const roots = graph
+        .filter(({ dependsOn }) => dependsOn.length === 0)
+        .map(({ entity }) => entity);
       const { kind } = metadata.operation ?? { kind: 'last' };
       if (kind === 'last') expect(goldenAnswers).toEqual(values);
       else {
@@ -63,11 +66,14 @@ describe('drawQuestions', () => {
     const isSeen = ({ metadata }: Question): boolean => metadata.wording === 'seen';
     expect(train.every(isSeen)).toBe(true);
     expect(dev.filter(isSeen).length / dev.length).toBeCloseTo(0.5, 1);
-    // Those of training that a small draw holds; longer chains have more wordings than it has questions.
-    const short = dev.filter((question) => isSeen(question) && question.metadata.graph!.length === 1);
-    expect(short.filter((question) => known.has(wordingOf(question))).length / short.length).toBeGreaterThan(
-      0.9,
+    // Those of training that a small draw holds; longer chains have more wordings than it
+    // has questions.
+    const short = dev.filter(
+      (question) => isSeen(question) && question.metadata.graph!.length === 1,
     );
+    expect(
+      short.filter((question) => known.has(wordingOf(question))).length / short.length,
+    ).toBeGreaterThan(0.9);
   });
 
   it('has the proportions of the real benchmarks, and comparisons of more than two in `many` alone', () => {
@@ -80,7 +86,9 @@ describe('drawQuestions', () => {
     expect(counts.get('hotpotqa comparison')).toBe(20);
     expect(counts.get('2wikimultihopqa bridge_comparison')).toBe(44);
     expect(counts.get('musique 4hop')).toBe(17);
-    expect(range(2, 9).map((count) => counts.get(`many comparison_${count}`))).toEqual(Array(7).fill(10));
+    expect(range(2, 9).map((count) => counts.get(`many comparison_${count}`))).toEqual(
+      Array(7).fill(10),
+    );
     const compared = (questions: readonly Question[]): number =>
       Math.max(
         ...questions.map(({ metadata }) =>

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { initialModelName, SMALL_MODEL } from '../../lib/small-world/warm-up/recipes.js';
-import { createWarmUpSampler, ROW_KINDS, type WarmUpOptions } from '../../lib/small-world/warm-up/rows.js';
+import {
+  createWarmUpSampler,
+  ROW_KINDS,
+  type WarmUpOptions,
+} from '../../lib/small-world/warm-up/rows.js';
 import { trainTokenizer } from '../../lib/small-world/warm-up/tokenizer.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { formatFault, splitTranscript } from '../../lib/text/response.js';
@@ -9,15 +13,27 @@ import { createTokenizer } from '../../lib/text/tokenizer.js';
 import type { Sequence } from '../../lib/training/sequences.js';
 
 const tokenizer = createTokenizer(trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize));
-const optionsOf = (mix: WarmUpOptions['mix'], more: Partial<WarmUpOptions> = {}): WarmUpOptions => ({
-  ...{ mix, rowsPerStep: 20, mostRepeated: 5, topKs: [1, 3], maxSearchTurns: 6, retryShare: 0.5 },
-  ...{ contextWeight: 0.1, recapWeight: 3, parallelShare: 0.5, ...more },
+const optionsOf = (
+  mix: WarmUpOptions['mix'],
+  more: Partial<WarmUpOptions> = {},
+): WarmUpOptions => ({
+  mix,
+  rowsPerStep: 20,
+  mostRepeated: 5,
+  topKs: [1, 3],
+  maxSearchTurns: 6,
+  retryShare: 0.5,
+  contextWeight: 0.1,
+  recapWeight: 3,
+  parallelShare: 0.5,
+  ...more,
 });
 const draw = (options: WarmUpOptions, { seed = 1, step = 0 } = {}): Sequence[] =>
   createWarmUpSampler(tokenizer, createRandom(seed), 640)(step, options);
 const textOf = ({ tokenIds }: Sequence): string => tokenizer.decode([...tokenIds]);
 const isDecomposed = (row: Sequence): boolean => /<search>[^<]*##/.test(textOf(row));
-const promptOf = (name: string): string => buildPrompt(name, 'x', { form: 'short' }).split('Question')[0];
+const promptOf = (name: string): string =>
+  buildPrompt(name, 'x', { form: 'short' }).split('Question')[0];
 
 describe('createWarmUpSampler', () => {
   it('gives the same rows for the same seed and step, in whatever order steps are drawn', () => {
@@ -30,13 +46,18 @@ describe('createWarmUpSampler', () => {
     expect(draw(options, { seed: 2, step: 60 })).not.toEqual(late);
   });
 
-  it.each(ROW_KINDS)('makes rows of kind %s that are short enough and have tokens with a loss', (kind) => {
-    for (const { tokenIds, lossMask, lossWeights } of draw(optionsOf({ [kind]: 1 }, { rowsPerStep: 8 }))) {
-      expect(tokenIds.length).toBeLessThanOrEqual(640);
-      expect(lossMask).toHaveLength(tokenIds.length);
-      expect(lossWeights!.some((weight, i) => lossMask[i] === 1 && weight >= 1)).toBe(true);
-    }
-  });
+  it.each(ROW_KINDS)(
+    'makes rows of kind %s that are short enough and have tokens with a loss',
+    (kind) => {
+      for (const { tokenIds, lossMask, lossWeights } of draw(
+        optionsOf({ [kind]: 1 }, { rowsPerStep: 8 }),
+      )) {
+        expect(tokenIds.length).toBeLessThanOrEqual(640);
+        expect(lossMask).toHaveLength(tokenIds.length);
+        expect(lossWeights!.some((weight, i) => lossMask[i] === 1 && weight >= 1)).toBe(true);
+      }
+    },
+  );
 
   it('keeps the format in every whole transcript', () => {
     const whole = { skill: 1, drillHabit: 1, sequentialHabit: 1, parallelHabit: 1, direct: 1 };
@@ -53,7 +74,9 @@ describe('createWarmUpSampler', () => {
       expect(isDecomposed(row)).toBe(false);
     }
     expect(draw(optionsOf({ parallelHabit: 1 }, { parallelShare })).some(isDecomposed)).toBe(true);
-    expect(draw(optionsOf({ parallelHabit: 1 }, { parallelShare: 0 })).some(isDecomposed)).toBe(false);
+    expect(draw(optionsOf({ parallelHabit: 1 }, { parallelShare: 0 })).some(isDecomposed)).toBe(
+      false,
+    );
   });
 
   it('practises under a prompt that reinforcement never uses', () => {

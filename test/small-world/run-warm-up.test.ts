@@ -38,7 +38,9 @@ describe('runWarmUp', () => {
     const steps = stepsOf('whole');
     expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 5]);
     const rates = steps.map(({ learningRate }) => learningRate);
-    [0.005, 0.01, 0.01, 0.004, 0.003, 0.002].forEach((rate, i) => expect(rates[i]).toBeCloseTo(rate, 9));
+    [0.005, 0.01, 0.01, 0.004, 0.003, 0.002].forEach((rate, i) =>
+      expect(rates[i]).toBeCloseTo(rate, 9),
+    );
   });
 
   it('stopped and resumed, gives the very same metrics and weights as without the stop', async () => {

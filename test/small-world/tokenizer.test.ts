@@ -6,7 +6,9 @@ import { NUMBERS, YEARS } from '../../lib/small-world/world.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 
 it('keeps every number and the words of thoughts whole', () => {
-  const tokenizer = createTokenizer(trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize));
+  const tokenizer = createTokenizer(
+    trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize),
+  );
   const split = [...YEARS, ...NUMBERS, 'unknown', 'Least', 'Most', '##', '='].filter(
     (text) => tokenizer.encode(` ${text}`).length !== 1,
   );

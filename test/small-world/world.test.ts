@@ -68,7 +68,9 @@ describe('searching in it', () => {
   /** Share of the facts that a query finds among the best k. */
   const recall = (k: number, query: (thing: Thing, attribute: string) => string): number =>
     mean(facts, ({ thing, attribute }) => {
-      const found = retriever.search(query(thing, attribute), k).map(({ index }) => passages[index].id);
+      const found = retriever
+        .search(query(thing, attribute), k)
+        .map(({ index }) => passages[index].id);
       return Number(found.includes(thing.facts[attribute].passageId));
     })!;
 

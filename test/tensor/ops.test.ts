@@ -56,10 +56,14 @@ function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): 
 }
 
 /**
- * Compares the gradient of sum(op(inputs) * upstream) with central differences along random directions. The loss is summed in
- * double precision, so that float32 outputs alone decide the error: below 2e-3 of the gradient's length for these sizes.
+ * Compares the gradient of sum(op(inputs) * upstream) with central differences along
+ * random directions. The loss is summed in double precision, so that float32 outputs
+ * alone decide the error: below 2e-3 of the gradient's length for these sizes.
  */
-function expectGradients<T extends tf.Tensor>(op: (...inputs: T[]) => tf.Tensor, inputs: T[]): void {
+function expectGradients<T extends tf.Tensor>(
+  op: (...inputs: T[]) => tf.Tensor,
+  inputs: T[],
+): void {
   const EPSILON = 2e-2;
   const upstream = randomTensor('upstream', op(...inputs).shape as [number]);
   const weights = upstream.dataSync();
@@ -75,7 +79,8 @@ function expectGradients<T extends tf.Tensor>(op: (...inputs: T[]) => tf.Tensor,
     for (let trial = 0; trial < 3; trial++) {
       const raw = randomTensor(`direction ${k} ${trial}`, input.shape as [number]);
       const direction = tf.div(raw, tf.norm(raw));
-      const moved = (by: number): number => loss(inputs.with(k, tf.add(input, tf.mul(direction, by))));
+      const moved = (by: number): number =>
+        loss(inputs.with(k, tf.add(input, tf.mul(direction, by))));
       const numeric = (moved(EPSILON) - moved(-EPSILON)) / (2 * EPSILON);
       const analytic = tf.sum(tf.mul(gradients[k], direction)).dataSync()[0];
       expect(Math.abs(analytic - numeric), `input ${k}`).toBeLessThan(2e-3 * length + 1e-4);
@@ -105,14 +110,40 @@ const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, 
   ['matMul', (a, b) => tf.matMul(a, b), [5, 7], [7, 4]],
   ['matMul with a transpose', (a, b) => tf.matMul(a, b, false, true), [5, 6], [9, 6]],
   ['matMul of many rows', (a, b) => tf.matMul(a, b), [12, 9], [9, 8]],
-  ['matMul of many rows with a transpose', (a, b) => tf.matMul(a, b, false, true), [12, 9], [10, 9]],
-  ['gatherRows, with an index that comes three times', (t) => gatherRows(t, indices(4, 1, 4, 0, 4)), [6, 3]],
-  ['product, with an update', (x, w, a, b) => product(x, w, { a, b }), [5, 7], [7, 4], [7, 2], [2, 4]],
+  [
+    'matMul of many rows with a transpose',
+    (a, b) => tf.matMul(a, b, false, true),
+    [12, 9],
+    [10, 9],
+  ],
+  [
+    'gatherRows, with an index that comes three times',
+    (t) => gatherRows(t, indices(4, 1, 4, 0, 4)),
+    [6, 3],
+  ],
+  [
+    'product, with an update',
+    (x, w, a, b) => product(x, w, { a, b }),
+    [5, 7],
+    [7, 4],
+    [7, 2],
+    [2, 4],
+  ],
   ['frozenProduct', (x) => known(x, weight()), [5, 7]],
   ['frozenProduct a transposed weight', (x) => known(x, tf.transpose(weight())), [5, 7]],
-  ['frozenProduct, with an update', (x, a, b) => known(x, weight(), { a, b }), [5, 7], [7, 2], [2, 4]],
+  [
+    'frozenProduct, with an update',
+    (x, a, b) => known(x, weight(), { a, b }),
+    [5, 7],
+    [7, 2],
+    [2, 4],
+  ],
   ['chosenLogProbsInParts', (x) => logProbsOf(x, false), [LOGITS_AT_ONCE + 2, 7]],
-  ['chosenLogProbsInParts, which is learned from', (x) => logProbsOf(x, true), [LOGITS_AT_ONCE + 2, 7]],
+  [
+    'chosenLogProbsInParts, which is learned from',
+    (x) => logProbsOf(x, true),
+    [LOGITS_AT_ONCE + 2, 7],
+  ],
   ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
 ];
 
@@ -132,7 +163,10 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       const norm = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
         rmsNorm(a as tf.Tensor2D, b as tf.Tensor1D, settings.eps);
       expectClose(norm(x, gain), flat(outputs.y), 1e-5);
-      const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([x, gain]);
+      const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([
+        x,
+        gain,
+      ]);
       expectClose(dx, flat(gradients.x), 1e-5);
       expectClose(dGain, flat(gradients.weight), 1e-5);
     });
@@ -195,7 +229,10 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
     });
 
     it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
-      const logProbs = chosenLogProbs(tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]), indices(1, 2));
+      const logProbs = chosenLogProbs(
+        tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]),
+        indices(1, 2),
+      );
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
     });
 

@@ -67,7 +67,9 @@ const tensors = new Map([
 
 /** A file with a header of one's own and some bytes. */
 function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
-  const json = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
+  const json = new TextEncoder().encode(
+    typeof header === 'string' ? header : JSON.stringify(header),
+  );
   const file = new Uint8Array(8 + json.length + bytes.length);
   new DataView(file.buffer).setBigUint64(0, BigInt(json.length), true);
   file.set(json, 8);
@@ -77,13 +79,20 @@ function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
 
 describe('printSafetensors and parseSafetensors', () => {
   it('give back float32 bit by bit, in order', () => {
-    const back = parseSafetensors(printSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }));
+    const back = parseSafetensors(
+      printSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }),
+    );
     expect([...back]).toEqual([...tensors]);
   });
 
   it('give back halves rounded to 11 bits', () => {
     const back = parseSafetensors(printSafetensors(tensors, { storage: 'F16' }));
-    expect([...back.get('a')!.values]).toEqual([1, -2.5, 0.333251953125, halfToFloat(floatToHalf(1e-7))]);
+    expect([...back.get('a')!.values]).toEqual([
+      1,
+      -2.5,
+      0.333251953125,
+      halfToFloat(floatToHalf(1e-7)),
+    ]);
     expect([...back.get('b')!.values]).toEqual([3, 4, 65504]);
   });
 
@@ -111,17 +120,24 @@ describe('printSafetensors and parseSafetensors', () => {
     const file = printSafetensors(tensors, { storage: 'F32' });
     const shifted = new Uint8Array(file.length + 3);
     shifted.set(file, 3);
-    expect(parseSafetensors(shifted.subarray(3)).get('b')!.values).toEqual(tensors.get('b')!.values);
+    expect(parseSafetensors(shifted.subarray(3)).get('b')!.values).toEqual(
+      tensors.get('b')!.values,
+    );
   });
 
   it('refuse what is no safetensors file', () => {
     expect(() => parseSafetensors(new Uint8Array(4))).toThrow('Expected a safetensors file');
-    expect(() => parseSafetensors(new Uint8Array(100).fill(255))).toThrow('Expected a safetensors file');
+    expect(() => parseSafetensors(new Uint8Array(100).fill(255))).toThrow(
+      'Expected a safetensors file',
+    );
     expect(() => parseSafetensors(fileOf('{"x": '))).toThrow('JSON');
   });
 
   it('name the tensor of another type', () => {
-    const integer = fileOf({ ids: { dtype: 'I64', shape: [1], data_offsets: [0, 8] } }, new Uint8Array(8));
+    const integer = fileOf(
+      { ids: { dtype: 'I64', shape: [1], data_offsets: [0, 8] } },
+      new Uint8Array(8),
+    );
     expect(() => parseSafetensors(integer)).toThrow(
       'Expected tensor ids to be F32, F16 or BF16, but got I64.',
     );
@@ -130,15 +146,27 @@ describe('printSafetensors and parseSafetensors', () => {
   const x = { dtype: 'F32', shape: [1], data_offsets: [0, 4] };
   const y = { ...x, data_offsets: [4, 8] };
   it.each<[string, Uint8Array, string]>([
-    ['is cut off', fileOf({ x, y }, new Uint8Array(7)), 'Expected a file of 123 bytes, but got 122'],
+    [
+      'is cut off',
+      fileOf({ x, y }, new Uint8Array(7)),
+      'Expected a file of 123 bytes, but got 122',
+    ],
     ['has bytes of no tensor', fileOf({ x, y }, new Uint8Array(9)), 'of 123 bytes, but got 124'],
-    ['has a hole at the beginning', fileOf({ y }, new Uint8Array(8)), 'Expected tensor y to begin at byte 0'],
+    [
+      'has a hole at the beginning',
+      fileOf({ y }, new Uint8Array(8)),
+      'Expected tensor y to begin at byte 0',
+    ],
     [
       'has a hole',
       fileOf({ x, y: { ...x, data_offsets: [8, 12] } }, new Uint8Array(12)),
       'Expected tensor y to begin at byte 4 of the data, but it begins at 8.',
     ],
-    ['has an overlap', fileOf({ x, y: x }, new Uint8Array(4)), 'Expected tensor y to begin at byte 4'],
+    [
+      'has an overlap',
+      fileOf({ x, y: x }, new Uint8Array(4)),
+      'Expected tensor y to begin at byte 4',
+    ],
     ['has a negative offset', fileOf({ x: { ...x, data_offsets: [-4, 0] } }), 'x.data_offsets[0]'],
     [
       'ends before it begins',
@@ -150,8 +178,16 @@ describe('printSafetensors and parseSafetensors', () => {
       fileOf({ x: { ...x, shape: [2, 3] } }, new Uint8Array(4)),
       'Expected 24 bytes for tensor x (F32, [2, 3]), but got 4.',
     ],
-    ['has an endless shape', fileOf({ x: { ...x, shape: [2 ** 53, 2] } }, new Uint8Array(4)), 'x.shape[0]'],
-    ['has a type that there is not', fileOf({ x: { ...x, dtype: 'F33' } }, new Uint8Array(4)), 'x.dtype'],
+    [
+      'has an endless shape',
+      fileOf({ x: { ...x, shape: [2 ** 53, 2] } }, new Uint8Array(4)),
+      'x.shape[0]',
+    ],
+    [
+      'has a type that there is not',
+      fileOf({ x: { ...x, dtype: 'F33' } }, new Uint8Array(4)),
+      'x.dtype',
+    ],
     ['has no object for a header', fileOf('[1]'), 'its header begins with "["'],
     ['has metadata of another type', fileOf({ __metadata__: { a: 1 } }), '__metadata__.a'],
   ])('refuse a file that %s', (_, file, message) => {
@@ -174,16 +210,20 @@ describe('printSafetensors and parseSafetensors', () => {
     ]);
   });
 
-  it.each(['F32', 'F16', 'BF16'])('name a tensor of type %s with a value that is no number', (dtype) => {
-    const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
-    const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
-    expect(() => parseSafetensors(file)).toThrow(
-      'Expected tensor x to hold finite numbers, but value 0 is NaN',
-    );
-  });
+  it.each(['F32', 'F16', 'BF16'])(
+    'name a tensor of type %s with a value that is no number',
+    (dtype) => {
+      const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
+      const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
+      expect(() => parseSafetensors(file)).toThrow(
+        'Expected tensor x to hold finite numbers, but value 0 is NaN',
+      );
+    },
+  );
 
   it('write no value that is not finite or that half precision cannot hold, and name its tensor', () => {
-    const of = (value: number) => new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
+    const of = (value: number) =>
+      new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
     for (const value of [NaN, Infinity, -Infinity])
       for (const storage of ['F32', 'F16'] as const)
         expect(() => printSafetensors(of(value), { storage })).toThrow(
@@ -192,6 +232,8 @@ describe('printSafetensors and parseSafetensors', () => {
     expect(() => printSafetensors(of(-65520), { storage: 'F16' })).toThrow(
       'Expected tensor b to hold values up to 65504, as half precision does, but got -65520.',
     );
-    expect(parseSafetensors(printSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1]).toBe(65504);
+    expect(
+      parseSafetensors(printSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1],
+    ).toBe(65504);
   });
 });

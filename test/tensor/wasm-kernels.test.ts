@@ -8,7 +8,8 @@ beforeAll(() => useBackend('wasm'));
 const random = createRandom('wasm kernels');
 const values = (...shape: number[]): number[] =>
   Array.from({ length: tf.util.sizeFromShape(shape) }, () => random.normal());
-const tensor = (...shape: [number, number, number]): tf.Tensor3D => tf.tensor3d(values(...shape), shape);
+const tensor = (...shape: [number, number, number]): tf.Tensor3D =>
+  tf.tensor3d(values(...shape), shape);
 
 type Matrix = number[][];
 const transposed = (m: Matrix): Matrix => m[0].map((_, j) => m.map((row) => row[j]));
@@ -20,19 +21,24 @@ describe('the product on wasm', () => {
   const forms = [1, 7, 8, 20].flatMap((rows) =>
     [false, true].flatMap((tA) => [false, true].map((tB) => [rows, tA, tB] as const)),
   );
-  it.each(forms)('is the product of each pair within 1e-5: %i rows, transposed %s %s', (rows, tA, tB) => {
-    const a = tA ? tensor(5, 6, rows) : tensor(5, rows, 6);
-    const b = tB ? tensor(5, 9, 6) : tensor(5, 6, 9);
-    const [left, right] = [a.arraySync(), b.arraySync()];
-    const expected = left
-      .map((m, n) => product(tA ? transposed(m) : m, tB ? transposed(right[n]) : right[n]))
-      .flat(2);
-    const found = tf.matMul(a, b, tA, tB).dataSync();
-    expected.forEach((value, i) => expect(Math.abs(found[i] - value)).toBeLessThan(1e-5));
-    const [first, second] = [a, b].map((x) => tf.squeeze(tf.slice(x, 0, 1), [0]));
-    const one = tf.matMul(first, second, tA, tB).dataSync();
-    expected.slice(0, one.length).forEach((value, i) => expect(Math.abs(one[i] - value)).toBeLessThan(1e-5));
-  });
+  it.each(forms)(
+    'is the product of each pair within 1e-5: %i rows, transposed %s %s',
+    (rows, tA, tB) => {
+      const a = tA ? tensor(5, 6, rows) : tensor(5, rows, 6);
+      const b = tB ? tensor(5, 9, 6) : tensor(5, 6, 9);
+      const [left, right] = [a.arraySync(), b.arraySync()];
+      const expected = left
+        .map((m, n) => product(tA ? transposed(m) : m, tB ? transposed(right[n]) : right[n]))
+        .flat(2);
+      const found = tf.matMul(a, b, tA, tB).dataSync();
+      expected.forEach((value, i) => expect(Math.abs(found[i] - value)).toBeLessThan(1e-5));
+      const [first, second] = [a, b].map((x) => tf.squeeze(tf.slice(x, 0, 1), [0]));
+      const one = tf.matMul(first, second, tA, tB).dataSync();
+      expected
+        .slice(0, one.length)
+        .forEach((value, i) => expect(Math.abs(one[i] - value)).toBeLessThan(1e-5));
+    },
+  );
 
   it('leaves its inputs as they were, and no memory behind over many calls', () => {
     const [a, b] = [tensor(6, 16, 8), tensor(6, 12, 8)];

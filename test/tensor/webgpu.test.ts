@@ -15,7 +15,8 @@ function numbers(name: string, shape: number[]): tf.Tensor {
     shape,
   );
 }
-const matrix = (name: string, rows: number, columns: number) => numbers(name, [rows, columns]) as tf.Tensor2D;
+const matrix = (name: string, rows: number, columns: number) =>
+  numbers(name, [rows, columns]) as tf.Tensor2D;
 
 /** A value and its gradients. */
 const withGradients = (of: (...xs: tf.Tensor[]) => tf.Tensor, ...xs: tf.Tensor[]): tf.Tensor[] => {
@@ -106,7 +107,9 @@ describe.skipIf(!HAS_WEBGPU)('the webgpu backend, where there is one', () => {
       const sum = tf.add(x, y);
       expect((await sum.data()).at(-1)).toBe(3 * rows);
       tf.dispose([x, y, sum]);
-      expect(bufferManager.numBytesAllocated - bufferManager.numBytesUsed).toBeLessThanOrEqual(most);
+      expect(bufferManager.numBytesAllocated - bufferManager.numBytesUsed).toBeLessThanOrEqual(
+        most,
+      );
     }
   });
 });

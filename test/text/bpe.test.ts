@@ -42,10 +42,16 @@ describe('trainBpe', () => {
     );
   });
 
-  const mergesOf = (lines: string[], minFrequency: number, added: string[] = [], vocabSize = 300): unknown =>
+  const mergesOf = (
+    lines: string[],
+    minFrequency: number,
+    added: string[] = [],
+    vocabSize = 300,
+  ): unknown =>
     (
       trainBpe(lines, {
-        ...{ vocabSize, minFrequency },
+        vocabSize,
+        minFrequency,
         addedTokens: added.map((content) => ({ content, special: true })),
       }) as Fixture['tokenizer_json']
     ).model.merges;
@@ -67,13 +73,26 @@ describe('trainBpe', () => {
   });
 
   it('says in the file what other readers of it have to do', () => {
-    const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true };
+    const byteLevel = {
+      type: 'ByteLevel',
+      add_prefix_space: false,
+      trim_offsets: true,
+      use_regex: true,
+    };
     const token = { single_word: false, lstrip: false, rstrip: false, normalized: false };
     const addedTokens = [{ content: '<eos>', special: true }];
     expect(trainBpe([], { vocabSize: 300, minFrequency: 1, addedTokens })).toMatchObject({
-      ...{ version: '1.0', pre_tokenizer: byteLevel, decoder: byteLevel },
+      version: '1.0',
+      pre_tokenizer: byteLevel,
+      decoder: byteLevel,
       added_tokens: [{ id: 0, content: '<eos>', special: true, ...token }],
-      model: { type: 'BPE', fuse_unk: false, byte_fallback: false, ignore_merges: false, merges: [] },
+      model: {
+        type: 'BPE',
+        fuse_unk: false,
+        byte_fallback: false,
+        ignore_merges: false,
+        merges: [],
+      },
     });
   });
 });

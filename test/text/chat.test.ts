@@ -28,14 +28,17 @@ async function fixture(name: string): Promise<{ tokenizer: FileTokenizer; expect
 }
 
 describe('encodeChat', () => {
-  it.each(['chatml', 'headers', 'instruct'])('gives text and ids of transformers: %s', async (name) => {
-    const { tokenizer, expected } = await fixture(name);
-    expected.messages.forEach((message, i) => {
-      const { text, tokenIds } = tokenizer.encodeChat!(message);
-      expect(text).toBe(expected.texts[i]);
-      expect(tokenIds).toEqual(expected.ids[i]);
-    });
-  });
+  it.each(['chatml', 'headers', 'instruct'])(
+    'gives text and ids of transformers: %s',
+    async (name) => {
+      const { tokenizer, expected } = await fixture(name);
+      expected.messages.forEach((message, i) => {
+        const { text, tokenIds } = tokenizer.encodeChat!(message);
+        expect(text).toBe(expected.texts[i]);
+        expect(tokenIds).toEqual(expected.ids[i]);
+      });
+    },
+  );
 
   it.each([
     ['chatml', '<|im_end|>', '<|im_start|>'],
@@ -52,12 +55,14 @@ describe('encodeChat', () => {
     // Whoever encodes the text again finds those of the template alone.
     const shown = tokenizer.decodeForOthers(tokenizer.encodeChat!(hostile).tokenIds);
     const [plain] = expected.texts;
-    for (const token of [end, start]) expect(shown.split(token)).toHaveLength(plain.split(token).length);
+    for (const token of [end, start])
+      expect(shown.split(token)).toHaveLength(plain.split(token).length);
   });
 });
 
 describe('a message in a template', () => {
-  const templated = (chat_template: string): Tokenizer => createTokenizer(TOKENIZER_JSON, { chat_template });
+  const templated = (chat_template: string): Tokenizer =>
+    createTokenizer(TOKENIZER_JSON, { chat_template });
 
   it('is encoded together with what surrounds it, where it names no special token', () => {
     const tokenizer = templated('</sea{{ messages[0].content }}');
@@ -74,8 +79,12 @@ describe('a message in a template', () => {
   it('is told by its beginning where it is not shown, and must not be empty', () => {
     const { encodeChat } = templated('nothing');
     const shown = JSON.stringify('w'.repeat(40));
-    expect(() => encodeChat!('w'.repeat(60))).toThrow(`show the message as it is, but ${shown} is not in it`);
-    expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow('but "" is not in it');
+    expect(() => encodeChat!('w'.repeat(60))).toThrow(
+      `show the message as it is, but ${shown} is not in it`,
+    );
+    expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow(
+      'but "" is not in it',
+    );
   });
 });
 
@@ -91,11 +100,15 @@ describe('chatTemplate', () => {
   });
 
   it('refuses what is no tokenizer_config.json', () => {
-    expect(() => chatTemplate({ chat_template: 7 })).toThrow(/tokenizer_config\.json, but.*chat_template/s);
+    expect(() => chatTemplate({ chat_template: 7 })).toThrow(
+      /tokenizer_config\.json, but.*chat_template/s,
+    );
   });
 
   it('says so where a template leaves the message out', () => {
     const tokenizer = createTokenizer(TOKENIZER_JSON, { chat_template: 'Hello' });
-    expect(() => tokenizer.encodeChat!('Who?')).toThrow('but "Who?" is not in it. Use --prompt-form full.');
+    expect(() => tokenizer.encodeChat!('Who?')).toThrow(
+      'but "Who?" is not in it. Use --prompt-form full.',
+    );
   });
 });

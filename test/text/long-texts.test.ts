@@ -1,4 +1,7 @@
-/** Texts of megabytes, made to be slow: what reads a transcript takes a time that grows with its length alone. */
+/**
+ * Texts of megabytes, made to be slow: what reads a transcript takes a time that grows
+ * with its length alone.
+ */
 import { expect, it } from 'vitest';
 import {
   ambiguity,
@@ -18,7 +21,9 @@ it.each([
   [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
 ])('comes to an end with %j many times', (text, times) => {
   const segments = splitTranscript(text.repeat(times));
-  expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(text.length * times);
+  expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(
+    text.length * times,
+  );
   expect(formatFault(segments)).not.toBeNull();
   expect(finalAnswer(segments)).toBeNull();
   expect(executedSearches(segments).length).toBe(text.startsWith(THINK) ? times : 0);

@@ -64,7 +64,8 @@ interface ReportedLine {
   reported: { pred: string; em: number; f1: number };
 }
 
-const rollouts = process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname, '../../../shared/rollouts');
+const rollouts =
+  process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname, '../../../shared/rollouts');
 
 function reportedLines(): ReportedLine[] {
   const files = readdirSync(rollouts).filter((name) => name.endsWith('.jsonl'));

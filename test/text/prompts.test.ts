@@ -4,7 +4,9 @@ import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {
-    const short = PROMPTS.names().map((name) => buildPrompt(name, 'who wrote Faust', { form: 'short' }));
+    const short = PROMPTS.names().map((name) =>
+      buildPrompt(name, 'who wrote Faust', { form: 'short' }),
+    );
     expect(short).toEqual([
       'Answer directly. Question: who wrote Faust?\n',
       'Answer with search. Question: who wrote Faust?\n',
@@ -50,7 +52,9 @@ describe('buildPrompt', () => {
 
   it('adds a question mark where there is none, and refuses an unknown name', () => {
     for (const question of [' who is he ', 'who is he?'])
-      expect(buildPrompt('drill', question, { form: 'short' })).toBe('Practice. Question: who is he?\n');
+      expect(buildPrompt('drill', question, { form: 'short' })).toBe(
+        'Practice. Question: who is he?\n',
+      );
     expect(() => buildPrompt('other', 'q', { form: 'short' })).toThrow('but got other');
   });
 });

@@ -22,9 +22,15 @@ const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', t
 describe('formatFault of a recorded response', () => {
   it.each([
     ['one search', `${THINK}\n${SEARCH}\n${INFORMATION}\n\n${THINK}${ANSWER}\n`],
-    ['two searches', `${THINK}${SEARCH}${INFORMATION}${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`],
+    [
+      'two searches',
+      `${THINK}${SEARCH}${INFORMATION}${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`,
+    ],
     ['no search', `${THINK}${ANSWER}`],
-    ['tags in information', `${THINK}${SEARCH}<information>${ANSWER}</information>${THINK}${ANSWER}`],
+    [
+      'tags in information',
+      `${THINK}${SEARCH}<information>${ANSWER}</information>${THINK}${ANSWER}`,
+    ],
   ])('is null with %s', (_, response) => {
     expect(formatFault(splitTranscript(response))).toBeNull();
   });
@@ -33,14 +39,22 @@ describe('formatFault of a recorded response', () => {
     ['nothing', '', 'not an answer'],
     ['no thought', ANSWER, 'expected think after start, but found answer'],
     ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but found think'],
-    ['no thought after information', `${THINK}${SEARCH}${INFORMATION}${ANSWER}`, 'think after information'],
+    [
+      'no thought after information',
+      `${THINK}${SEARCH}${INFORMATION}${ANSWER}`,
+      'think after information',
+    ],
     ['no information', `${THINK}${SEARCH}${THINK}${ANSWER}`, 'information after search'],
     ['fake information', `${THINK}${INFORMATION}${THINK}${ANSWER}`, 'policy wrote'],
     ['a search at the end', `${THINK}${SEARCH}`, 'not an answer'],
     ['text after the answer', `${THINK}${ANSWER} done`, 'text outside of blocks: "done"'],
     ['a thought left open', `<think> a ${ANSWER}`, 'text outside of blocks'],
     ['something after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
-    ['an empty search', `${THINK}<search> </search>${INFORMATION}${THINK}${ANSWER}`, 'without a query'],
+    [
+      'an empty search',
+      `${THINK}<search> </search>${INFORMATION}${THINK}${ANSWER}`,
+      'without a query',
+    ],
     ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
     ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
   ])('says why with %s', (_, response, reason) => {
@@ -75,7 +89,10 @@ describe('segments', () => {
           fromEnvironment(INFORMATION),
         ]);
         blocks.push(policy(THINK), policy(printBlock('answer', finalText)));
-        for (const segments of [blocks, splitTranscript(blocks.map(({ text }) => text).join('\n'))]) {
+        for (const segments of [
+          blocks,
+          splitTranscript(blocks.map(({ text }) => text).join('\n')),
+        ]) {
           expect(formatFault(segments)).toBeNull();
           expect(executedSearches(segments)).toEqual(searches);
           expect(finalAnswer(segments)).toBe(finalText);
@@ -110,28 +127,32 @@ function splitByPattern(response: string): TextSegment[] {
   return [...segments, policy(response.slice(position))].filter(({ text }) => text !== '');
 }
 
-/** Blocks and messages of the environment, whole and in parts, with what comes between them. */
+/**
+ * Blocks and messages of the environment, whole and in parts, with what comes between
+ * them.
+ */
 const soup = fc
   .array(
     fc.constantFrom(
-      ...[
-        '<search>',
-        '</search>',
-        '<information>',
-        '</information>',
-        '<answer>',
-        '</answer>',
-        ' ',
-        '\n',
-        'a',
-        ' ## ',
-      ],
-      ...[SEARCH, INFORMATION, THINK, ANSWER, INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL],
-      ...[
-        'My previous action is invalid. If I want to search',
-        ' Let me try again.',
-        'My previous action is',
-      ],
+      '<search>',
+      '</search>',
+      '<information>',
+      '</information>',
+      '<answer>',
+      '</answer>',
+      ' ',
+      '\n',
+      'a',
+      ' ## ',
+      SEARCH,
+      INFORMATION,
+      THINK,
+      ANSWER,
+      INVALID_ACTION_NOTICE,
+      INVALID_ACTION_NOTICE_FULL,
+      'My previous action is invalid. If I want to search',
+      ' Let me try again.',
+      'My previous action is',
     ),
     { maxLength: 30 },
   )
@@ -159,7 +180,10 @@ describe('executedSearches', () => {
 
 describe('formatFault', () => {
   it.each([
-    ['<think> a </think><think> b </think>', 'expected search or answer after think, but found think'],
+    [
+      '<think> a </think><think> b </think>',
+      'expected search or answer after think, but found think',
+    ],
     [`${'x'.repeat(80)}<answer> a </answer>`, `text outside of blocks: "${'x'.repeat(60)}"`],
     ['<think></think><answer> a </answer>', null],
     ['<think> a </think><search> ## </search>', 'a search without a query'],
@@ -209,13 +233,16 @@ describe('splitTranscript', () => {
     ['generation had not stopped at a search', `${THINK}${goneOn}${INFORMATION}`],
     ['generation had not stopped at an answer', `${ANSWER}${SEARCH}\n${INFORMATION}`],
     ['information is left open', `${THINK}${SEARCH}\n<information>Doc 1`],
-  ])("counts information as the policy's own where %s, and says that it is in doubt", (_, response) => {
-    const segments = splitTranscript(response);
-    expect(segments).toEqual([policy(response)]);
-    expect(ambiguity(segments)).toContain('follows a search');
-    expect(executedSearches(segments)).toEqual([]);
-    expect(formatFault(segments)).toContain('policy wrote an information tag');
-  });
+  ])(
+    "counts information as the policy's own where %s, and says that it is in doubt",
+    (_, response) => {
+      const segments = splitTranscript(response);
+      expect(segments).toEqual([policy(response)]);
+      expect(ambiguity(segments)).toContain('follows a search');
+      expect(executedSearches(segments)).toEqual([]);
+      expect(formatFault(segments)).toContain('policy wrote an information tag');
+    },
+  );
 
   it('says that a passage with the end of a block in it is in doubt', () => {
     const passage = `${SEARCH}<information>Doc 1(Title: t) </information> ${ANSWER} </information>`;
@@ -242,7 +269,11 @@ it.each([
   ['the last answer', `${ANSWER} ${THINK} <answer> y </answer>`, 'y'],
   ['no answer', `${THINK}${SEARCH}`, null],
   ['an answer left open', '<answer> x', null],
-  ['an answer in a retrieved passage', `${SEARCH}<information> <answer> y </answer> </information>`, null],
+  [
+    'an answer in a retrieved passage',
+    `${SEARCH}<information> <answer> y </answer> </information>`,
+    null,
+  ],
   ['an empty answer', '<answer> </answer>', ''],
 ])('finalAnswer gives the right thing for %s', (_, response, expected) => {
   expect(finalAnswer(splitTranscript(response))).toBe(expected);

@@ -4,7 +4,9 @@ import { sentenceAbout } from '../../lib/text/sentences.js';
 const TEXT = 'Bo Reed is a singer. He was born in 1904 in Oslo. He made a film.';
 
 it('gives the sentence that holds the names, and without one that which shares most words with the question', () => {
-  expect(sentenceAbout(TEXT, ['1904'], 'Which singer made a film?')).toBe('He was born in 1904 in Oslo.');
+  expect(sentenceAbout(TEXT, ['1904'], 'Which singer made a film?')).toBe(
+    'He was born in 1904 in Oslo.',
+  );
   expect(sentenceAbout(TEXT, ['1960'], 'Who made a film?')).toBe('He made a film.');
   expect(sentenceAbout(TEXT, [], 'Is Bo Reed a singer?')).toBe('Bo Reed is a singer.');
   expect(sentenceAbout('', ['1904'], 'Who?')).toBe('');

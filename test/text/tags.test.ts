@@ -30,9 +30,9 @@ describe('parsePieces', () => {
   });
 
   it('takes the inner block where tags are nested or not closed', () => {
-    expect(parseBlocks('<think> a <search> b </search> </think>').map((b) => [b.tag, b.body])).toEqual([
-      ['search', ' b '],
-    ]);
+    expect(
+      parseBlocks('<think> a <search> b </search> </think>').map((b) => [b.tag, b.body]),
+    ).toEqual([['search', ' b ']]);
     expect(parseBlocks('<search> a <search> b </search>').map((b) => b.body)).toEqual([' b ']);
     expect(parseBlocks('<search> a </answer>')).toEqual([]);
   });
@@ -52,7 +52,11 @@ describe('openTag', () => {
 describe('nextAction', () => {
   it('finds a search and its sub-queries, or an answer', () => {
     const end = THINK.length + SEARCH.length;
-    expect(nextAction(`${THINK}${SEARCH} more`)).toEqual({ kind: 'search', queries: ['a', 'b'], end });
+    expect(nextAction(`${THINK}${SEARCH} more`)).toEqual({
+      kind: 'search',
+      queries: ['a', 'b'],
+      end,
+    });
     expect(nextAction(ANSWER)).toEqual({ kind: 'answer', answer: 'x', end: ANSWER.length });
   });
 
@@ -73,7 +77,10 @@ describe('nextAction', () => {
   });
 
   it('searches with what a tokenizer welded to the closing tag', () => {
-    expect(nextAction('<search> story </</search>')).toMatchObject({ kind: 'search', queries: ['story </'] });
+    expect(nextAction('<search> story </</search>')).toMatchObject({
+      kind: 'search',
+      queries: ['story </'],
+    });
   });
 
   it('does not change when what follows its end is dropped', () => {
@@ -140,16 +147,19 @@ describe('printing and parsing', () => {
 
   it('keeps passages within their block, whatever they hold', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(roughText, roughText), { minLength: 1, maxLength: 3 }), (pairs) => {
-        const passages = pairs.map(([title, text]) => ({ title, text }));
-        const printed = printInformation([{ status: 'ok', passages }]);
-        expect(parsePieces(printed)).toEqual([
-          expect.objectContaining({ kind: 'block', tag: 'information', end: printed.length }),
-        ]);
-        const [parsed] = parseInformation(printed);
-        expect(parsed).toMatchObject({ status: 'ok' });
-        expect(parsed.status === 'ok' && parsed.passages.length).toBe(passages.length);
-      }),
+      fc.property(
+        fc.array(fc.tuple(roughText, roughText), { minLength: 1, maxLength: 3 }),
+        (pairs) => {
+          const passages = pairs.map(([title, text]) => ({ title, text }));
+          const printed = printInformation([{ status: 'ok', passages }]);
+          expect(parsePieces(printed)).toEqual([
+            expect.objectContaining({ kind: 'block', tag: 'information', end: printed.length }),
+          ]);
+          const [parsed] = parseInformation(printed);
+          expect(parsed).toMatchObject({ status: 'ok' });
+          expect(parsed.status === 'ok' && parsed.passages.length).toBe(passages.length);
+        },
+      ),
     );
   });
 
@@ -174,7 +184,11 @@ describe('information of others', () => {
     ],
     ['a title that never closes', 'Doc 1(Title: A (b) text', [ok(['A (b', 'text'])]],
     ['no title', 'Doc 1(Title: A) one\nDoc 2(Title: B', [ok(['A', 'one Doc 2(Title: B'])]],
-    ['a number of two digits', 'Doc 1(Title: A) one\nDoc 12(Title: B) two', [ok(['A', 'one'], ['B', 'two'])]],
+    [
+      'a number of two digits',
+      'Doc 1(Title: A) one\nDoc 12(Title: B) two',
+      [ok(['A', 'one'], ['B', 'two'])],
+    ],
     [
       'a passage named within a line',
       'Doc 1(Title: A) see Doc 1(Title: B) two',
@@ -192,7 +206,11 @@ describe('information of others', () => {
       '\n <information>\nDoc 1(Title: A) <information> x </information> y\n</information> \n',
       [ok(['A', '<information> x </information> y'])],
     ],
-    ['a tag after the first line', 'Doc 1(Title: A) x\n<information> y', [ok(['A', 'x <information> y'])]],
+    [
+      'a tag after the first line',
+      'Doc 1(Title: A) x\n<information> y',
+      [ok(['A', 'x <information> y'])],
+    ],
     ['a block of one line', ' <information>Nothing found.</information> ', [ok()]],
     [
       'lines after a failure',

@@ -4,8 +4,26 @@ import fc from 'fast-check';
 export const roughText = fc
   .array(
     fc.oneof(
-      fc.constantFrom('<think>', '</think>', '<search>', '</search>', '<information>', '</information>'),
-      fc.constantFrom('<answer>', '</answer>', '##', '#', '</', '<', '>', '\n', ' ', 'Doc 1(Title: a) b'),
+      fc.constantFrom(
+        '<think>',
+        '</think>',
+        '<search>',
+        '</search>',
+        '<information>',
+        '</information>',
+      ),
+      fc.constantFrom(
+        '<answer>',
+        '</answer>',
+        '##',
+        '#',
+        '</',
+        '<',
+        '>',
+        '\n',
+        ' ',
+        'Doc 1(Title: a) b',
+      ),
       fc.string({ unit: 'grapheme', maxLength: 6 }),
     ),
     { maxLength: 14 },
@@ -13,7 +31,9 @@ export const roughText = fc
   .map((parts) => parts.join(''));
 
 const word = fc.stringMatching(/^[a-z0-9?'é,.-]{1,8}$/);
-export const phrase = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '));
+export const phrase = fc
+  .array(word, { minLength: 1, maxLength: 5 })
+  .map((words) => words.join(' '));
 
 export const THINK = '<think> reason </think>';
 export const SEARCH = '<search> a ## b </search>';

@@ -6,17 +6,31 @@ import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 const SPECIAL = ['<eos>', '<|im_end|>', '<|eot_id|>', '</s>', '[SEP]', '<unk>'];
 const added = (contents: readonly string[], more = {}) =>
   contents.map((content, i) => ({
-    ...{ id: 100 + i, content, special: true, normalized: false },
-    ...{ single_word: false, lstrip: false, rstrip: false, ...more },
+    id: 100 + i,
+    content,
+    special: true,
+    normalized: false,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    ...more,
   }));
 const COMMON = {
-  ...{ version: '1.0', truncation: null, padding: null, normalizer: null },
-  ...{ pre_tokenizer: { type: 'WhitespaceSplit' }, post_processor: null, decoder: null },
+  version: '1.0',
+  truncation: null,
+  padding: null,
+  normalizer: null,
+  pre_tokenizer: { type: 'WhitespaceSplit' },
+  post_processor: null,
+  decoder: null,
 };
 const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word, i) => [word, i]));
 const { model } = TOKENIZER_JSON as { model: object };
 
-/** Tokenizers of each kind, whose special tokens stand in the vocabulary, too, or come of normalising only. */
+/**
+ * Tokenizers of each kind, whose special tokens stand in the vocabulary, too, or come of
+ * normalising only.
+ */
 const KINDS: [string, object][] = [
   [
     'byte-level BPE',
@@ -48,9 +62,15 @@ const KINDS: [string, object][] = [
       model: {
         type: 'Unigram',
         unk_id: 0,
-        vocab: ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [piece, piece === '</s>' ? 0 : -5]),
+        vocab: ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
+          piece,
+          piece === '</s>' ? 0 : -5,
+        ]),
       },
-      added_tokens: [...added(['<unk>', '</s>']).map((token, id) => ({ ...token, id })), ...added(['[SEP]'])],
+      added_tokens: [
+        ...added(['<unk>', '</s>']).map((token, id) => ({ ...token, id })),
+        ...added(['[SEP]']),
+      ],
     },
   ],
   [
@@ -71,7 +91,18 @@ describe.each(KINDS)('special tokens in a text, with %s,', (_, json) => {
   const special = new Set(added_tokens.map(({ id }) => id).filter((id) => id !== unknown));
 
   it('never become special tokens', () => {
-    const part = fc.constantFrom(...SPECIAL, '＜eos＞', '＜/s＞', '<', '<|', 'eos>', '|>', ' ', 'a', '<eo');
+    const part = fc.constantFrom(
+      ...SPECIAL,
+      '＜eos＞',
+      '＜/s＞',
+      '<',
+      '<|',
+      'eos>',
+      '|>',
+      ' ',
+      'a',
+      '<eo',
+    );
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
         const ids = tokenizer.encode(parts.join(''));
@@ -100,7 +131,10 @@ describe('createTokenizer', () => {
         single: [special('<eos>'), { Sequence: { id: 'A', type_id: 0 } }, special('<pad>')],
         pair: [],
         special_tokens: Object.fromEntries(
-          Object.entries(tokens).map(([token, id]) => [token, { id: token, ids: [id], tokens: [token] }]),
+          Object.entries(tokens).map(([token, id]) => [
+            token,
+            { id: token, ids: [id], tokens: [token] },
+          ]),
         ),
       },
     });
@@ -118,7 +152,10 @@ describe('createTokenizer', () => {
   it('keeps what stands for unknown characters, which controls nothing', () => {
     const [, [, json]] = KINDS;
     const ids = { '<unk>': words['<unk>'], '[SEP]': words['[SEP]'] };
-    const tokens = added(Object.keys(ids)).map((token, i) => ({ ...token, id: Object.values(ids)[i] }));
+    const tokens = added(Object.keys(ids)).map((token, i) => ({
+      ...token,
+      id: Object.values(ids)[i],
+    }));
     const tokenizer = createTokenizer({ ...json, added_tokens: tokens });
     expect(tokenizer.encode('zzz a')).toEqual([0, 1]);
     expect(tokenizer.encode('a [SEP]')).not.toContain(ids['[SEP]']);
@@ -156,13 +193,21 @@ describe('createTokenizer', () => {
 
   it.each([
     ['no model', { added_tokens: [] }, 'at model'],
-    ['an absurd id', { ...TOKENIZER_JSON, model: { ...model, vocab: { a: 2 ** 31 } } }, 'at model.vocab'],
+    [
+      'an absurd id',
+      { ...TOKENIZER_JSON, model: { ...model, vocab: { a: 2 ** 31 } } },
+      'at model.vocab',
+    ],
     [
       'an absurd added id',
       { ...TOKENIZER_JSON, added_tokens: [{ id: 2 ** 31, content: 'x' }] },
       'at added_tokens[0].id',
     ],
-    ['a negative id', { ...TOKENIZER_JSON, model: { ...model, vocab: { a: -1 } } }, 'at model.vocab'],
+    [
+      'a negative id',
+      { ...TOKENIZER_JSON, model: { ...model, vocab: { a: -1 } } },
+      'at model.vocab',
+    ],
   ])('refuses %s', (_, given, message) => {
     expect(() => createTokenizer(given)).toThrow(message);
   });

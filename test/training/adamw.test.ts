@@ -47,7 +47,10 @@ describe('AdamW', () => {
     w: tf.tensor2d(fixture.gradients[i]),
     gain: tf.tensor1d(fixture.gradients[i][0]),
   });
-  const start = (): Record<string, tf.Tensor> => ({ w: tf.tensor2d(fixture.initial), gain: tf.ones([3]) });
+  const start = (): Record<string, tf.Tensor> => ({
+    w: tf.tensor2d(fixture.initial),
+    gain: tf.ones([3]),
+  });
 
   it('decays matrices and not gains', () => {
     const zeros = { w: tf.zeros([2, 3]), gain: tf.zeros([3]) };

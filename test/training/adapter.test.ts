@@ -15,8 +15,12 @@ let trained: TrainedAdapter;
 let numTensors: number;
 const adapterOf = (more = {}): TrainedAdapter =>
   new TrainedAdapter(model, {
-    ...{ name: 'mine', lora: { rank: 2, alpha: 4 }, random: createRandom(1) },
-    ...{ temperature: 1, maxTokensPerPass: 100, ...more },
+    name: 'mine',
+    lora: { rank: 2, alpha: 4 },
+    random: createRandom(1),
+    temperature: 1,
+    maxTokensPerPass: 100,
+    ...more,
   });
 beforeAll(async () => {
   await useBackend('wasm');
@@ -35,16 +39,25 @@ afterEach(() => {
 const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['update']> =>
   adapter.update([ROW], OPTIONS, (logProbs) => tf.mul(tf.sum(logProbs), -sign));
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-const valueOf = async (adapter: TrainedAdapter): Promise<number> => sum((await adapter.logProbs([ROW]))[0]);
+const valueOf = async (adapter: TrainedAdapter): Promise<number> =>
+  sum((await adapter.logProbs([ROW]))[0]);
 /** Log-probability that a policy gives its greedy next token. */
 const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
-  const options = { temperature: 0, topP: 1, maxNewTokens: 1, stop: [], randoms: [createRandom(1)] };
+  const options = {
+    temperature: 0,
+    topP: 1,
+    maxNewTokens: 1,
+    stop: [],
+    randoms: [createRandom(1)],
+  };
   return (await policy.generate([[5, 9, 31]], options))[0].logProbs?.[0] ?? NaN;
 };
 
 it('begins as the model, and moves the policy and not the model', async () => {
   const reference = (await trained.referenceLogProbs([ROW]))[0];
-  expect((await trained.logProbs([ROW]))[0]).toEqual(reference.map((x) => expect.closeTo(x, 5) as number));
+  expect((await trained.logProbs([ROW]))[0]).toEqual(
+    reference.map((x) => expect.closeTo(x, 5) as number),
+  );
   const before = sum(reference);
   const { loss, gradNorm } = await step(trained);
   expect(loss).toBeCloseTo(-before, 4);
@@ -70,7 +83,10 @@ it('has a policy that is the newest one, and the initial one when that is asked 
 
 it('gives log-probabilities at the temperature that the policy samples at', async () => {
   const cool = adapterOf({ temperature: 0.5 });
-  expect((await cool.logProbs([ROW]))[0][0]).not.toBeCloseTo((await trained.logProbs([ROW]))[0][0], 3);
+  expect((await cool.logProbs([ROW]))[0][0]).not.toBeCloseTo(
+    (await trained.logProbs([ROW]))[0][0],
+    3,
+  );
   cool.dispose();
 });
 
@@ -89,7 +105,9 @@ it('scales gradients down to the largest norm', async () => {
 it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', async (factor) => {
   await step(trained);
   const before = await valueOf(trained);
-  const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) => tf.mul(tf.sum(logProbs), factor));
+  const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) =>
+    tf.mul(tf.sum(logProbs), factor),
+  );
   expect(Number.isFinite(gradNorm)).toBe(false);
   expect(await valueOf(trained)).toBe(before);
 });
@@ -124,7 +142,10 @@ it('trains what stands beside it, which the policy does not have', async () => {
 
 it('runs layers that are not trained once for the reference and an update, and keeps nothing of them after it', async () => {
   const upper = adapterOf({ lora: { rank: 2, alpha: 4, layersToTransform: [1] } });
-  const row = (last: number): typeof ROW => ({ ...ROW, tokenIds: [...ROW.tokenIds.slice(0, 3), last] });
+  const row = (last: number): typeof ROW => ({
+    ...ROW,
+    tokenIds: [...ROW.tokenIds.slice(0, 3), last],
+  });
   const before = tf.memory().numTensors;
   const [reference] = await upper.referenceLogProbs([row(7)]);
   expect(tf.memory().numTensors).toBe(before + 1);

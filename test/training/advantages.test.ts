@@ -39,7 +39,10 @@ describe('groupAdvantages', () => {
       [1, 0, 0.5],
       [7, 9, 8.5],
     ];
-    expect(groupAdvantages([...a, ...b], 3)).toEqual([...groupAdvantages(a, 3), ...groupAdvantages(b, 3)]);
+    expect(groupAdvantages([...a, ...b], 3)).toEqual([
+      ...groupAdvantages(a, 3),
+      ...groupAdvantages(b, 3),
+    ]);
   });
 
   it('names a group size or a number of rewards that does not fit', () => {
@@ -65,15 +68,32 @@ describe('turnAdvantages', () => {
 
 describe('tokenAdvantages', () => {
   const segment = (kind: 'prompt' | 'policy' | 'information' | 'notice', numTokens: number) => ({
-    ...{ kind, text: '', tokenIds: new Array<number>(numTokens).fill(7) },
+    kind,
+    text: '',
+    tokenIds: new Array<number>(numTokens).fill(7),
   });
   const rewarded = (total: number, turnRewards?: number[]): RewardedTrajectory => ({
-    ...{ questionId: 'q', question: 'q', goldenAnswers: [], searchTurns: [], answer: null, modelCalls: 3 },
-    ...{ finish: 'answer', shape: 'sequential', coverage: 0, rewards: { total }, turnRewards },
+    questionId: 'q',
+    question: 'q',
+    goldenAnswers: [],
+    searchTurns: [],
+    answer: null,
+    modelCalls: 3,
+    finish: 'answer',
+    shape: 'sequential',
+    coverage: 0,
+    rewards: { total },
+    turnRewards,
     // An invalid action before the second search belongs to its turn.
     segments: [
-      ...[segment('prompt', 4), segment('policy', 2), segment('information', 3), segment('policy', 1)],
-      ...[segment('notice', 2), segment('policy', 1), segment('information', 5), segment('policy', 2)],
+      segment('prompt', 4),
+      segment('policy', 2),
+      segment('information', 3),
+      segment('policy', 1),
+      segment('notice', 2),
+      segment('policy', 1),
+      segment('information', 5),
+      segment('policy', 2),
     ],
   });
 

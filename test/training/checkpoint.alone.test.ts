@@ -15,7 +15,10 @@ import {
   type RunState,
 } from '../../lib/training/checkpoint.js';
 
-/** Operations on files that are still let through; what comes then is a kill. `done` says what was done to which file. */
+/**
+ * Operations on files that are still let through; what comes then is a kill. `done` says
+ * what was done to which file.
+ */
 const kill = vi.hoisted(() => ({ after: Infinity, done: [] as string[] }));
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
@@ -29,7 +32,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       return (original[name] as (...args: unknown[]) => unknown)(...args);
     },
   ]);
-  return { ...original, realRm: original.rm, ...(Object.fromEntries(guarded) as Record<string, unknown>) };
+  return {
+    ...original,
+    realRm: original.rm,
+    ...(Object.fromEntries(guarded) as Record<string, unknown>),
+  };
 });
 const { realRm } = fs as unknown as { realRm: typeof fs.rm };
 
@@ -60,7 +67,11 @@ function optimizerAfter(steps: number): AdamW {
   return optimizer;
 }
 
-const save = (nextStep: number, optimizer = optimizerAfter(0), more: Partial<RunState> = {}): Promise<void> =>
+const save = (
+  nextStep: number,
+  optimizer = optimizerAfter(0),
+  more: Partial<RunState> = {},
+): Promise<void> =>
   saveCheckpoint(folder, trainable(nextStep), optimizer, { nextStep, hash: 'mine', ...more });
 const load = (): Promise<Checkpoint | null> => resumeCheckpoint(folder, 'mine');
 
@@ -116,7 +127,12 @@ describe('a checkpoint', () => {
         `rm ${step}.old`,
       ];
       const begun = ['open metrics.jsonl', 'mkdir checkpoint'];
-      expect(await saved(1)).toEqual([...begun, `open ${basename(parent)}`, ...written(1), ...named(1)]);
+      expect(await saved(1)).toEqual([
+        ...begun,
+        `open ${basename(parent)}`,
+        ...written(1),
+        ...named(1),
+      ]);
       expect(await saved(2)).toEqual([...begun, ...written(2), ...named(2)]);
       const again = await saved(2, { rollbacks: [] });
       expect(again).toEqual([...begun, ...written(2), 'rm 2.old', 'rename 2', ...named(2)]);
@@ -179,12 +195,17 @@ describe('a checkpoint', () => {
       await realRm(parent, { recursive: true, force: true });
       for (const step of [1, 2, 3]) await save(step);
       kill.after = after;
-      await save(2, undefined, { rollbacks }).catch((error: Error) => expect(error.message).toBe('killed'));
+      await save(2, undefined, { rollbacks }).catch((error: Error) =>
+        expect(error.message).toBe('killed'),
+      );
       kill.after = Infinity;
       const { nextStep, ...state } = (await load())!.state;
       // The later one goes first: beside the way back it would be gone on from.
       if (state.rollbacks) expect(await readdir(folder)).not.toContain('3');
-      else expect(nextStep, `killed after ${after} operations`).toBe(existsSync(join(folder, '3')) ? 3 : 2);
+      else
+        expect(nextStep, `killed after ${after} operations`).toBe(
+          existsSync(join(folder, '3')) ? 3 : 2,
+        );
       survivors.add(Boolean(state.rollbacks));
       await save(2, undefined, { rollbacks });
       expect((await load())!.state).toEqual({ nextStep: 2, hash: 'mine', rollbacks });
@@ -202,7 +223,8 @@ describe('a checkpoint', () => {
     expect((await fs.stat(join(folder, '1'))).mtimeMs).toBe(mtimeMs);
   });
 
-  const changeByte = (bytes: Buffer): Buffer => bytes.fill(bytes[bytes.length - 1] ^ 1, bytes.length - 1);
+  const changeByte = (bytes: Buffer): Buffer =>
+    bytes.fill(bytes[bytes.length - 1] ^ 1, bytes.length - 1);
   it.each<[string, string, (bytes: Buffer) => Buffer, string]>([
     [
       'cut short',
@@ -222,24 +244,33 @@ describe('a checkpoint', () => {
       (text) => Buffer.from(text.toString().replace('2', '7')),
       'state.json does not',
     ],
-    ['of another form', 'state.json', () => Buffer.from('{"nextStep": 2, "hash": "mine"}'), 'state.json: '],
+    [
+      'of another form',
+      'state.json',
+      () => Buffer.from('{"nextStep": 2, "hash": "mine"}'),
+      'state.json: ',
+    ],
     ['cut off', 'state.json', (text) => text.subarray(0, 5), 'state.json to be JSON'],
-  ])('is named and the one before it is used where a file is %s', async (_, file, damage, message) => {
-    await save(1);
-    await save(2);
-    const path = join(folder, '2', file);
-    await writeFile(path, damage(await readFile(path)));
-    const told: string[] = [];
-    expect((await resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) }))!.state.nextStep).toBe(
-      1,
-    );
-    expect(told).toEqual([
-      expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and not used: `),
-    ]);
-    expect(told[0]).toContain(message);
-    await save(2);
-    expect((await load())!.state.nextStep).toBe(2);
-  });
+  ])(
+    'is named and the one before it is used where a file is %s',
+    async (_, file, damage, message) => {
+      await save(1);
+      await save(2);
+      const path = join(folder, '2', file);
+      await writeFile(path, damage(await readFile(path)));
+      const told: string[] = [];
+      expect(
+        (await resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) }))!.state
+          .nextStep,
+      ).toBe(1);
+      expect(told).toEqual([
+        expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and not used: `),
+      ]);
+      expect(told[0]).toContain(message);
+      await save(2);
+      expect((await load())!.state.nextStep).toBe(2);
+    },
+  );
 
   it('is damaged where its name is not its step', async () => {
     await save(1);

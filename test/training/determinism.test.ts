@@ -1,4 +1,7 @@
-/** The same seed gives the same bytes on wasm, whatever Node it is and however many processes work at a time. */
+/**
+ * The same seed gives the same bytes on wasm, whatever Node it is and however many
+ * processes work at a time.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +11,10 @@ import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from './tiny.js';
 
-/** Of a training of two steps. Every version of Node that the tests run on has to come to it. */
+/**
+ * Of a training of two steps. Every version of Node that the tests run on has to come to
+ * it.
+ */
 const EXPECTED = '88efea04ce4a5a458ee2ff409bb970cf83ab377da88b59f2fda69421ffcfaf8b';
 
 describe.skipIf(!isBuilt)('a training on wasm (skipped without dist/: npm run build)', () => {
@@ -20,7 +26,16 @@ describe.skipIf(!isBuilt)('a training on wasm (skipped without dist/: npm run bu
   });
 
   const train = async (out: string): Promise<string> => {
-    const asked = ['--config', 'config.json', '--model', 'model', '--data', 'data', '--backend', 'wasm'];
+    const asked = [
+      '--config',
+      'config.json',
+      '--model',
+      'model',
+      '--data',
+      'data',
+      '--backend',
+      'wasm',
+    ];
     const { code, stderr } = await runCommand(['train', ...asked, '--out', out], root);
     expect(code, stderr).toBe(0);
     const bytes = ['adapter/adapter_model.safetensors', 'trajectories.jsonl'].map((name) =>

@@ -56,10 +56,15 @@ const scale = (of: Weights, by: number): Weights => mapWeights(of, (t) => tf.mul
 const unit = (of: Weights): Weights => scale(of, 1 / Math.sqrt(dot(of, of)));
 
 /**
- * Compares gradients with central differences: along the gradient itself within 1 %, and along five random directions within
- * 1 % of what the gradient's length lets one expect, plus the rounding of a float32 loss.
+ * Compares gradients with central differences: along the gradient itself within 1 %,
+ * and along five random directions within 1 % of what the gradient's length lets one
+ * expect, plus the rounding of a float32 loss.
  */
-function expectDirectionalDerivatives(at: Weights, gradients: Weights, loss: (w: Weights) => number): void {
+function expectDirectionalDerivatives(
+  at: Weights,
+  gradients: Weights,
+  loss: (w: Weights) => number,
+): void {
   const length = Math.sqrt(dot(gradients, gradients));
   const numericAlong = (direction: Weights, step: number): number => {
     const lossAt = (by: number): number =>
@@ -80,7 +85,10 @@ function expectDirectionalDerivatives(at: Weights, gradients: Weights, loss: (w:
 describe('the whole loss beside central differences', () => {
   it('supervised, with respect to every weight', async () => {
     const total = totalWeight(ROWS);
-    const { loss, gradients } = await supervisedGradients(weights, ROWS, { ...passes, totalWeight: total });
+    const { loss, gradients } = await supervisedGradients(weights, ROWS, {
+      ...passes,
+      totalWeight: total,
+    });
     const lossAt = (w: Weights): number => {
       const logProbs = tf.tidy(() => batchLogProbs(w, BATCH, passes).dataSync());
       return -sum(BATCH.lossWeights, (weight, m) => weight * logProbs[m]) / total;
@@ -100,14 +108,16 @@ describe('the whole loss beside central differences', () => {
     const now = tf.tidy(() => logProbsOf(adapter));
     const shifted = (label: string, by: number): tf.Tensor1D =>
       tf.add(now, tf.mul(normalLike(now, createRandom(label)), by));
-    // Ratios within the clip range: at its edge the loss has a kink that differences would step over.
+    // Ratios within the clip range: at its edge the loss has a kink that differences
+    // would step over.
     const tokens = {
       oldLogProbs: shifted('old', 0.03),
       referenceLogProbs: shifted('reference', 0.5),
       advantages: tf.tensor1d(BATCH.rows.map((row) => (row === 0 ? 1.3 : -0.7))),
       weights: tf.fill<tf.Rank.R1>([BATCH.targets.length], 1 / BATCH.targets.length),
     };
-    const loss = (w: Weights): tf.Scalar => grpoLoss(logProbsOf(w), tokens, { clip: 0.2, beta: 0.1 });
+    const loss = (w: Weights): tf.Scalar =>
+      grpoLoss(logProbsOf(w), tokens, { clip: 0.2, beta: 0.1 });
     const lossAt = (w: Weights): number => tf.tidy(() => loss(w).dataSync()[0]);
     const { value, gradients } = lossAndGradients(adapter, loss);
     expect(Object.keys(gradients)).toEqual(Object.keys(adapter));
@@ -181,7 +191,10 @@ it.each([false, true])(
 
 describe('gradients one layer at a time', () => {
   const { tieWordEmbeddings: _, ...rest } = CONFIG;
-  /** A value head beside the weights, and a loss that looks at it, at the log-probabilities and at their rows. */
+  /**
+   * A value head beside the weights, and a loss that looks at it, at the
+   * log-probabilities and at their rows.
+   */
   const gradientsOf = (trained: Weights, options: Partial<Parameters<typeof rowGradients>[2]>) =>
     rowGradients(
       trained,
@@ -209,7 +222,11 @@ describe('gradients one layer at a time', () => {
     'are those of the whole pass, every weight, with a tied head: %s',
     async (isTied) => {
       const config = { ...rest, tieWordEmbeddings: isTied };
-      const all = { ...weights, value: value(), ...(isTied ? {} : { head: tf.transpose(weights.embed) }) };
+      const all = {
+        ...weights,
+        value: value(),
+        ...(isTied ? {} : { head: tf.transpose(weights.embed) }),
+      };
       const before = tf.memory().numTensors;
       const whole = await gradientsOf(all, { config });
       const kept = tf.memory().numTensors - before;
@@ -227,9 +244,15 @@ describe('gradients one layer at a time', () => {
     const merged = await gradientsOf(trained, {
       weightsOf: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
     });
-    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA), isAdapter: true };
+    const beside = {
+      weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA),
+      isAdapter: true,
+    };
     expectClose(await gradientsOf(trained, beside), merged);
-    expectClose(await gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }), merged);
+    expectClose(
+      await gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }),
+      merged,
+    );
     const tempered = { ...beside, temperature: 0.7 };
     expectClose(
       await gradientsOf(trained, { ...tempered, isCheckpointed: true }),
@@ -242,7 +265,10 @@ describe('gradients one layer at a time', () => {
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
     const trained = { ...adapter, value: value() };
-    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA), isAdapter: true };
+    const beside = {
+      weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA),
+      isAdapter: true,
+    };
     const runs = [];
     const before = tf.memory().numTensors;
     for (const room of [0, 5000, Infinity]) {
@@ -251,7 +277,10 @@ describe('gradients one layer at a time', () => {
         found = await gradientsOf(trained, { ...beside, isCheckpointed: true, room });
         return [];
       });
-      runs.push({ ...found!, numProducts: kernels.filter(({ name }) => name === 'BatchMatMul').length });
+      runs.push({
+        ...found!,
+        numProducts: kernels.filter(({ name }) => name === 'BatchMatMul').length,
+      });
     }
     expect(tf.memory().numTensors - before).toBe(3 * Object.keys(trained).length);
     const [none, ...more] = runs;
@@ -273,7 +302,10 @@ describe('gradients one layer at a time', () => {
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
     const trained = { ...adapter, value: value() };
-    const beside = { weightsOf: (newest: Weights) => withAdapter(weights, newest, lora), isAdapter: true };
+    const beside = {
+      weightsOf: (newest: Weights) => withAdapter(weights, newest, lora),
+      isAdapter: true,
+    };
     const whole = await gradientsOf(trained, beside);
     const before = tf.memory().numTensors;
     const parts = await gradientsOf(trained, { ...beside, isCheckpointed: true });

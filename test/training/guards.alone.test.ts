@@ -7,7 +7,13 @@ import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { alarmsOf, gravest, guardsOf, type Alarm, type GuardSettings } from '../../lib/training/guards.js';
+import {
+  alarmsOf,
+  gravest,
+  guardsOf,
+  type Alarm,
+  type GuardSettings,
+} from '../../lib/training/guards.js';
 import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
@@ -39,19 +45,27 @@ describe('alarmsOf', () => {
     ['turns', 0.2, 'warn', 'stopped searching: lower lambdaS'],
     ['completions/clipped_ratio', 0.6, 'warn', 'do not end in an answer: raise'],
     ['well_formed_ratio', 0.1, 'warn', 'the grammar of actions is lost: raise lambdaF'],
-    ['completions/truncated_ratio', 0.6, 'warn', 'limit of their length: raise rollout.maxNewTokens'],
+    [
+      'completions/truncated_ratio',
+      0.6,
+      'warn',
+      'limit of their length: raise rollout.maxNewTokens',
+    ],
     ['entropy', 0.0001, 'warn', 'entropy collapse'],
     ['entropy', 4, 'warn', 'entropy explosion'],
     ['kl', 0.6, 'warn', 'far from the reference'],
     ['frac_reward_zero_std', 1, 'warn', 'anything to teach'],
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
-  ])('names %s at %d, with its value, its cause and the remedy', (metric, value, action, meaning) => {
-    const alarms = alarmsOf({ ...HEALTHY, [metric]: value });
-    expect(alarms).toHaveLength(1);
-    expect(alarms[0].action).toBe(action);
-    expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
-    expect(alarms[0].text).toContain(meaning);
-  });
+  ])(
+    'names %s at %d, with its value, its cause and the remedy',
+    (metric, value, action, meaning) => {
+      const alarms = alarmsOf({ ...HEALTHY, [metric]: value });
+      expect(alarms).toHaveLength(1);
+      expect(alarms[0].action).toBe(action);
+      expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
+      expect(alarms[0].text).toContain(meaning);
+    },
+  );
 
   it.each([NaN, Infinity])('stops at a metric of %d, and names it', (value) => {
     const [{ action, text }] = alarmsOf({ ...HEALTHY, loss: value });
@@ -93,12 +107,19 @@ describe('a run made to fail', () => {
   const train = (
     name: string,
     guards: GuardSettings,
-    { more = {}, ...task }: Partial<TrainingRun> & { more?: Parameters<typeof tinyTraining>[0] } = {},
+    {
+      more = {},
+      ...task
+    }: Partial<TrainingRun> & { more?: Parameters<typeof tinyTraining>[0] } = {},
   ): Promise<void> =>
     runTraining({
       config: tinyTraining({ ...more, guards }),
-      ...{ model: chatty, questions: QUESTIONS, retriever: answers, inputsHash: 'inputs' },
-      ...{ folder: join(root, name), ...task },
+      model: chatty,
+      questions: QUESTIONS,
+      retriever: answers,
+      inputsHash: 'inputs',
+      folder: join(root, name),
+      ...task,
     });
   type Line = Record<string, number> & { alarms: string[] };
   const linesOf = async (name: string): Promise<Line[]> =>

@@ -15,7 +15,9 @@ beforeAll(async () => {
 const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}): Trainer =>
   createTrainer({
     config: tinyTraining({ trainer, grpo, rewards: { preset: 'search-r1' } }),
-    ...{ model, questions: [{ ...SINGLE, goldenAnswers }], retriever: createBm25Retriever(PASSAGES) },
+    model,
+    questions: [{ ...SINGLE, goldenAnswers }],
+    retriever: createBm25Retriever(PASSAGES),
   });
 
 describe('rejection sampling', () => {
@@ -31,13 +33,16 @@ describe('rejection sampling', () => {
       trajectories.map(({ rewards }) => rewards.outcome),
     );
     expect(metrics.loss).toBeGreaterThan(0);
-    // The log-probabilities recorded are the initial model's, also after the adapter has learned.
+    // The log-probabilities recorded are the initial model's, also after the adapter has
+    // learned.
     const { trajectories: later } = await trainer.next();
     const sequence = later[0].segments.flatMap(({ tokenIds }) => tokenIds);
     const mask = later[0].segments.flatMap(({ kind, tokenIds }) =>
       tokenIds.map(() => Number(kind === 'policy')),
     );
-    const [reference] = await trainer.trained.referenceLogProbs([{ tokenIds: sequence, lossMask: mask }]);
+    const [reference] = await trainer.trained.referenceLogProbs([
+      { tokenIds: sequence, lossMask: mask },
+    ]);
     const own = later[0].segments.flatMap(({ logProbs = [] }) => logProbs);
     own.forEach((logProb, i) => expect(logProb).toBeCloseTo(reference[i], 4));
     trainer.dispose();
@@ -45,14 +50,20 @@ describe('rejection sampling', () => {
 
   it('learns nothing in a step without a right rollout', async () => {
     const trainer = trainerOf('rejection-sampling', ['never written']);
-    expect((await trainer.next()).metrics).toMatchObject({ loss: 0, grad_norm: 0, frac_reward_zero_std: 1 });
+    expect((await trainer.next()).metrics).toMatchObject({
+      loss: 0,
+      grad_norm: 0,
+      frac_reward_zero_std: 1,
+    });
     trainer.dispose();
   });
 });
 
 it('supervised fine-tuning makes gold answers likelier', async () => {
   const trainer = trainerOf('sft', ['1960'], { steps: 8 });
-  const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) => TOKENIZER.encode(text));
+  const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) =>
+    TOKENIZER.encode(text),
+  );
   const sequence = {
     tokenIds: [...prompt, ...answer],
     lossMask: [...prompt.map(() => 0), ...answer.map(() => 1)],

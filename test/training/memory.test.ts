@@ -6,14 +6,15 @@ import { trainingMemory } from '../../lib/training/memory.js';
 import { CONFIG } from './tiny.js';
 
 const SMOLLM2 = parseModelConfig({
-  ...{
-    model_type: 'llama',
-    vocab_size: 49152,
-    hidden_size: 576,
-    intermediate_size: 1536,
-    num_hidden_layers: 30,
-  },
-  ...{ num_attention_heads: 9, num_key_value_heads: 3, max_position_embeddings: 8192, rms_norm_eps: 1e-5 },
+  model_type: 'llama',
+  vocab_size: 49152,
+  hidden_size: 576,
+  intermediate_size: 1536,
+  num_hidden_layers: 30,
+  num_attention_heads: 9,
+  num_key_value_heads: 3,
+  max_position_embeddings: 8192,
+  rms_norm_eps: 1e-5,
   tie_word_embeddings: true,
 });
 
@@ -21,7 +22,13 @@ const SMOLLM2 = parseModelConfig({
 const config = (maxPositionEmbeddings: number, maxTokensPerPass: number, groupSize = 2) => {
   const rollout = { prompt: 'parallel', splitQueries: true };
   const grpo = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
-  const trained = { method: 'parallelsearch', model: 'smollm2', rewards: { preset: 'paper' }, rollout, grpo };
+  const trained = {
+    method: 'parallelsearch',
+    model: 'smollm2',
+    rewards: { preset: 'paper' },
+    rollout,
+    grpo,
+  };
   return [{ ...SMOLLM2, maxPositionEmbeddings }, parseTrainConfig(trained)] as const;
 };
 

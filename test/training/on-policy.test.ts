@@ -25,7 +25,11 @@ beforeAll(async () => {
 
 /** An algorithm that updates nothing and remembers what it was asked. */
 function observer(more: Partial<Algorithm<PolicyRow>> = {}) {
-  const seen = { batches: [] as PolicyRow[][], contexts: [] as StepContext[], questions: [] as string[] };
+  const seen = {
+    batches: [] as PolicyRow[][],
+    contexts: [] as StepContext[],
+    questions: [] as string[],
+  };
   const algorithm: Algorithm<PolicyRow> = {
     name: 'observer',
     metrics: ['loss', 'unsaid'],
@@ -55,11 +59,16 @@ const trainerOf = (
     grpo: { questionsPerStep: 2, groupSize: 2, miniBatches: 3, learningRate: 0.8, ...grpo },
   });
   const retriever = createBm25Retriever(PASSAGES);
-  return new OnPolicyTrainer({ config, model, questions: QUESTIONS, retriever, ...task }, algorithm);
+  return new OnPolicyTrainer(
+    { config, model, questions: QUESTIONS, retriever, ...task },
+    algorithm,
+  );
 };
 
 /** What policies wrote in a step. */
-const written = ({ trajectories }: Awaited<ReturnType<OnPolicyTrainer<PolicyRow>['next']>>): string =>
+const written = ({
+  trajectories,
+}: Awaited<ReturnType<OnPolicyTrainer<PolicyRow>['next']>>): string =>
   JSON.stringify(trajectories.map(({ segments }) => segments));
 
 describe('OnPolicyTrainer', () => {
@@ -126,8 +135,12 @@ describe('OnPolicyTrainer', () => {
     };
     const runs = await Promise.all([
       first(),
-      ...[first({ seed: 1 }), first({ name: 'other' }), first({}, { step: 1 }), first({}, { rollbacks: 1 })],
-      ...[first({}, { rollbacks: 2 }), first({}, { step: 1, rollbacks: 1 })],
+      first({ seed: 1 }),
+      first({ name: 'other' }),
+      first({}, { step: 1 }),
+      first({}, { rollbacks: 1 }),
+      first({}, { rollbacks: 2 }),
+      first({}, { step: 1, rollbacks: 1 }),
     ]);
     expect(new Set(runs).size).toBe(runs.length);
     expect(await first()).toBe(runs[0]);
@@ -138,7 +151,9 @@ describe('OnPolicyTrainer', () => {
     const trainer = trainerOf(algorithm, { questionsPerStep: 3, groupSize: 5 });
     const { trajectories } = await trainer.next();
     expect(trajectories).toHaveLength(15);
-    const groups = groupsOf(trajectories, 3).map((group) => new Set(group.map((t) => t.questionId)));
+    const groups = groupsOf(trajectories, 3).map(
+      (group) => new Set(group.map((t) => t.questionId)),
+    );
     expect(groups.map(([...ids]) => ids)).toEqual(seen.questions.map((id) => [id]));
     trainer.dispose();
     // 7 rollouts are two whole groups of 3.
@@ -167,7 +182,9 @@ describe('OnPolicyTrainer', () => {
       if (samplesInitial) expect(distance).toBeLessThan(1e-4);
       else expect(distance).toBeGreaterThan(0.1);
       const logProbs = await trainer.logProbs(rows);
-      const ofPolicy = logProbs.flatMap((row, r) => row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])));
+      const ofPolicy = logProbs.flatMap((row, r) =>
+        row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])),
+      );
       expect(Math.max(...ofPolicy) < 1e-4).toBe(!samplesInitial);
       trainer.dispose();
     }
@@ -201,7 +218,9 @@ it('policyRows gives the tokens of each trajectory, those of the policy masked i
     const trajectory = trajectories[i];
     expect(row.tokenIds).toEqual(tokenIds(trajectory));
     expect(row.lossMask).toEqual(lossMask(trajectory));
-    expect(row.oldLogProbs).toEqual(trajectory.segments.flatMap((segment) => segment.logProbs ?? []));
+    expect(row.oldLogProbs).toEqual(
+      trajectory.segments.flatMap((segment) => segment.logProbs ?? []),
+    );
     expect(row.referenceLogProbs).toHaveLength(row.oldLogProbs.length);
     // The adapter is still nothing.
     row.oldLogProbs.forEach((old, k) => expect(row.referenceLogProbs[k]).toBeCloseTo(old, 4));

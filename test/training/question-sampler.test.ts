@@ -37,7 +37,11 @@ describe('createQuestionSampler', () => {
   });
 
   it('refuses no questions, and questions of which the mix has none', () => {
-    expect(() => createQuestionSampler([], mix)).toThrow('Expected training questions, but got none.');
-    expect(() => createQuestionSampler([HYBRID], mix)).toThrow('of the kinds in `mix`, but got none. Change');
+    expect(() => createQuestionSampler([], mix)).toThrow(
+      'Expected training questions, but got none.',
+    );
+    expect(() => createQuestionSampler([HYBRID], mix)).toThrow(
+      'of the kinds in `mix`, but got none. Change',
+    );
   });
 });

@@ -40,7 +40,11 @@ const roll = async (
     temperature: 1,
   };
   const result = await rollOutGroups(policy, questions, {
-    ...{ retriever: createBm25Retriever(PASSAGES), rollout, rewards, groupSize: 3, random: createRandom(1) },
+    retriever: createBm25Retriever(PASSAGES),
+    rollout,
+    rewards,
+    groupSize: 3,
+    random: createRandom(1),
   });
   // The cache of contexts is of no use to the update.
   const kept = tf.memory().numTensors - before;
@@ -55,13 +59,19 @@ it('answers each question G times, each time by random numbers of its own', asyn
   );
   const texts = trajectories.map(({ segments }) => JSON.stringify(segments));
   expect(new Set(texts).size).toBeGreaterThan(9);
-  expect((await roll([])).trajectories.map(({ segments }) => JSON.stringify(segments))).toEqual(texts);
+  expect((await roll([])).trajectories.map(({ segments }) => JSON.stringify(segments))).toEqual(
+    texts,
+  );
   for (const trajectory of trajectories) {
     expect(trajectory.rewards).toEqual({ plain: 3, total: 6 });
     expect(trajectory).not.toHaveProperty('turnRewards');
   }
   expect(trajectories.map(({ shape }) => shape)).toEqual(
-    ['parallelizable', 'sequential', undefined, undefined].flatMap((shape) => [shape, shape, shape]),
+    ['parallelizable', 'sequential', undefined, undefined].flatMap((shape) => [
+      shape,
+      shape,
+      shape,
+    ]),
   );
   expect(stats.retrievalsRequested).toBeGreaterThan(0);
   expect(kept).toBe(0);

@@ -11,7 +11,12 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { BEST_ADAPTER, keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import {
+  BEST_ADAPTER,
+  keptAdapter,
+  runTraining,
+  type TrainingRun,
+} from '../../lib/training/run.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
@@ -30,7 +35,11 @@ const hashOf = (config: TrainConfig): string =>
     inputsHash: 'inputs',
   });
 
-const run = (name: string, config = tinyTraining(), more: Partial<TrainingRun> = {}): Promise<void> =>
+const run = (
+  name: string,
+  config = tinyTraining(),
+  more: Partial<TrainingRun> = {},
+): Promise<void> =>
   runTraining({
     config,
     model,
@@ -51,7 +60,9 @@ async function linesOf(name: string, file = 'metrics.jsonl'): Promise<Line[]> {
 }
 /** All but the clock. */
 const timeless = (lines: Line[]): unknown[] =>
-  lines.map((line) => Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))));
+  lines.map((line) =>
+    Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))),
+  );
 const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
   readFile(join(root, name, folder, 'adapter_model.safetensors'));
 
@@ -62,9 +73,22 @@ describe('runTraining', () => {
     const lines = await linesOf('whole');
     expect(lines.map(({ step }) => step)).toEqual([0, 1, 2, 3]);
     for (const name of [
-      ...['reward', 'reward_std', 'frac_reward_zero_std', 'kl', 'entropy', 'loss', 'grad_norm', 'clip_ratio'],
-      ...['completions/mean_length', 'completions/clipped_ratio', 'learning_rate', 'alarms'],
-      ...['rewards/outcome', 'rewards/decomposition', 'rewards/search_count', 'rewards/format'],
+      'reward',
+      'reward_std',
+      'frac_reward_zero_std',
+      'kl',
+      'entropy',
+      'loss',
+      'grad_norm',
+      'clip_ratio',
+      'completions/mean_length',
+      'completions/clipped_ratio',
+      'learning_rate',
+      'alarms',
+      'rewards/outcome',
+      'rewards/decomposition',
+      'rewards/search_count',
+      'rewards/format',
     ]) {
       for (const line of lines) expect(line, name).toHaveProperty([name]);
     }
@@ -83,7 +107,11 @@ describe('runTraining', () => {
     const folder = join(root, 'whole', 'adapter');
     const json = async (name: string): Promise<unknown> =>
       JSON.parse(await readFile(join(folder, name), 'utf8'));
-    expect(await json('adapter_config.json')).toMatchObject({ peft_type: 'LORA', r: 2, lora_alpha: 4 });
+    expect(await json('adapter_config.json')).toMatchObject({
+      peft_type: 'LORA',
+      r: 2,
+      lora_alpha: 4,
+    });
     expect(await json('train_config.json')).toEqual(tinyTraining());
     const name = 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight';
     expect(parseSafetensors(await adapterOf('whole')).get(name)!.shape).toEqual([2, 16]);
@@ -120,7 +148,8 @@ describe('runTraining', () => {
     const keepSteps = [1, 3, 4];
     const controller = new AbortController();
     const stopped = run('kept', tinyTraining(), {
-      ...{ keepSteps, signal: controller.signal },
+      keepSteps,
+      signal: controller.signal,
       onStep: (step) => {
         if (step === 1) controller.abort(new Error('stopped by the test'));
       },
@@ -140,7 +169,9 @@ describe('runTraining', () => {
     for (const other of [await adapterOf('kept', keptAdapter(3)), await adapterOf('whole')])
       expect(early.equals(other)).toBe(false);
     for (const file of ['adapter_config.json', 'train_config.json']) {
-      const [early, last] = [keptAdapter(1), 'adapter'].map((name) => join(root, 'kept', name, file));
+      const [early, last] = [keptAdapter(1), 'adapter'].map((name) =>
+        join(root, 'kept', name, file),
+      );
       expect(await readFile(early, 'utf8')).toBe(await readFile(last, 'utf8'));
     }
   });
@@ -149,10 +180,7 @@ describe('runTraining', () => {
     /** By step: the mean of two is highest in the second pair. */
     const rewardAt = [0, 1, 3, 2, 2, 0];
     const keepSteps = [2, 4, 6];
-    const config = tinyTraining({
-      checkpointEvery: 2,
-      grpo: { steps: 6, questionsPerStep: 2 },
-    });
+    const config = tinyTraining({ checkpointEvery: 2, grpo: { steps: 6, questionsPerStep: 2 } });
     let step = 0;
     const rewards: Reward[] = [
       { name: 'by_step', score: () => rewardAt[step] },
@@ -207,7 +235,9 @@ describe('runTraining', () => {
       await course(how);
       for (const kept of [BEST_ADAPTER, 'adapter'])
         expect((await adapterOf(how, kept)).equals(await adapterOf('best', kept)), kept).toBe(true);
-      expect((await readdir(join(root, how))).sort()).toEqual((await readdir(join(root, 'best'))).sort());
+      expect((await readdir(join(root, how))).sort()).toEqual(
+        (await readdir(join(root, 'best'))).sort(),
+      );
     });
 
     it('none where the rollouts are not its own', async () => {

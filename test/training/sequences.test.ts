@@ -57,7 +57,10 @@ describe('packSequences', () => {
 
 describe('passesOf', () => {
   it('leaves out what follows the last token with a loss: a context may end beyond the positions of the model', () => {
-    const [{ batch }] = passesOf([{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }], 100);
+    const [{ batch }] = passesOf(
+      [{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }],
+      100,
+    );
     expect(batch.tree.ids).toEqual([5, 9, 31]);
     expect(passesOf([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
   });
@@ -91,7 +94,11 @@ describe('sequenceLogProbs', () => {
     'is that of each row run alone, within 1e-5, in passes of %d at temperature %d',
     async (maxTokensPerPass, temperature) => {
       const before = tf.memory().numTensors;
-      const scored = await sequenceLogProbs(weights, ROWS, { ...passes, maxTokensPerPass, temperature });
+      const scored = await sequenceLogProbs(weights, ROWS, {
+        ...passes,
+        maxTokensPerPass,
+        temperature,
+      });
       expect(tf.memory().numTensors).toBe(before);
       for (const [row, { tokenIds, lossMask }] of ROWS.entries()) {
         const logProbs = tf.tidy(() => {

@@ -28,11 +28,16 @@ beforeAll(async () => {
   passes = { config: CONFIG, table, maxTokensPerPass: 40 };
 });
 
-async function train(more: Partial<SupervisedOptions>, weights = tinyModel().weights): Promise<Weights> {
+async function train(
+  more: Partial<SupervisedOptions>,
+  weights = tinyModel().weights,
+): Promise<Weights> {
   const optimizer = new AdamW({ weightDecay: 0.01 });
   const options = { steps: 12, learningRateAt: () => 0.01, maxGradNorm: 1, maxTokensPerPass: 40 };
   const trained = await trainSupervised(weights, CONFIG, {
-    ...{ ...options, optimizer, sample: () => ROWS },
+    ...options,
+    optimizer,
+    sample: () => ROWS,
     ...more,
   });
   optimizer.dispose();
@@ -72,7 +77,10 @@ describe('supervisedGradients', () => {
     const { weights } = tinyModel();
     const options = { ...passes, totalWeight: totalWeight(ROWS) };
     const whole = await supervisedGradients(weights, ROWS, options);
-    const onePass = await supervisedGradients(weights, ROWS, { ...options, maxTokensPerPass: 1000 });
+    const onePass = await supervisedGradients(weights, ROWS, {
+      ...options,
+      maxTokensPerPass: 1000,
+    });
     expect(onePass.loss).toBeCloseTo(whole.loss, 5);
     expect(Math.max(...differences(whole.gradients, onePass.gradients))).toBeLessThan(1e-5);
     const zeros = Object.fromEntries(Object.keys(weights).map((key) => [key, tf.scalar(0)]));
@@ -81,7 +89,10 @@ describe('supervisedGradients', () => {
 
   it('refuses a batch in which no token has a loss', async () => {
     const quiet = [{ tokenIds: [1, 2], lossMask: [1, 0] }];
-    const gradients = supervisedGradients(tinyModel().weights, quiet, { ...passes, totalWeight: 1 });
+    const gradients = supervisedGradients(tinyModel().weights, quiet, {
+      ...passes,
+      totalWeight: 1,
+    });
     await expect(gradients).rejects.toThrow(
       'Expected at least one token with a loss, but the batch has none.',
     );

@@ -1,4 +1,7 @@
-/** A tiny world that the training tests share: a model of 20 thousand weights, six passages, a few questions. */
+/**
+ * A tiny world that the training tests share: a model of 20 thousand weights, six
+ * passages, a few questions.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
 import { parseTrainConfig, type TrainConfig } from '../../lib/methods/config.js';
@@ -35,7 +38,12 @@ export function bornIn(i: number, id: string, dependsOn: string[] = []): SubQues
 }
 
 function directorOf(film: string, director: string, passage: string, id: string): SubQuestion {
-  const text = { question: `Who directed ${film}?`, entity: film, attribute: 'director', query: film };
+  const text = {
+    question: `Who directed ${film}?`,
+    entity: film,
+    attribute: 'director',
+    query: film,
+  };
   return subQuestion(id, { ...text, answers: [director], evidence: [passage] });
 }
 
@@ -57,10 +65,12 @@ function question(
 }
 
 export const SINGLE = question('single', 'When was Cy Hill born?', '1960', [bornIn(2, 'q1')]);
-export const SEQUENTIAL = question('sequential', 'When was the director of Red River born?', '1904', [
-  directorOf('Red River', 'Bo Reed', 'p3', 'q1'),
-  bornIn(1, 'q2', ['q1']),
-]);
+export const SEQUENTIAL = question(
+  'sequential',
+  'When was the director of Red River born?',
+  '1904',
+  [directorOf('Red River', 'Bo Reed', 'p3', 'q1'), bornIn(1, 'q2', ['q1'])],
+);
 export const COMPARISON = question(
   'comparison',
   'Who was born first, Ada Stone, Bo Reed or Cy Hill?',
@@ -124,16 +134,22 @@ export const tinyModel = (seed = 3): Model => ({
 });
 
 /**
- * A model that writes little but tags and a name, so that some of its samples are searches, some answers and some nonsense:
- * the first channel of every embedding is large, and the head reads it as a bias.
+ * A model that writes little but tags and a name, so that some of its samples are
+ * searches, some answers and some nonsense: the first channel of every embedding is
+ * large, and the head reads it as a bias.
  */
 export function chattyModel(): Model {
   const config = { ...CONFIG, tieWordEmbeddings: false };
   const weights = randomWeights(config, createRandom('chatty'));
   const favourites = new Set(
-    ['<search>', '</search>', '<answer>', '</answer>', ' Reed'].flatMap((text) => TOKENIZER.encode(text)),
+    ['<search>', '</search>', '<answer>', '</answer>', ' Reed'].flatMap((text) =>
+      TOKENIZER.encode(text),
+    ),
   );
-  const rewrite = (key: string, change: (value: number, row: number, column: number) => number): void => {
+  const rewrite = (
+    key: string,
+    change: (value: number, row: number, column: number) => number,
+  ): void => {
     const old = weights[key];
     const columns = old.shape[1]!;
     const values = old.dataSync().map((x, i) => change(x, Math.floor(i / columns), i % columns));
@@ -150,13 +166,19 @@ export const tinyTraining = (
   more: { grpo?: object; rewards?: object; [key: string]: unknown } = {},
 ): TrainConfig =>
   parseTrainConfig({
-    ...{ method: 'parallelsearch', model: 'tiny', checkpointEvery: 100 },
+    method: 'parallelsearch',
+    model: 'tiny',
+    checkpointEvery: 100,
     ...more,
     rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 2, maxNewTokens: 10 },
     rewards: { preset: 'paper', ...more.rewards },
     lora: { rank: 2, alpha: 4 },
     grpo: {
-      ...{ steps: 4, questionsPerStep: 3, groupSize: 4, maxTokensPerPass: 512, learningRate: 0.02 },
+      steps: 4,
+      questionsPerStep: 3,
+      groupSize: 4,
+      maxTokensPerPass: 512,
+      learningRate: 0.02,
       ...more.grpo,
     },
   });

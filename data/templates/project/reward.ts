@@ -1,4 +1,7 @@
-/** A reward of your own: for asking several things in one turn. It is added to those of train.json. */
+/**
+ * A reward of your own: for asking several things in one turn. It is added to those of
+ * train.json.
+ */
 import type { Reward } from 'parallelsearch';
 
 const askedAtOnce: Reward = {

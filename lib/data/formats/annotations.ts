@@ -1,6 +1,7 @@
 /**
- * Graphs for questions in the FlashRAG layout whose metadata keeps what their benchmark's authors annotated: the passages that support the
- * answer (`supporting`), 2WikiMultiHopQA's triples (`evidences`), MuSiQue's sub-questions (`decomposition`).
+ * Graphs for questions in the FlashRAG layout whose metadata keeps what their
+ * benchmark's authors annotated: the passages that support the answer (`supporting`),
+ * 2WikiMultiHopQA's triples (`evidences`), MuSiQue's sub-questions (`decomposition`).
  */
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';
@@ -46,7 +47,10 @@ function graphOf(question: Question, passages: PassageCollector): QuestionGraph 
   return graphOfArticles(articles, type, answer);
 }
 
-/** The question with the graph that its annotations give; as it is where it has one, or none can be told. */
+/**
+ * The question with the graph that its annotations give; as it is where it has one, or
+ * none can be told.
+ */
 export function withAnnotatedGraph(question: Question, passages: PassageCollector): Question {
   const { metadata } = question;
   const graph = metadata.graph?.length ? null : graphOf(question, passages);

@@ -1,4 +1,7 @@
-/** Folders in the FlashRAG layout, read with the dependency graphs that their annotations give. */
+/**
+ * Folders in the FlashRAG layout, read with the dependency graphs that their annotations
+ * give.
+ */
 import path from 'node:path';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
 import type { Question } from '../question.js';

@@ -1,4 +1,7 @@
-/** How the files of a benchmark are read as questions with graphs and passages, and written. */
+/**
+ * How the files of a benchmark are read as questions with graphs and passages, and
+ * written.
+ */
 import { splitContents } from '../flashrag-text.js';
 import type { Passage, Question } from '../question.js';
 
@@ -40,15 +43,22 @@ export interface DataFormat {
   /** Whether a row of a file is one of this format. */
   readonly matches: (row: object) => boolean;
   /**
-   * The question of a row, with the graph that its annotations give; null for a row without an answer, as in published test sets.
+   * The question of a row, with the graph that its annotations give; null for a row
+   * without an answer, as in published test sets.
    * @throws ZodError for a row that does not fit
    */
   readonly read: (row: object, passages: PassageCollector) => Question | null;
-  /** The row of a question; its paragraphs are those that the annotations name, each of one sentence. */
+  /**
+   * The row of a question; its paragraphs are those that the annotations name, each of
+   * one sentence.
+   */
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 
-/** The passages that a question's annotations name: those of `metadata.supporting`, or else the evidence of its graph. */
+/**
+ * The passages that a question's annotations name: those of `metadata.supporting`, or
+ * else the evidence of its graph.
+ */
 export function supportOf(
   { metadata: { graph = [], supporting } }: Question,
   passages: PassageCollector,

@@ -1,6 +1,7 @@
 /**
- * HotpotQA (Yang et al. 2018): `hotpot_train_v1.1.json` and its like. The supporting facts name two articles. A comparison asks for
- * both at once; of a bridge question the first is the one that names the other, or else the one without the answer. Where
+ * HotpotQA (Yang et al. 2018): `hotpot_train_v1.1.json` and its like. The supporting
+ * facts name two articles. A comparison asks for both at once; of a bridge question the
+ * first is the one that names the other, or else the one without the answer. Where
  * neither tells the order, the question has a type but no graph.
  */
 import { z } from 'zod';
@@ -33,7 +34,10 @@ export const holds = (text: string, part: string): boolean =>
 /** `Capote (film)` is called Capote. */
 export const nameOf = (title: string): string => title.replace(/ \([^)]*\)$/, '');
 
-/** The articles of a bridge in the order in which they are asked for, or null where nothing tells it. */
+/**
+ * The articles of a bridge in the order in which they are asked for, or null where
+ * nothing tells it.
+ */
 function inOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {
   const tests: ((first: Article, second: Article) => boolean)[] = [
     (first, second) => holds(first.text, nameOf(second.title)),
@@ -61,7 +65,9 @@ export function graphOfArticles(
       return {
         id: `q${i + 1}`,
         question: `What is to be known of ${title}?`,
-        ...{ entity: nameOf(title), attribute: 'supporting fact', query: nameOf(title) },
+        entity: nameOf(title),
+        attribute: 'supporting fact',
+        query: nameOf(title),
         dependsOn: isBridge && isLast ? ['q1'] : [],
         answers: [isBridge ? bridged : facts],
         evidence,
@@ -75,9 +81,19 @@ export const hotpotqa: DataFormat = {
   ending: '.json',
   matches: (row) => '_id' in row && 'context' in row && !('evidences' in row),
   read: (row, passages) => {
-    const { _id: id, question, answer, type, level, supporting_facts, context } = hotpotSchema.parse(row);
+    const {
+      _id: id,
+      question,
+      answer,
+      type,
+      level,
+      supporting_facts,
+      context,
+    } = hotpotSchema.parse(row);
     const articles = context.map(([title, sentences]): Article => {
-      const facts = supporting_facts.flatMap(([name, at]) => (name === title ? (sentences[at] ?? []) : []));
+      const facts = supporting_facts.flatMap(([name, at]) =>
+        name === title ? (sentences[at] ?? []) : [],
+      );
       const text = joinSentences(sentences);
       return { title, text, facts: joinSentences(facts), evidence: [passages.add(title, text)] };
     });
@@ -93,7 +109,9 @@ export const hotpotqa: DataFormat = {
     const { id: _id, goldenAnswers, metadata } = question;
     const support = supportOf(question, passages);
     return {
-      ...{ _id, question: question.question, answer: goldenAnswers[0] },
+      _id,
+      question: question.question,
+      answer: goldenAnswers[0],
       ...(metadata.type === undefined ? {} : { type: metadata.type }),
       ...(typeof metadata.level === 'string' ? { level: metadata.level } : {}),
       supporting_facts: support.map(({ title }) => [title, 0]),

@@ -1,6 +1,7 @@
 /**
- * MuSiQue (Trivedi et al. 2022): `musique_ans_v1.0_train.jsonl` and its like. Its decomposition is the graph: a sub-question that
- * holds `#1` needs the answer of the first. Questions that its paragraphs do not answer are left out.
+ * MuSiQue (Trivedi et al. 2022): `musique_ans_v1.0_train.jsonl` and its like. Its
+ * decomposition is the graph: a sub-question that holds `#1` needs the answer of the
+ * first. Questions that its paragraphs do not answer are left out.
  */
 import { z } from 'zod';
 import type { QuestionGraph, SubQuestion } from '../question.js';
@@ -39,7 +40,9 @@ export interface DecompositionStep {
 /** The graph of a decomposition: a sub-question needs the answers that it refers to. */
 export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph =>
   steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
-    const needed = [...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number)))];
+    const needed = [
+      ...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number))),
+    ];
     const asked = question.replace(
       REFERENCE,
       (reference, number) => steps[Number(number) - 1]?.answer ?? reference,
@@ -50,7 +53,9 @@ export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph
     return {
       id: `q${i + 1}`,
       question: asked,
-      ...{ entity, attribute: relation ?? asked, query: relation ? `${subject} ${relation}` : asked },
+      entity,
+      attribute: relation ?? asked,
+      query: relation ? `${subject} ${relation}` : asked,
       dependsOn: needed.map((number) => `q${number}`),
       answers: [answer],
       evidence,
@@ -64,7 +69,9 @@ const graphOf = (
 ): QuestionGraph =>
   graphOfSteps(
     steps.map(({ question, answer, paragraph_support_idx: support }) => ({
-      ...{ question, answer, title: paragraphs.find(({ idx }) => idx === support)?.title },
+      question,
+      answer,
+      title: paragraphs.find(({ idx }) => idx === support)?.title,
       evidence: [idOf.get(support ?? -1) ?? []].flat(),
     })),
   );
@@ -85,11 +92,18 @@ export const musique: DataFormat = {
     const parsed = rowSchema.parse(row);
     const { id, question, answer, answer_aliases: aliases, answerable, paragraphs } = parsed;
     const idOf = new Map(
-      paragraphs.map(({ idx, title, paragraph_text }) => [idx, passages.add(title, paragraph_text)]),
+      paragraphs.map(({ idx, title, paragraph_text }) => [
+        idx,
+        passages.add(title, paragraph_text),
+      ]),
     );
     if (!answer || !answerable) return null;
     const graph = graphOf(parsed, idOf);
-    const metadata = { benchmark: 'musique', type: id.split('__')[0], ...(graph.length > 0 && { graph }) };
+    const metadata = {
+      benchmark: 'musique',
+      type: id.split('__')[0],
+      ...(graph.length > 0 && { graph }),
+    };
     return { id, question, goldenAnswers: [answer, ...aliases], metadata };
   },
   print: (question, passages) => {
@@ -111,7 +125,9 @@ export const musique: DataFormat = {
         answer: node.answers[0],
         paragraph_support_idx: support.findIndex(({ id }) => id === node.evidence[0]),
       })),
-      ...{ answer, answer_aliases: aliases, answerable: true },
+      answer,
+      answer_aliases: aliases,
+      answerable: true,
     };
   },
 };

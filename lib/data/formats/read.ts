@@ -1,4 +1,7 @@
-/** Reads files of benchmarks as their authors publish them, row by row: they are larger than what fits into one text. */
+/**
+ * Reads files of benchmarks as their authors publish them, row by row: they are larger
+ * than what fits into one text.
+ */
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
@@ -36,7 +39,9 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
     yield* rows.splice(0);
   }
   if (!parser.isEnded)
-    throw new Error(`Expected the whole of a JSON array in ${file}, but it ends before. Get it again.`);
+    throw new Error(
+      `Expected the whole of a JSON array in ${file}, but it ends before. Get it again.`,
+    );
 }
 
 async function beginsWithArray(file: string): Promise<boolean> {
@@ -50,7 +55,8 @@ const splitOf = (file: string): string | undefined =>
   /(?:^|[^a-z])(train|dev|test)(?:[^a-z]|$)/i.exec(path.basename(file))?.[1].toLowerCase();
 
 /**
- * The questions of a file; what they have for context goes to `passages`. Rows without an answer are null.
+ * The questions of a file; what they have for context goes to `passages`. Rows without
+ * an answer are null.
  * @throws Error naming the row that fits no format
  */
 export async function* readBenchmark(
@@ -73,9 +79,10 @@ export async function* readBenchmark(
       yield question && split ? { ...question, split } : question;
     } catch (error) {
       if (!(error instanceof z.ZodError)) throw error;
-      throw new Error(`Row ${number} of ${file} is none of ${format.name}: ${z.prettifyError(error)}`, {
-        cause: error,
-      });
+      throw new Error(
+        `Row ${number} of ${file} is none of ${format.name}: ${z.prettifyError(error)}`,
+        { cause: error },
+      );
     }
   }
 }

@@ -1,4 +1,7 @@
-/** The two initial models compared: where training from each ends (Table 2), and its course (Figure 5). */
+/**
+ * The two initial models compared: where training from each ends (Table 2), and its
+ * course (Figure 5).
+ */
 import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows } from '../../report/curves.js';
@@ -43,14 +46,21 @@ export const baseVsInstruct: Experiment = {
 };
 
 /** What Figure 5 shows, and what explains it. */
-const DYNAMICS = ['reward', 'rewards/outcome', 'turns', 'completions/mean_length', 'decomposition_ratio'];
+const DYNAMICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'completions/mean_length',
+  'decomposition_ratio',
+];
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
 /** The two that are trained, and what there was before. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
 /**
  * Reads the main comparison's answers and compares its initial models, with intervals.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadBaseVsInstruct(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
@@ -59,14 +69,22 @@ export async function loadBaseVsInstruct(folder?: string, options: SummaryOption
   const own = { measures: MAIN_MEASURES, selects, pairs: [], comparesModels: true };
   const tidy = summarise(shown, own, options);
   const training = trainingRows(read.curves, DYNAMICS);
-  const sides = { method: 'parallelsearch', model: 'base', against_model: 'instruct', kind: 'difference' };
+  const sides = {
+    method: 'parallelsearch',
+    model: 'base',
+    against_model: 'instruct',
+    kind: 'difference',
+  };
   const gap = told(tidy.contrasts, { ...sides, benchmark: 'average', subset: 'all', metric: 'em' });
   const place = { above: 'above', below: 'below', undecided: 'undecidedly beside' }[gap.side];
   return reportOf({
     finding: `After ParallelSearch’s training the base model ends ${place} the instruct model in exact match: ${gap.text}, average of seven benchmarks.`,
     summary: `${count(shown.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,
-    ...{ tidy, training, contrasts: withPaper(tidy.contrasts) },
-    // Training curves, a row for each metric, run and window of steps; and the same in ten windows.
+    tidy,
+    training,
+    contrasts: withPaper(tidy.contrasts),
+    // Training curves, a row for each metric, run and window of steps; and the same in
+    // ten windows.
     frames: { training, tenths: trainingRows(read.curves, DYNAMICS, 10) },
   });
 }

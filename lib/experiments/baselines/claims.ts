@@ -27,7 +27,10 @@ function aheadInPaper(): string {
   return `ahead in ${gaps.filter((gap) => gap > 0).length} of ${gaps.length} cells of Table 2 that have a figure`;
 }
 
-/** Ahead of a method on average. @param remark what is to be known of the paper's figures of it */
+/**
+ * Ahead of a method on average. @param remark what is to be known of the paper's figures
+ * of it
+ */
 const aheadOf = (id: string, against: string, remark = ''): PaperClaim => ({
   id,
   claim: `Is ahead of ${methodTitle(against)} on average as well`,
@@ -39,7 +42,8 @@ const aheadOf = (id: string, against: string, remark = ''): PaperClaim => ({
   evidence: {
     cell: 'average-table',
     rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
-    parts: (numbers) => aheadFromEachModel(numbers, { against, benchmark: 'average', subset: 'all' }),
+    parts: (numbers) =>
+      aheadFromEachModel(numbers, { against, benchmark: 'average', subset: 'all' }),
   },
 });
 

@@ -1,4 +1,7 @@
-/** Table 2 whole: every method of the paper's comparison and other ways to train them, from the same initial models with one seed. */
+/**
+ * Table 2 whole: every method of the paper's comparison and other ways to train them,
+ * from the same initial models with one seed.
+ */
 import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
@@ -30,19 +33,33 @@ import { baselineClaims } from './claims.js';
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that stand beside them. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
-/** Those of them that the main comparison trains with several seeds, from several initial models. */
+/**
+ * Those of them that the main comparison trains with several seeds, from several initial
+ * models.
+ */
 const REPEATED = ['search-r1', OURS];
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 
-/** One training from either initial model: all methods together are what two cores train in a working day. */
+/**
+ * One training from either initial model: all methods together are what two cores train
+ * in a working day.
+ */
 const runsOf = (method: string): PolicyRun[] =>
   INITIAL_MODELS.map((model) => ({ method, model, warmUp: WARM_UPS[0], seed: SEEDS[0] }));
 
-/** What is trained for this experiment alone. Policies that play a search engine are methods too; they come first, so that nobody waits for them. */
+/**
+ * What is trained for this experiment alone. Policies that play a search engine are
+ * methods too; they come first, so that nobody waits for them.
+ */
 export const baselineRuns = (): PolicyRun[] =>
-  sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) => runsOf(name));
+  sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) =>
+    runsOf(name),
+  );
 
-/** The runs that can be compared: of methods trained from both initial models; none where no baseline is. */
+/**
+ * The runs that can be compared: of methods trained from both initial models; none where
+ * no baseline is.
+ */
 export function comparedRuns(root?: string): PolicyRun[] {
   const wholeRuns = (methods: readonly string[]): PolicyRun[] =>
     methods.map(runsOf).flatMap((runs) => (runs.every((run) => isTrained(run, root)) ? runs : []));
@@ -60,17 +77,25 @@ export const baselines: Experiment = {
 };
 
 /** The compared runs of an initial model, against each other. */
-export const baselinesTiming = timingOf('baselines-timing', 'seconds a question, all methods in turn', () =>
-  INITIAL_MODELS.map((model) => comparedRuns().filter((run) => run.model === model)).filter(
-    (runs) => runs.length > 0,
-  ),
+export const baselinesTiming = timingOf(
+  'baselines-timing',
+  'seconds a question, all methods in turn',
+  () =>
+    INITIAL_MODELS.map((model) => comparedRuns().filter((run) => run.model === model)).filter(
+      (runs) => runs.length > 0,
+    ),
 );
 
 const METRICS: readonly Metric[] = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'];
 const DYNAMICS = [
-  ...['rewards/outcome', 'turns', 'value_loss', 'explained_variance', 'kl'],
+  'rewards/outcome',
+  'turns',
+  'value_loss',
+  'explained_variance',
+  'kl',
   // Of ZeroSearch: how many documents are to be noise, and how often each kind is true.
-  ...['noise', ...KINDS.map((kind) => `documents/true_${kind}`)],
+  'noise',
+  ...KINDS.map((kind) => `documents/true_${kind}`),
 ];
 
 /** ParallelSearch beside every other method, and every variant of a method beside it. */
@@ -107,7 +132,14 @@ const PREDICTED: readonly Predicted[] = [
   },
   ...['base', 'instruct'].map((model): Predicted => ({
     prediction: `StepSearch is at least as good as Search-R1 on questions of three hops and more (${model})`,
-    figure: { ...EM, method: 'stepsearch', against: 'search-r1', benchmark: 'all', subset: 'hops_3', model },
+    figure: {
+      ...EM,
+      method: 'stepsearch',
+      against: 'search-r1',
+      benchmark: 'all',
+      subset: 'hops_3',
+      model,
+    },
     holds: ({ value }) => value >= 0,
   })),
   {
@@ -122,20 +154,30 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** Whether an interval of a difference lies on one side of 0, and its p allows to say so. */
+/**
+ * Whether an interval of a difference lies on one side of 0, and its p allows to say so.
+ */
 function sideOf({ low, high }: Interval, p: number): 'ahead' | 'behind' | 'undecided' {
   if (p > LEVEL || (low <= 0 && high >= 0)) return 'undecided';
   return low > 0 ? 'ahead' : 'behind';
 }
 
-/** Differences with their p after Holm's correction over all of them, and what may be said. */
+/**
+ * Differences with their p after Holm's correction over all of them, and what may be
+ * said.
+ */
 export function decided<Row extends Interval>(differences: readonly Row[]) {
   const ps = holm(differences.map((found) => pOf({ found, threshold: 0 })));
   return differences.map((row, i) => ({ ...row, p: ps[i], side: sideOf(row, ps[i]) }));
 }
 
-/** The mean rank of each method over benchmarks and models, 1 for the most right answers; equal figures share the mean of their ranks. */
-export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'value'>[]) {
+/**
+ * The mean rank of each method over benchmarks and models, 1 for the most right answers;
+ * equal figures share the mean of their ranks.
+ */
+export function meanRanks(
+  rows: readonly Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'value'>[],
+) {
   const cells = group(rows, ({ benchmark, model }) => `${benchmark} ${model}`);
   const ranked = [...cells.values()].flatMap((cell) => {
     // d3 gives equal values the lowest of their ranks, from 0.
@@ -146,11 +188,18 @@ export function meanRanks(rows: readonly Pick<TidyRow, 'method' | 'model' | 'ben
     });
   });
   return [...group(ranked, ({ method }) => method)]
-    .map(([method, own]) => ({ method, mean_rank: mean(own, ({ place }) => place)!, cells: own.length }))
+    .map(([method, own]) => ({
+      method,
+      mean_rank: mean(own, ({ place }) => place)!,
+      cells: own.length,
+    }))
     .sort((a, b) => a.mean_rank - b.mean_rank);
 }
 
-/** Exact match on the average of seven benchmarks, of trainings that differ in initial model and seed of reinforcement alone. */
+/**
+ * Exact match on the average of seven benchmarks, of trainings that differ in initial
+ * model and seed of reinforcement alone.
+ */
 export interface Spread {
   method: string;
   model: string;
@@ -169,7 +218,9 @@ const averageEm = (answers: readonly QuestionResult[]): number =>
     ).values(),
   )!;
 
-/** How far trainings of each method end apart; nothing of methods that were trained once. */
+/**
+ * How far trainings of each method end apart; nothing of methods that were trained once.
+ */
 export function spreadOf(answers: readonly QuestionResult[]): Spread[] {
   const inAverage = answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES);
   const trainings = flatRollup(
@@ -182,13 +233,20 @@ export function spreadOf(answers: readonly QuestionResult[]): Spread[] {
     ems.length < 2
       ? []
       : {
-          ...{ method, model, trainings: ems.length },
-          ...{ lowest: min(ems)!, highest: max(ems)!, deviation: deviation(ems)! },
+          method,
+          model,
+          trainings: ems.length,
+          lowest: min(ems)!,
+          highest: max(ems)!,
+          deviation: deviation(ems)!,
         },
   );
 }
 
-/** Of two trainings of one method 95 % differ by less, as the pooled variance of a normal distribution has it. */
+/**
+ * Of two trainings of one method 95 % differ by less, as the pooled variance of a normal
+ * distribution has it.
+ */
 export function apartOf(spread: readonly Spread[]): number {
   const variance =
     sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /
@@ -196,7 +254,10 @@ export function apartOf(spread: readonly Spread[]): number {
   return quantileNormal(0.975) * Math.sqrt(2 * variance);
 }
 
-/** ParallelSearch beside the method with the next best ranks, on average, and in how many cells of Table 2 it is ahead and behind. */
+/**
+ * ParallelSearch beside the method with the next best ranks, on average, and in how many
+ * cells of Table 2 it is ahead and behind.
+ */
 function findingOf(
   contrasts: readonly TidyContrast[],
   cells: readonly { side: string }[],
@@ -210,7 +271,10 @@ function findingOf(
   return `ParallelSearch minus ${methodTitle(against)}, the best of the others by mean rank: ${pointsIntervalText(average)} points on the average of seven benchmarks, both models pooled. Of ${cells.length} differences to another method, for a benchmark and a model each, ${ahead} put it ahead and ${behind} behind (after Holm’s correction).`;
 }
 
-/** From whom ParallelSearch differs, from both models, by more than two trainings of one method do; empty where nothing was trained twice. */
+/**
+ * From whom ParallelSearch differs, from both models, by more than two trainings of one
+ * method do; empty where nothing was trained twice.
+ */
 function beyondText(contrasts: readonly TidyContrast[], spread: readonly Spread[]): string {
   if (spread.length === 0) return '';
   const apart = apartOf(spread);
@@ -219,7 +283,9 @@ function beyondText(contrasts: readonly TidyContrast[], spread: readonly Spread[
   );
   const beyond = (sign: number): string => {
     const isFar = (against: string, model: string): boolean =>
-      matching(contrasts, { ...EM, method: OURS, against, model }).some(({ value }) => sign * value > apart);
+      matching(contrasts, { ...EM, method: OURS, against, model }).some(
+        ({ value }) => sign * value > apart,
+      );
     const far = others.filter((against) => INITIAL_MODELS.every((model) => isFar(against, model)));
     return listed(far.map(methodTitle)) || 'nobody';
   };
@@ -241,9 +307,19 @@ interface BaselinesRead extends AnsweredRuns {
   spread?: readonly Spread[];
 }
 
-/** The figures of Table 2 from answers, with the seconds a question and what another training changes. */
-export function baselineReport({ timed, spread = [], ...read }: BaselinesRead, options: SummaryOptions = {}) {
-  const tidy = summarise(read, { measures: METRICS.map(mainMeasure), selects, pairs: PAIRS }, options);
+/**
+ * The figures of Table 2 from answers, with the seconds a question and what another
+ * training changes.
+ */
+export function baselineReport(
+  { timed, spread = [], ...read }: BaselinesRead,
+  options: SummaryOptions = {},
+) {
+  const tidy = summarise(
+    read,
+    { measures: METRICS.map(mainMeasure), selects, pairs: PAIRS },
+    options,
+  );
   if (timed) {
     const { rows, contrasts } = summariseTiming(timed, { selects, pairs: PAIRS, ...options });
     tidy.rows.push(...rows);
@@ -259,9 +335,12 @@ export function baselineReport({ timed, spread = [], ...read }: BaselinesRead, o
   return reportOf({
     finding: findingOf(tidy.contrasts, cells, ranks) + beyondText(tidy.contrasts, spread),
     summary: `${count(read.answers)} answers.${missingText(new Set(read.answers.map(({ method }) => method)))}`,
-    ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
+    tidy,
+    predicted: PREDICTED,
+    training: trainingRows(read.curves, DYNAMICS),
     frames: {
-      // ParallelSearch minus every other method in every cell of Table 2: `p` after Holm's correction over all cells, and the `side`.
+      // ParallelSearch minus every other method in every cell of Table 2: `p` after
+      // Holm's correction over all cells, and the `side`.
       cells,
       // The mean place of each method over the cells of Table 2.
       ranks,
@@ -274,7 +353,8 @@ export function baselineReport({ timed, spread = [], ...read }: BaselinesRead, o
 
 /**
  * Reads the answers of the baselines and of the methods beside them.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadBaselines(folder?: string, options: SummaryOptions = {}) {
   const { answers } = await loadAnswers(mainResults, folder);

@@ -1,4 +1,7 @@
-/** Decomposition against the verified dependency graphs, whether or not the answer is right. */
+/**
+ * Decomposition against the verified dependency graphs, whether or not the answer is
+ * right.
+ */
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -16,12 +19,17 @@ import { INITIAL_MODELS } from '../runs.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from '../verdicts.js';
 import { decompositionMeasures, parallelizingCurves } from './measures.js';
 
-/** F1 of a policy that decomposes every question: what there is to beat. Null where the rows do not say how many there are. */
+/**
+ * F1 of a policy that decomposes every question: what there is to beat. Null where the
+ * rows do not say how many there are.
+ */
 export function alwaysF1(rows: Numbers['rows']): number | null {
   const size = (subset: string, metric: string): unknown =>
     matching(rows, { benchmark: 'all', subset, metric })[0]?.n;
   const [all, parallel] = [size('all', 'parallelizing_f1'), size('parallelizable', 'coverage')];
-  return typeof all === 'number' && typeof parallel === 'number' ? (2 * parallel) / (all + parallel) : null;
+  return typeof all === 'number' && typeof parallel === 'number'
+    ? (2 * parallel) / (all + parallel)
+    : null;
 }
 
 export const decompositionClaims: readonly PaperClaim[] = [
@@ -55,8 +63,12 @@ export const decomposition: Experiment = {
 
 /** What is shown over training. */
 const DYNAMICS = [
-  ...['parallelizing_precision', 'parallelizing_recall', 'parallelizing_f1'],
-  ...['decomposition_ratio/parallelizable', 'decomposition_ratio/sequential', 'coverage/parallelizable'],
+  'parallelizing_precision',
+  'parallelizing_recall',
+  'parallelizing_f1',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+  'coverage/parallelizable',
 ];
 
 /** Which questions are decomposed, and how much of them is asked. */
@@ -66,11 +78,13 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
   return [
     {
       prediction: `F1 of parallelizing is at least 0.95 on wordings never seen (${model})`,
-      ...{ figure: { ...ours, subset: 'wording_unseen', metric: 'parallelizing_f1' }, holds },
+      figure: { ...ours, subset: 'wording_unseen', metric: 'parallelizing_f1' },
+      holds,
     },
     {
       prediction: `Asks for at least 95 % of the sub-questions of parallelizable questions (${model})`,
-      ...{ figure: { ...ours, subset: 'parallelizable', metric: 'coverage' }, holds },
+      figure: { ...ours, subset: 'parallelizable', metric: 'coverage' },
+      holds,
     },
   ];
 });
@@ -82,21 +96,28 @@ function findingOf(rows: Numbers['rows']): string {
   return `ParallelSearch tells parallelizable questions from others with an F1 of ${listed(found)}; decomposing every question would give ${figureText(alwaysF1(rows))}.`;
 }
 
-/** ParallelSearch beside what is sequential, what the prompt alone does, and what there was before. */
-const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((against): MethodPair => [
-  'parallelsearch',
-  against,
-]);
+/**
+ * ParallelSearch beside what is sequential, what the prompt alone does, and what there
+ * was before.
+ */
+const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map(
+  (against): MethodPair => ['parallelsearch', against],
+);
 const SHOWN = new Set(PAIRS.flat());
 
-/** Wordings, numbers of entities and the like are of all questions and of comparisons of many; single benchmarks are given by shape. */
+/**
+ * Wordings, numbers of entities and the like are of all questions and of comparisons of
+ * many; single benchmarks are given by shape.
+ */
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   ['all', MANY].includes(benchmark) ||
   (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));
 
 /**
- * Reads the main comparison's answers and holds them against the graphs of their questions, with intervals.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * Reads the main comparison's answers and holds them against the graphs of their
+ * questions, with intervals.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadDecomposition(folder?: string, options: SummaryOptions = {}) {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
@@ -108,7 +129,9 @@ export async function loadDecomposition(folder?: string, options: SummaryOptions
   return reportOf({
     finding: findingOf(tidy.rows.map((row) => ({ ...row }))),
     summary: `${count(answers)} answers, each held against the dependency graph of its question.`,
-    ...{ tidy, training, predicted: PREDICTED },
+    tidy,
+    training,
+    predicted: PREDICTED,
     // Training curves: a row for each metric, run and window of steps.
     frames: { training },
   });

@@ -1,6 +1,6 @@
 /**
- * Decomposition against the verified dependency graphs, whether or not the answer is right: which questions were
- * parallelized, and which sub-questions were asked.
+ * Decomposition against the verified dependency graphs, whether or not the answer is
+ * right: which questions were parallelized, and which sub-questions were asked.
  */
 import { range, sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../../data/question.js';
@@ -9,7 +9,10 @@ import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics
 import type { QuestionResult } from '../../evaluation/result.js';
 import { askedEntities, wordsOf, type Searches } from '../../rewards/coverage.js';
 
-/** Why sub-questions were left out: each that was is counted once, under the first that applies. */
+/**
+ * Why sub-questions were left out: each that was is counted once, under the first that
+ * applies.
+ */
 export interface Omissions {
   /** The answer searched for nothing. */
   no_search: number;
@@ -27,20 +30,25 @@ export function countOmissions(question: Question, searches: Searches): Omission
   const missing = entities.filter(({ asked }) => !asked).length;
   const queries = searches.flat().map(wordsOf);
   if (queries.length === 0) return { no_search: missing, misnamed: 0, repeated: 0, overlooked: 0 };
-  const naming = queries.filter((query) => entities.some(({ entity }) => query.includes(wordsOf(entity))));
+  const naming = queries.filter((query) =>
+    entities.some(({ entity }) => query.includes(wordsOf(entity))),
+  );
   const misnamed = Math.min(missing, queries.length - naming.length);
   const repeated = Math.min(missing - misnamed, naming.length - new Set(naming).size);
   return { no_search: 0, misnamed, repeated, overlooked: missing - misnamed - repeated };
 }
 
 /**
- * Pairs sub-queries with the independent sub-questions, each at most once and as many as possible: a repeated sub-query
- * is one too many, and a sub-query that names two entities asks one sub-question, where `coverage` would count both.
- * @returns numbers of sub-queries `asked` in all turns, of `independent` sub-questions of the graph, of pairs `matched`, and
- * the most such pairs within one turn, `atOnce`
+ * Pairs sub-queries with the independent sub-questions, each at most once and as many
+ * as possible: a repeated sub-query is one too many, and a sub-query that names two
+ * entities asks one sub-question, where `coverage` would count both.
+ * @returns numbers of sub-queries `asked` in all turns, of `independent` sub-questions of
+ * the graph, of pairs `matched`, and the most such pairs within one turn, `atOnce`
  */
 export function matchSubQuestions({ metadata }: Question, searches: Searches) {
-  const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) => wordsOf(entity));
+  const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) =>
+    wordsOf(entity),
+  );
   const turns = searches.map((turn) => turn.map(wordsOf));
   return {
     asked: turns.flat().length,
@@ -51,7 +59,8 @@ export function matchSubQuestions({ metadata }: Question, searches: Searches) {
 }
 
 /**
- * Computes something from an answer's searches and its question's graph, once for each answer.
+ * Computes something from an answer's searches and its question's graph, once for each
+ * answer.
  * @throws Error naming a question that is not among `questions` or has no graph
  */
 export function againstGraph<T>(
@@ -75,7 +84,10 @@ export function againstGraph<T>(
   };
 }
 
-/** Size of the largest matching of queries with entities that they name, by augmenting paths. */
+/**
+ * Size of the largest matching of queries with entities that they name, by augmenting
+ * paths.
+ */
 function mostPairs(queries: readonly string[], entities: readonly string[]): number {
   const queryOf = new Map<string, string>();
   const assign = (query: string, tried: Set<string>): boolean =>
@@ -96,24 +108,37 @@ const isRight = ({ em }: QuestionResult): boolean => em === 1;
 
 type Count = Measure['of'];
 
-/** Precision, recall and F1 of what was `found` where something was `wanted`; counts are pooled before they are divided. */
+/**
+ * Precision, recall and F1 of what was `found` where something was `wanted`; counts are
+ * pooled before they are divided.
+ */
 const pooled = (
   name: string,
   { hits, found, wanted }: Record<'hits' | 'found' | 'wanted', Count>,
 ): Measure[] => [
   { metric: `${name}_precision`, of: hits, per: found },
   { metric: `${name}_recall`, of: hits, per: wanted },
-  { metric: `${name}_f1`, of: (answer) => 2 * hits(answer), per: (answer) => found(answer) + wanted(answer) },
+  {
+    metric: `${name}_f1`,
+    of: (answer) => 2 * hits(answer),
+    per: (answer) => found(answer) + wanted(answer),
+  },
 ];
 
-/** Is a question that is decomposed parallelizable, and is a parallelizable question decomposed? */
+/**
+ * Is a question that is decomposed parallelizable, and is a parallelizable question
+ * decomposed?
+ */
 const PARALLELIZING = pooled('parallelizing', {
   hits: (answer) => Number(answer.decomposed && isParallel(answer)),
   found: ({ decomposed }) => Number(decomposed),
   wanted: (answer) => Number(isParallel(answer)),
 });
 
-/** A metric among the answers for which `isGiven` holds, and among the others, under names of their own. */
+/**
+ * A metric among the answers for which `isGiven` holds, and among the others, under names
+ * of their own.
+ */
 const given = (
   metric: Metric,
   isGiven: (answer: QuestionResult) => boolean,
@@ -132,7 +157,10 @@ const given = (
 function matchMeasures(questions: readonly Question[]): Measure[] {
   const matchOf = againstGraph(questions, matchSubQuestions);
   const shares: Measure[] = [
-    { metric: 'asked_at_once', of: (answer) => matchOf(answer).atOnce / matchOf(answer).independent },
+    {
+      metric: 'asked_at_once',
+      of: (answer) => matchOf(answer).atOnce / matchOf(answer).independent,
+    },
     {
       metric: 'complete_at_once',
       of: (answer) => Number(matchOf(answer).atOnce === matchOf(answer).independent),
@@ -152,13 +180,23 @@ function matchMeasures(questions: readonly Question[]): Measure[] {
 /** Everything that is measured against the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const metrics: Metric[] = [
-    ...(['decomposition_ratio', 'coverage', 'retrievals', 'repeated_queries', 'em', 'model_calls'] as const),
+    ...([
+      'decomposition_ratio',
+      'coverage',
+      'retrievals',
+      'repeated_queries',
+      'em',
+      'model_calls',
+    ] as const),
   ];
   const isClear: Measure['among'] = ({ subset }) => subset !== 'hybrid';
   return [
-    // Hybrid questions have an independent and a dependent part: neither yes nor no would be right, so they stand apart.
+    // Hybrid questions have an independent and a dependent part: neither yes nor no would
+    // be right, so they stand apart.
     ...PARALLELIZING.map((measure) => ({
-      ...{ ...measure, among: isClear, subsets: ['all', 'wording_seen', 'wording_unseen'] },
+      ...measure,
+      among: isClear,
+      subsets: ['all', 'wording_seen', 'wording_unseen'],
     })),
     ...matchMeasures(questions),
     ...omissionMeasures(questions),
@@ -170,12 +208,14 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
 }
 
 /**
- * The same over training, from what every step recorded: `parallelizing_precision`, `parallelizing_recall` and
- * `parallelizing_f1` of its rollouts. Null where a step has nothing to divide by.
+ * The same over training, from what every step recorded: `parallelizing_precision`,
+ * `parallelizing_recall` and `parallelizing_f1` of its rollouts. Null where a step has
+ * nothing to divide by.
  */
 export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
   curves.map((point) => {
-    const numberOf = (name: string): number => (typeof point[name] === 'number' ? point[name] : NaN);
+    const numberOf = (name: string): number =>
+      typeof point[name] === 'number' ? point[name] : NaN;
     const [decomposed, share] = [numberOf('decomposition_ratio'), numberOf('share/parallelizable')];
     const hits = share * numberOf('decomposition_ratio/parallelizable');
     const quotient = (numerator: number, denominator: number): number | null =>
@@ -188,7 +228,9 @@ export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[]
     };
   });
 
-/** Why sub-questions of parallelizable questions were left out: shares of those that were. */
+/**
+ * Why sub-questions of parallelizable questions were left out: shares of those that were.
+ */
 function omissionMeasures(questions: readonly Question[]): Measure[] {
   const omissionsOf = againstGraph(questions, countOmissions);
   return (['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map((reason) => ({

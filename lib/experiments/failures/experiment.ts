@@ -1,4 +1,7 @@
-/** What goes wrong, found by the graphs of the questions: how often, by method and over training, and cases to read. */
+/**
+ * What goes wrong, found by the graphs of the questions: how often, by method and over
+ * training, and cases to read.
+ */
 import { greatest } from 'd3-array';
 import { questionShape, type Question } from '../../data/question.js';
 import { measure } from '../../evaluation/evaluate.js';
@@ -49,7 +52,8 @@ export const FAILURES: readonly Failure[] = [
   { metric: 'failure_no_search', isSeen: ({ turns }) => turns === 0 },
   {
     metric: 'failure_half_decomposed',
-    ...{ of: isParallel, isSeen: ({ decomposed, coverage }) => decomposed && !hasAll(coverage) },
+    of: isParallel,
+    isSeen: ({ decomposed, coverage }) => decomposed && !hasAll(coverage),
   },
   {
     metric: 'failure_aggregation',
@@ -88,7 +92,10 @@ const PAIRS: readonly MethodPair[] = [
 ];
 /** What training says of failures at every step. */
 const DYNAMICS = [
-  ...['decomposition_ratio/sequential', 'turns', 'coverage/parallelizable', 'completions/clipped_ratio'],
+  'decomposition_ratio/sequential',
+  'turns',
+  'coverage/parallelizable',
+  'completions/clipped_ratio',
 ];
 const MOST_CASES = 3;
 
@@ -98,8 +105,14 @@ export interface Case {
   line: TrajectoryLine;
 }
 
-/** The page of trajectories with a case, beside the answer of the method that it is compared with. */
-export function caseAddress({ line: { question, method, run } }: Case, against = 'search-r1'): string {
+/**
+ * The page of trajectories with a case, beside the answer of the method that it is
+ * compared with.
+ */
+export function caseAddress(
+  { line: { question, method, run } }: Case,
+  against = 'search-r1',
+): string {
   const search = `"${question}"`;
   const partner = policyTitle({ ...run, method: against });
   return `trajectories.html#${new URLSearchParams({ search, method, partner }).toString()}`;
@@ -133,7 +146,8 @@ export const failureRates = (
   summarise(
     read,
     {
-      ...{ measures: FAILURES.map(measureOf), pairs: PAIRS },
+      measures: FAILURES.map(measureOf),
+      pairs: PAIRS,
       selects: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
     },
     options,
@@ -154,7 +168,9 @@ async function ratesOf(
 
 /** Rates over the weights of the two rewards, on the lines of Table 4. */
 async function ratesByLambda(folder?: string, options?: SummaryOptions) {
-  const rows = await ratesOf(lambdaAblation, folder, options, (run) => lambdaMethod(lambdasOf(run)));
+  const rows = await ratesOf(lambdaAblation, folder, options, (run) =>
+    lambdaMethod(lambdasOf(run)),
+  );
   return onLines(
     rows.map((row) => {
       const { lambdaD, lambdaS } = lambdasOfMethod(row.method);
@@ -164,9 +180,10 @@ async function ratesByLambda(folder?: string, options?: SummaryOptions) {
 }
 
 /**
- * Reads the main comparison's answers and the trajectories to read, and the answers of the baselines and of other weights of the rewards where
- * they are there.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * Reads the main comparison's answers and the trajectories to read, and the answers of
+ * the baselines and of other weights of the rewards where they are there.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadFailures(folder?: string, options: SummaryOptions = {}) {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
@@ -182,12 +199,15 @@ export async function loadFailures(folder?: string, options: SummaryOptions = {}
   const report = reportOf({
     finding: `What goes wrong most often with ParallelSearch is “${title.toLowerCase()}”: ${listed(rates)} (${unit}).`,
     summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
-    ...{ tidy, training },
+    tidy,
+    training,
     frames: {
       training,
-      // Rates of every method of Table 2, over the initial models that all of them were trained from.
+      // Rates of every method of Table 2, over the initial models that all of them were
+      // trained from.
       others: await ratesOf(baselines, folder, options),
-      // Rates on the two lines of Table 4, with the `weight` that is varied on each `line`.
+      // Rates on the two lines of Table 4, with the `weight` that is varied on each
+      // `line`.
       lambdas: await ratesByLambda(folder, options),
     },
   });

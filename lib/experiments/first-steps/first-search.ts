@@ -1,4 +1,7 @@
-/** How likely a policy is to decide to ask for everything at once: exactly, without sampling. */
+/**
+ * How likely a policy is to decide to ask for everything at once: exactly, without
+ * sampling.
+ */
 import { independentSubQuestions, type Question } from '../../data/question.js';
 import { planOf } from '../../data/search-plan.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
@@ -7,10 +10,16 @@ import { printBlock } from '../../text/tags.js';
 import type { Sequence } from '../../training/sequences.js';
 import type { Trainer } from '../../training/trainer.js';
 
-/** How likely a question is to be begun with one thought, in the words of the demonstrations; other words have the rest. */
+/**
+ * How likely a question is to be begun with one thought, in the words of the
+ * demonstrations; other words have the rest.
+ */
 export interface FirstSearch {
   questionId: string;
-  /** Thinking that all are asked "all at once", or "one by one". How the queries are then worded is left open. */
+  /**
+   * Thinking that all are asked "all at once", or "one by one". How the queries are then
+   * worded is left open.
+   */
   beginning: 'all at once' | 'one by one' | 'in other words';
   metric: 'first_search';
   value: number;
@@ -42,9 +51,13 @@ export async function firstSearches(
   questions: readonly Question[],
   prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
-  const single = questions.find(({ metadata }) => independentSubQuestions(metadata.graph ?? []).length < 2);
+  const single = questions.find(
+    ({ metadata }) => independentSubQuestions(metadata.graph ?? []).length < 2,
+  );
   if (single)
-    throw new Error(`Expected questions with independent sub-questions, but got ${single.id} with fewer.`);
+    throw new Error(
+      `Expected questions with independent sub-questions, but got ${single.id} with fewer.`,
+    );
   const { tokenizer } = trainer.policy;
   const sequences = questions.flatMap((question) =>
     MODES.map((mode) => beginning(question, mode, { tokenizer, prompt })),

@@ -53,8 +53,16 @@ export const lambdaClaims: readonly PaperClaim[] = [
           { of: 'beside the other', lambdaD: PAPER.lambdaD },
           { of: 'alone', lambdaD: 0 },
         ].flatMap(({ of, lambdaD }) => {
-          const [method, against] = [PAPER.lambdaS, 0].map((lambdaS) => lambdaMethod({ lambdaD, lambdaS }));
-          const cell = { method, against, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
+          const [method, against] = [PAPER.lambdaS, 0].map((lambdaS) =>
+            lambdaMethod({ lambdaD, lambdaS }),
+          );
+          const cell = {
+            method,
+            against,
+            ...ON_PARALLEL,
+            metric: 'model_calls',
+            kind: 'difference',
+          };
           return partsWhere(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
         }),
     },

@@ -1,4 +1,7 @@
-/** The weights of the two rewards (Table 4): every setting is trained, answers the questions, and is compared. */
+/**
+ * The weights of the two rewards (Table 4): every setting is trained, answers the
+ * questions, and is compared.
+ */
 import { group, max, mean, min } from 'd3-array';
 import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
@@ -25,7 +28,10 @@ import {
   rewardsOf,
 } from './settings.js';
 
-/** Share of the parallelizable training questions that is decomposed once a policy has learned to. */
+/**
+ * Share of the parallelizable training questions that is decomposed once a policy has
+ * learned to.
+ */
 const LEARNED = 0.9;
 /** Steps that are averaged: one step has few parallelizable questions. */
 const WINDOW = 3;
@@ -36,7 +42,10 @@ function valuesOf(curve: readonly CurvePoint[], metric: string): number[] {
   return points.toSorted((a, b) => a.step - b.step).map((point) => point[metric] as number);
 }
 
-/** The number of steps after which {@link LEARNED} are decomposed, mean of a window; all steps where that never happens. */
+/**
+ * The number of steps after which {@link LEARNED} are decomposed, mean of a window; all
+ * steps where that never happens.
+ */
 function stepsToLearn(curve: readonly CurvePoint[]): number {
   const shares = valuesOf(curve, 'decomposition_ratio/parallelizable');
   const means = shares.slice(WINDOW - 1).map((_, i) => mean(shares.slice(i, i + WINDOW))!);
@@ -59,16 +68,26 @@ const MEASURES = [
   { metric: 'outcome_over_training', subset: 'all', of: meanOf('rewards/outcome') },
 ];
 
-/** A row for each setting and measure: mean over the seeds, with the lowest and the highest. */
+/**
+ * A row for each setting and measure: mean over the seeds, with the lowest and the
+ * highest.
+ */
 export function learningRows(curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] {
   return [...group(curves, ({ method }) => method)].flatMap(([method, own]) => {
     const seeds = [...group(own, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()];
     return MEASURES.map(({ metric, subset, of }) => {
       const values = seeds.map(of);
       return {
-        ...{ method, model: own[0].model, benchmark: 'training' as const, subset, metric },
-        ...{ value: mean(values)!, low: min(values)!, high: max(values)! },
-        ...{ seeds: seeds.length, band: 'range of seeds' as const },
+        method,
+        model: own[0].model,
+        benchmark: 'training' as const,
+        subset,
+        metric,
+        value: mean(values)!,
+        low: min(values)!,
+        high: max(values)!,
+        seeds: seeds.length,
+        band: 'range of seeds' as const,
       };
     });
   });
@@ -81,17 +100,26 @@ export const lambdaAblation: Experiment = {
   claims: lambdaClaims,
 };
 
-const METRICS: readonly Metric[] = ['em', 'decomposition_ratio', 'coverage', 'turns', 'model_calls'];
+const METRICS: readonly Metric[] = [
+  'em',
+  'decomposition_ratio',
+  'coverage',
+  'turns',
+  'model_calls',
+];
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
 const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
 const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'];
 
 /**
- * The paper's setting beside every other, the two whose rows in the paper are the same beside each other, and each reward alone
- * beside none.
+ * The paper's setting beside every other, the two whose rows in the paper are the same
+ * beside each other, and each reward alone beside none.
  */
 function pairs(): MethodPair[] {
-  const named = (one: Lambdas, against: Lambdas): MethodPair => [lambdaMethod(one), lambdaMethod(against)];
+  const named = (one: Lambdas, against: Lambdas): MethodPair => [
+    lambdaMethod(one),
+    lambdaMethod(against),
+  ];
   const [twin, ...twins] = identicalSettings();
   return [
     ...lambdaSettings()
@@ -102,7 +130,9 @@ function pairs(): MethodPair[] {
   ];
 }
 
-function withLambdas<T extends { method: string }>(item: T): T & { lambda_d: number; lambda_s: number } {
+function withLambdas<T extends { method: string }>(
+  item: T,
+): T & { lambda_d: number; lambda_s: number } {
   const { lambdaD, lambdaS } = lambdasOfMethod(item.method);
   return { ...item, lambda_d: lambdaD, lambda_s: lambdaS };
 }
@@ -119,10 +149,15 @@ const ON_ALL = { benchmark: 'all', subset: 'parallelizable' };
 /** What the two rewards were to save. */
 const PREDICTED: readonly Predicted[] = [
   { who: 'The two rewards together save', setting: PAPER, against: CONTROL },
-  { who: 'The search-count reward alone saves', setting: { ...PAPER, lambdaD: 0 }, against: CONTROL },
+  {
+    who: 'The search-count reward alone saves',
+    setting: { ...PAPER, lambdaD: 0 },
+    against: CONTROL,
+  },
   {
     who: 'The search-count reward beside the other saves',
-    ...{ setting: PAPER, against: { ...PAPER, lambdaS: 0 } },
+    setting: PAPER,
+    against: { ...PAPER, lambdaS: 0 },
   },
 ].map(({ who, setting, against }) => ({
   prediction: `${who} model calls on parallelizable questions`,
@@ -131,27 +166,40 @@ const PREDICTED: readonly Predicted[] = [
     figure: { ...ON_ALL, method: lambdaMethod(against), metric: 'decomposition_ratio' },
   },
   figure: {
-    ...{ ...ON_ALL, method: lambdaMethod(setting), against: lambdaMethod(against) },
-    ...{ metric: 'model_calls', kind: 'difference' },
+    ...ON_ALL,
+    method: lambdaMethod(setting),
+    against: lambdaMethod(against),
+    metric: 'model_calls',
+    kind: 'difference',
   },
   holds: ({ high }) => high < 0,
 }));
 
 /**
- * Reads the answers of every setting and computes their figures with intervals. In `rows` and `contrasts`, `setting` and
- * `against_setting` are as the paper writes them, and `rewards` says which a setting has.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * Reads the answers of every setting and computes their figures with intervals. In
+ * `rows` and `contrasts`, `setting` and `against_setting` are as the paper writes them,
+ * and `rewards` says which a setting has.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadLambdaAblation(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(lambdasOf(run)));
   const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
     BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
-  const figures = summarise(read, { measures: METRICS.map(mainMeasure), pairs: pairs(), selects }, options);
+  const figures = summarise(
+    read,
+    { measures: METRICS.map(mainMeasure), pairs: pairs(), selects },
+    options,
+  );
   const rows = figures.rows.map(withLambdas);
   const contrasts = figures.contrasts.map(withLambdas);
   const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
   const learning = learningRows(read.curves).map(withLambdas);
-  const beside = { method: lambdaMethod(PAPER), against: lambdaMethod(CONTROL), kind: 'difference' };
+  const beside = {
+    method: lambdaMethod(PAPER),
+    against: lambdaMethod(CONTROL),
+    kind: 'difference',
+  };
   const [calls, em] = ['model_calls', 'em'].map((metric) =>
     told(contrasts, { ...beside, ...ON_ALL, metric }),
   );
@@ -162,10 +210,14 @@ export async function loadLambdaAblation(folder?: string, options: SummaryOption
       `Both rewards in place of neither change what a parallelizable question takes by ${calls.text} model calls, and exact match there by ${em.text}. ` +
       `Nine in ten are decomposed after ${stepsOf(PAPER)} GRPO steps with both and ${stepsOf(CONTROL)} with neither (mean and range of the initial models; all steps where it never happens).`,
     summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
-    ...{ tidy: { ...figures, rows, contrasts }, training: [...training, ...learning] },
-    ...{ predicted: PREDICTED, rows: withTitles(rows), contrasts: withTitles(contrasts) },
+    tidy: { ...figures, rows, contrasts },
+    training: [...training, ...learning],
+    predicted: PREDICTED,
+    rows: withTitles(rows),
+    contrasts: withTitles(contrasts),
     frames: {
-      // Settings on the two lines through the grid that cross at the paper's: `line`, and the `weight` varied.
+      // Settings on the two lines through the grid that cross at the paper's: `line`, and
+      // the `weight` varied.
       lines: onLines(rows),
       // Training curves on the same two lines.
       training: onLines(training),

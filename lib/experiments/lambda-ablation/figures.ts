@@ -19,11 +19,18 @@ interface TradeOff {
   questions: string;
   /** Whether a line joins those that none beats in both. */
   hasFront?: boolean;
-  /** Only points that are at most so far below the most right answers, to see those apart that lie close. */
+  /**
+   * Only points that are at most so far below the most right answers, to see those apart
+   * that lie close.
+   */
   within?: number;
 }
 
-const SETTINGS: TradeOff = { of: 'setting', color: 'rewards', questions: 'parallelizable questions' };
+const SETTINGS: TradeOff = {
+  of: 'setting',
+  color: 'rewards',
+  questions: 'parallelizable questions',
+};
 
 /** Exact match against model calls. @param rows of both metrics, one each for a point */
 export function tradeOffChart(
@@ -38,16 +45,23 @@ export function tradeOffChart(
     .map(({ value: em, low: emLow, high: emHigh, ...row }) => {
       const calls = all.find((other) => other.metric === 'model_calls' && other[of] === row[of])!;
       return {
-        ...{ [of]: titleOf(of, row[of]), [by]: titleOf(by, row[by]) },
-        ...{ em: Number(em), emLow, emHigh },
-        ...{ calls: Number(calls.value), callsLow: calls.low, callsHigh: calls.high },
+        [of]: titleOf(of, row[of]),
+        [by]: titleOf(by, row[by]),
+        em: Number(em),
+        emLow,
+        emHigh,
+        calls: Number(calls.value),
+        callsLow: calls.low,
+        callsHigh: calls.high,
       };
     });
   const front = values.filter(
     (one) =>
       !values.some(
         (other) =>
-          other.em >= one.em && other.calls <= one.calls && (other.em > one.em || other.calls < one.calls),
+          other.em >= one.em &&
+          other.calls <= one.calls &&
+          (other.em > one.em || other.calls < one.calls),
       ),
   );
   const { color, shape } = seriesOf(by, valuesOf(by, all).map(String));
@@ -65,13 +79,23 @@ export function tradeOffChart(
     alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
     spec: {
       data: { values },
-      ...{ width: 460, height: 280 },
+      width: 460,
+      height: 280,
       layer: [
         ...(hasFront
-          ? [{ data: { values: front }, mark: { type: 'line', strokeDash: [4, 4] }, encoding: place }]
+          ? [
+              {
+                data: { values: front },
+                mark: { type: 'line', strokeDash: [4, 4] },
+                encoding: place,
+              },
+            ]
           : []),
         { mark: 'rule', encoding: { ...at, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' } } },
-        { mark: 'rule', encoding: { ...at, x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' } } },
+        {
+          mark: 'rule',
+          encoding: { ...at, x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' } },
+        },
         { mark: { type: 'point', filled: true, size: 80, opacity: 1 }, encoding: { ...at, shape } },
       ],
     },

@@ -1,4 +1,7 @@
-/** Wall clock of 1 to 8 sub-queries asked in one turn against the same ones in turns, with fast and slow retrievers. */
+/**
+ * Wall clock of 1 to 8 sub-queries asked in one turn against the same ones in turns, with
+ * fast and slow retrievers.
+ */
 import { loadavg } from 'node:os';
 import { configHash } from '../../io/hash.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
@@ -20,7 +23,12 @@ import {
   type Latency,
 } from './measures.js';
 import { startLatencyServer } from './server.js';
-import { askingTitle, LATENCY_RETRIEVERS, LATENCY_SETTINGS, type LatencyRetriever } from './measuring.js';
+import {
+  askingTitle,
+  LATENCY_RETRIEVERS,
+  LATENCY_SETTINGS,
+  type LatencyRetriever,
+} from './measuring.js';
 
 /** What was measured of a retriever. */
 export interface Measured extends Latency {
@@ -41,7 +49,10 @@ const loadOf = (): string => loadavg()[0].toFixed(2);
 const loadText = (before: string, after: string): string =>
   `${before} before, ${after} after (processes that want to run, average of a minute)`;
 
-/** Measures a retriever, behind a server where it is to be; of an embedded one also its searches by themselves. */
+/**
+ * Measures a retriever, behind a server where it is to be; of an embedded one also its
+ * searches by themselves.
+ */
 async function measureRetriever(
   { name, place, delayMs, repeats }: LatencyRetriever,
   { world, onFraction }: WorkContext,
@@ -74,9 +85,10 @@ const withAsked = <T extends Parameters<typeof askingTitle>[0]>(rows: readonly T
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
 /**
- * What was measured, and what the model of time says of it; `generation` is the time of a call of the language model, null where
- * the timing experiment was not run.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * What was measured, and what the model of time says of it; `generation` is the time of
+ * a call of the language model, null where the timing experiment was not run.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  * @throws Error naming the command that measures, where results are missing
  */
 export async function loadLatency(folder?: string) {
@@ -89,11 +101,19 @@ export async function loadLatency(folder?: string) {
     serviceSamplesMs: values.flatMap(({ serviceSamplesMs }) => serviceSamplesMs),
   };
   const { seeds, warmUps } = LATENCY_SETTINGS;
-  const repeats = LATENCY_RETRIEVERS.map((retriever) => [retriever.name, retriever.repeats * seeds.length]);
+  const repeats = LATENCY_RETRIEVERS.map((retriever) => [
+    retriever.name,
+    retriever.repeats * seeds.length,
+  ]);
   const loads = new Set(values.flatMap(({ load }) => load ?? []));
   const tidy = summariseLatency(measured, generation, {
-    ...provenanceOf(done, { seeds, repeats: Object.fromEntries(repeats), warmUps, ...(await drawOf()) }),
-    ...{ backend: 'none: retrieval only' },
+    ...provenanceOf(done, {
+      seeds,
+      repeats: Object.fromEntries(repeats),
+      warmUps,
+      ...(await drawOf()),
+    }),
+    backend: 'none: retrieval only',
     ...(loads.size > 0 ? { load: [...loads].join('; ') } : {}),
   });
   const call = generation
@@ -106,16 +126,20 @@ export async function loadLatency(folder?: string) {
   const report = reportOf({
     finding: `8 sub-queries in one turn take ${shares[0].text} of their time in turns where a request waits 50 ms, and ${shares[1].text} where it waits 200 ms (medians and quartiles).`,
     summary: `${sets} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
-    ...{ tidy, predicted: [WAITED_FOR_ONCE] },
-    ...{ rows: withAsked(tidy.rows), contrasts: withAsked(tidy.contrasts) },
+    tidy,
+    predicted: [WAITED_FOR_ONCE],
+    rows: withAsked(tidy.rows),
+    contrasts: withAsked(tidy.contrasts),
     frames: {
       // The three costs of a request to each retriever, as the model of time knows them.
       costs: costsOf(measured),
-      // Where the model says that the time goes: a row for each set, way of asking and part.
+      // Where the model says that the time goes: a row for each set, way of asking and
+      // part.
       parts: partsOf(measured),
       // Whole questions in turns and in one turn.
       questions: questionsOf(tidy.rows, generation),
-      // How many times as fast a question is in one turn, by the time of a call of the language model.
+      // How many times as fast a question is in one turn, by the time of a call of the
+      // language model.
       speedUps: speedUpsOf(tidy.rows, generation),
     },
   });

@@ -1,6 +1,7 @@
 /**
- * Measures how long sets of sub-queries take. The settings of a repeat ask the same sub-queries and are measured in a random
- * order, so that what else the machine does falls on all of them alike.
+ * Measures how long sets of sub-queries take. The settings of a repeat ask the same
+ * sub-queries and are measured in a random order, so that what else the machine does
+ * falls on all of them alike.
  */
 import { evaluatedQuestions } from '../world.js';
 import { questionShape, type Question } from '../../data/question.js';
@@ -31,7 +32,10 @@ export const LATENCY_RETRIEVERS: readonly LatencyRetriever[] = [
 export type ConcurrencyLimit = number | 'unlimited';
 
 export interface LatencySettings {
-  /** Each decides which sub-queries are drawn, and in which order the settings are measured. */
+  /**
+   * Each decides which sub-queries are drawn, and in which order the settings are
+   * measured.
+   */
   seeds: readonly number[];
   /** Sizes of the sets of sub-queries. */
   numQueries: readonly number[];
@@ -52,7 +56,10 @@ export const LATENCY_SETTINGS: LatencySettings = {
 };
 
 /** All ways of asking that are measured. */
-export const askingsOf = ({ numQueries, limits }: Pick<LatencySettings, 'numQueries' | 'limits'>): Asking[] =>
+export const askingsOf = ({
+  numQueries,
+  limits,
+}: Pick<LatencySettings, 'numQueries' | 'limits'>): Asking[] =>
   numQueries.flatMap((n): Asking[] => [
     { method: 'in-turns', limit: null, numQueries: n },
     ...limits.map((limit): Asking => ({ method: 'one-turn', limit, numQueries: n })),
@@ -69,7 +76,10 @@ export function askingTitle({ method, limit }: Pick<Asking, 'method' | 'limit'>)
 /** Wall clock of sets of sub-queries asked in one way. */
 export interface LatencyMeasurement extends Asking {
   retriever: string;
-  /** Of the whole set, milliseconds; sample i of all settings of a retriever asks the same sub-queries. */
+  /**
+   * Of the whole set, milliseconds; sample i of all settings of a retriever asks the same
+   * sub-queries.
+   */
   samplesMs: number[];
 }
 
@@ -85,7 +95,10 @@ export interface MeasureOptions {
 const mostQueries = ({ numQueries }: LatencySettings): number => Math.max(...numQueries);
 
 /** The random numbers of each repeat, seed by seed. */
-function* randomsOf({ settings, repeats }: MeasureOptions): Generator<ReturnType<typeof createRandom>> {
+function* randomsOf({
+  settings,
+  repeats,
+}: MeasureOptions): Generator<ReturnType<typeof createRandom>> {
   const { seeds } = settings;
   for (let i = 0; i < seeds.length * repeats; i++)
     yield createRandom(`latency/${seeds[i % seeds.length]}/${i}`);
@@ -93,8 +106,10 @@ function* randomsOf({ settings, repeats }: MeasureOptions): Generator<ReturnType
 
 /**
  * Times every way of asking, `repeats` times for each seed, after the warm-up.
- * @returns the measurements in the order of {@link askingsOf}, `retriever` being the retriever's own name
- * @throws RangeError where there are not enough sub-queries, Error where a search fails: its time would say nothing
+ * @returns the measurements in the order of {@link askingsOf}, `retriever` being the
+ * retriever's own name
+ * @throws RangeError where there are not enough sub-queries, Error where a search fails:
+ * its time would say nothing
  */
 export async function measureLatency(
   retriever: Retriever,
@@ -103,7 +118,9 @@ export async function measureLatency(
   const { settings, repeats, queries, onProgress } = options;
   const most = mostQueries(settings);
   if (queries.length < most)
-    throw new RangeError(`Expected at least ${most} sub-queries to draw from, but got ${queries.length}.`);
+    throw new RangeError(
+      `Expected at least ${most} sub-queries to draw from, but got ${queries.length}.`,
+    );
   const measurements = askingsOf(settings).map((asking): LatencyMeasurement => {
     return { retriever: retriever.name, ...asking, samplesMs: [] };
   });
@@ -155,7 +172,10 @@ async function askMs(
 }
 
 /** Times single searches by themselves, without search turn and request. */
-export async function measureService(retriever: Retriever, options: MeasureOptions): Promise<number[]> {
+export async function measureService(
+  retriever: Retriever,
+  options: MeasureOptions,
+): Promise<number[]> {
   const { settings, queries } = options;
   const most = mostQueries(settings);
   const searchMs = async (query: string): Promise<number> => {
@@ -167,7 +187,8 @@ export async function measureService(retriever: Retriever, options: MeasureOptio
     for (const query of queries.slice(0, most)) await searchMs(query);
   const samplesMs: number[] = [];
   for (const random of randomsOf(options))
-    for (const query of random.shuffle(queries).slice(0, most)) samplesMs.push(await searchMs(query));
+    for (const query of random.shuffle(queries).slice(0, most))
+      samplesMs.push(await searchMs(query));
   return samplesMs;
 }
 

@@ -1,6 +1,12 @@
-/** How long a set of sub-queries takes: a model of three costs, in which work takes turns and waiting is shared. */
+/**
+ * How long a set of sub-queries takes: a model of three costs, in which work takes turns
+ * and waiting is shared.
+ */
 
-/** How sub-queries are asked: a search turn for each, one turn with a request for each, or one turn with one request. */
+/**
+ * How sub-queries are asked: a search turn for each, one turn with a request for each, or
+ * one turn with one request.
+ */
 export const ASKING_NAMES = ['in-turns', 'one-turn', 'one-request'] as const;
 export type AskingName = (typeof ASKING_NAMES)[number];
 
@@ -14,7 +20,10 @@ export interface Asking {
 
 /** What a request costs, milliseconds. */
 export interface RequestCosts {
-  /** Asking and answering, however many queries are in the request: our own code, HTTP, JSON. */
+  /**
+   * Asking and answering, however many queries are in the request: our own code, HTTP,
+   * JSON.
+   */
   callMs: number;
   /** Searching, for each query. */
   serviceMs: number;
@@ -23,9 +32,10 @@ export interface RequestCosts {
 }
 
 /**
- * Wall clock of equal requests, milliseconds, of which at most `limit` are on the way at a time. Each first works for
- * `workMs`, then waits for `delayMs`; one works at a time, all may wait at once. So `limit` 1 takes the sum of all, and no
- * limit takes all the work and one wait.
+ * Wall clock of equal requests, milliseconds, of which at most `limit` are on the way
+ * at a time. Each first works for `workMs`, then waits for `delayMs`; one works at a
+ * time, all may wait at once. So `limit` 1 takes the sum of all, and no limit takes all
+ * the work and one wait.
  */
 export function requestsMs(
   numRequests: number,
@@ -51,7 +61,10 @@ export interface PredictedTime {
 }
 
 /** The time that the model gives a set of sub-queries. */
-export function predictTime({ method, limit, numQueries }: Asking, costs: RequestCosts): PredictedTime {
+export function predictTime(
+  { method, limit, numQueries }: Asking,
+  costs: RequestCosts,
+): PredictedTime {
   const isOne = method === 'one-request';
   const [numRequests, perRequest] = isOne ? [1, numQueries] : [numQueries, 1];
   const most = method === 'one-turn' ? (typeof limit === 'number' ? limit : Infinity) : 1;
@@ -62,8 +75,8 @@ export function predictTime({ method, limit, numQueries }: Asking, costs: Reques
 }
 
 /**
- * A whole question, milliseconds: every search turn and the answer cost a call of the model. In turns that is a call for
- * each sub-query and one more; together it is two.
+ * A whole question, milliseconds: every search turn and the answer cost a call of the
+ * model. In turns that is a call for each sub-query and one more; together it is two.
  */
 export function questionMs(
   { method, numQueries }: Pick<Asking, 'method' | 'numQueries'>,
@@ -72,7 +85,10 @@ export function questionMs(
   return modelCalls({ method, numQueries }) * generationMs + searchMs;
 }
 
-/** Calls of the model for a question of independent sub-queries: one for each search turn, one for the answer. */
+/**
+ * Calls of the model for a question of independent sub-queries: one for each search turn,
+ * one for the answer.
+ */
 export function modelCalls({ method, numQueries }: Pick<Asking, 'method' | 'numQueries'>): number {
   return (method === 'in-turns' ? numQueries : 1) + 1;
 }

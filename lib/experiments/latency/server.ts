@@ -1,4 +1,7 @@
-/** A process that serves BM25 over the small world, so that asking and searching do not share a thread. */
+/**
+ * A process that serves BM25 over the small world, so that asking and searching do not
+ * share a thread.
+ */
 import { startRetrievalServer } from '../../retrieval/server.js';
 import { serve, startWorker, type Worker } from '../../io/worker.js';
 import { loadWorld, type World } from '../world.js';

@@ -1,4 +1,6 @@
-/** The main comparison (Table 2): every method from every initial model, on all questions. */
+/**
+ * The main comparison (Table 2): every method from every initial model, on all questions.
+ */
 import { mean } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
@@ -18,7 +20,10 @@ import { aheadFromEachModel, partsAhead, type PaperClaim } from '../verdicts.js'
 
 const WHOLE = { subset: 'all', metric: 'em' };
 
-/** Table 2: ParallelSearch's printed average minus the best printed average of another method, on one backbone. */
+/**
+ * Table 2: ParallelSearch's printed average minus the best printed average of another
+ * method, on one backbone.
+ */
 function averageGain(model: string): number {
   const average = { ...WHOLE, model, benchmark: 'average' };
   const ours = paperMean({ ...average, method: 'parallelsearch' });
@@ -26,7 +31,10 @@ function averageGain(model: string): number {
   return ours - Math.max(...others.map(({ value }) => value));
 }
 
-/** Table 2, ParallelSearch minus Search-R1: one difference for each benchmark and backbone. */
+/**
+ * Table 2, ParallelSearch minus Search-R1: one difference for each benchmark and
+ * backbone.
+ */
 const benchmarkGaps = (): number[] =>
   INITIAL_MODELS.flatMap((model) =>
     Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
@@ -69,7 +77,12 @@ export const mainClaims: readonly PaperClaim[] = [
         INITIAL_MODELS.flatMap((model) =>
           Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
             const of = `${titleOf('benchmark', benchmark)} (${model})`;
-            return partsAhead(numbers, of, { against: 'search-r1', model, benchmark, subset: 'all' });
+            return partsAhead(numbers, of, {
+              against: 'search-r1',
+              model,
+              benchmark,
+              subset: 'all',
+            });
           }),
         ),
     },
@@ -89,11 +102,16 @@ export const mainClaims: readonly PaperClaim[] = [
       });
       return `${means.join(', ')} as means of the seven columns`;
     },
-    evidence: { untestable: 'Levels of a small world and a small transformer say nothing about it.' },
+    evidence: {
+      untestable: 'Levels of a small world and a small transformer say nothing about it.',
+    },
   },
 ];
 
-/** Every run of the main comparison, the most telling first. An untrained policy answers greedily: one seed says it all. */
+/**
+ * Every run of the main comparison, the most telling first. An untrained policy answers
+ * greedily: one seed says it all.
+ */
 export function mainRuns(): PolicyRun[] {
   const names = METHODS.all().flatMap((method) =>
     method.isPreparation || BASELINES.includes(method) ? [] : [method.name],
@@ -104,7 +122,9 @@ export function mainRuns(): PolicyRun[] {
   const runsOf = (methods: string[], seeds: number[], warmUps = WARM_UPS): PolicyRun[] =>
     seeds.flatMap((seed) =>
       warmUps.flatMap((warmUp) =>
-        INITIAL_MODELS.flatMap((model) => methods.map((method) => ({ method, model, warmUp, seed }))),
+        INITIAL_MODELS.flatMap((model) =>
+          methods.map((method) => ({ method, model, warmUp, seed })),
+        ),
       ),
     );
   const [first] = SEEDS;
@@ -127,8 +147,10 @@ const ONE_SEED = ['search-r1:b4'];
 const isTrainedItself = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
 
 /**
- * The runs to compare, whatever else is in training: of the warm-ups from which the compared methods all have the first seed from both kinds of model,
- * and of further seeds only those that all these warm-ups have, so that every seed stands beside the same initial models.
+ * The runs to compare, whatever else is in training: of the warm-ups from which the
+ * compared methods all have the first seed from both kinds of model, and of further seeds
+ * only those that all these warm-ups have, so that every seed stands beside the same
+ * initial models.
  */
 export function wholeRuns(root?: string): PolicyRun[] {
   const needed = mainRuns().filter((run) => isTrainedItself(run) && !ONE_SEED.includes(run.method));
@@ -151,8 +173,13 @@ export const mainResults: Experiment = {
 
 /** What the report shows of training. */
 const DYNAMICS = [
-  ...['reward', 'rewards/outcome', 'turns', 'decomposition_ratio', 'completions/mean_length'],
-  ...['kl', 'entropy'],
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'decomposition_ratio',
+  'completions/mean_length',
+  'kl',
+  'entropy',
 ];
 
 const SIDES = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
@@ -217,7 +244,10 @@ const PREDICTED: readonly Predicted[] = [
   ]),
 ];
 
-/** Subsets are of all questions and of the comparisons of many; single benchmarks are given whole. */
+/**
+ * Subsets are of all questions and of the comparisons of many; single benchmarks are
+ * given whole.
+ */
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   subset === 'all' || ['all', 'average', MANY].includes(benchmark);
 
@@ -235,11 +265,15 @@ const BESIDE_UNTRAINED: readonly MethodPair[] = [
   ...UNTRAINED.map(({ name }) => name),
   'r1',
   'lookup',
-].flatMap((against): MethodPair[] => ['parallelsearch', 'search-r1'].map((method) => [method, against]));
+].flatMap((against): MethodPair[] =>
+  ['parallelsearch', 'search-r1'].map((method) => [method, against]),
+);
 
 /**
- * Reads the main comparison's answers and computes its figures with intervals, which takes some seconds.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * Reads the main comparison's answers and computes its figures with intervals, which
+ * takes some seconds.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadMainResults(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
@@ -254,7 +288,9 @@ export async function loadMainResults(folder?: string, options: SummaryOptions =
       ['on comparisons of two to eight', { benchmark: MANY, subset: 'all' }],
       ['on the average of seven benchmarks', { benchmark: 'average', subset: 'all' }],
     ),
-    ...{ tidy, predicted: PREDICTED, contrasts: withPaper(tidy.contrasts) },
+    tidy,
+    predicted: PREDICTED,
+    contrasts: withPaper(tidy.contrasts),
     // Training curves: a row for each metric, run and window of steps.
     frames: { training: trainingRows(read.curves, DYNAMICS) },
   });

@@ -1,4 +1,7 @@
-/** Claims of the paper that parallelizable and sequential questions decide, each kind by itself. */
+/**
+ * Claims of the paper that parallelizable and sequential questions decide, each kind by
+ * itself.
+ */
 import type { PaperCell } from '../../evaluation/table.js';
 import { pointsText } from '../../report/text.js';
 import { paperMean } from '../paper.js';
@@ -17,12 +20,20 @@ import { paperGains, paperRatio } from './beside-paper.js';
 /** Search-R1's weights under ParallelSearch's prompt. */
 const PROMPT = 'search-r1-parallel-prompt';
 
-/** Model calls or seconds of ParallelSearch over those of Search-R1 on parallelizable questions, below a limit. */
+/**
+ * Model calls or seconds of ParallelSearch over those of Search-R1 on parallelizable
+ * questions, below a limit.
+ */
 const costRatio = ({ contrasts }: Numbers, metric: string, threshold: number): Part[] =>
   fromEachModel((model, of) => {
     const sides = { ...OURS, against: 'search-r1', model };
     const cell = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
-    return partsWhere(contrasts, cell, { of: `${of}, ratio`, unit: 'number', side: 'below', threshold });
+    return partsWhere(contrasts, cell, {
+      of: `${of}, ratio`,
+      unit: 'number',
+      side: 'below',
+      threshold,
+    });
   });
 
 /** The same in the means of Table 3. */
@@ -30,15 +41,24 @@ const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizab
 
 const percent = (ratio: number): string => `${(100 * ratio).toFixed(1)} %`;
 
-/** Gains of a kind of question by the table's plain means: `instruct +12.7, base +3.4, both +8.1 points`. */
+/**
+ * Gains of a kind of question by the table's plain means: `instruct +12.7, base +3.4,
+ * both +8.1 points`.
+ */
 function gainsText(subset: string): string {
   const gains = paperGains(subset).filter(({ countsOnce }) => countsOnce === 'data set');
-  const texts = gains.map((g) => `${g.model === 'all' ? 'both' : g.model} ${pointsText(g.difference)}`);
+  const texts = gains.map(
+    (g) => `${g.model === 'all' ? 'both' : g.model} ${pointsText(g.difference)}`,
+  );
   return `${texts.join(', ')} points`;
 }
 
-/** Table 3's figure of a method on parallelizable questions, mean over its data sets or of one. */
-const inTable3 = (fields: Partial<PaperCell>): number => paperMean({ subset: 'parallelizable', ...fields });
+/**
+ * Table 3's figure of a method on parallelizable questions, mean over its data sets or of
+ * one.
+ */
+const inTable3 = (fields: Partial<PaperCell>): number =>
+  paperMean({ subset: 'parallelizable', ...fields });
 
 /** Something of each backbone, such as `base 61.3 %, instruct 80.2 %`. */
 const byModel = (text: (model: string) => string): string =>
@@ -60,7 +80,8 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-parallelizable',
       rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
-      parts: (numbers) => aheadFromEachModel(numbers, { against: 'search-r1', subset: 'parallelizable' }),
+      parts: (numbers) =>
+        aheadFromEachModel(numbers, { against: 'search-r1', subset: 'parallelizable' }),
     },
   },
   {
@@ -93,7 +114,8 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-sequential',
       rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
-      parts: (numbers) => aheadFromEachModel(numbers, { against: 'search-r1', subset: 'sequential' }),
+      parts: (numbers) =>
+        aheadFromEachModel(numbers, { against: 'search-r1', subset: 'sequential' }),
     },
   },
   {
@@ -110,7 +132,9 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
       rule: 'Difference in decomposition ratio on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
       parts: (numbers) =>
         aheadFromEachModel(numbers, {
-          ...{ against: PROMPT, subset: 'parallelizable', metric: 'decomposition_ratio' },
+          against: PROMPT,
+          subset: 'parallelizable',
+          metric: 'decomposition_ratio',
         }),
     },
   },
@@ -122,7 +146,8 @@ export const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-prompt',
       rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: (numbers) => aheadFromEachModel(numbers, { against: PROMPT, subset: 'parallelizable' }),
+      parts: (numbers) =>
+        aheadFromEachModel(numbers, { against: PROMPT, subset: 'parallelizable' }),
     },
   },
   {

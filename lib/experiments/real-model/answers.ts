@@ -1,4 +1,7 @@
-/** Who answers the real model's test questions: all of them in batches, or a few one at a time to see how long they take. */
+/**
+ * Who answers the real model's test questions: all of them in batches, or a few one at a
+ * time to see how long they take.
+ */
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,16 +50,27 @@ export interface RealTimes {
   answers: TimedAnswer[];
 }
 
-/** What an answer takes, roughly, on one core among others and on two alone: for an estimate and nothing else. */
+/**
+ * What an answer takes, roughly, on one core among others and on two alone: for an
+ * estimate and nothing else.
+ */
 const SECONDS_A_QUESTION = { among: 5, alone: 8 };
 
 /** The model is one; its warm-up is the only one. */
-export const whoOf = ({ method, seed }: RealRun) => ({ method, model: 'instruct', warmUp: 1, seed }) as const;
+export const whoOf = ({ method, seed }: RealRun) =>
+  ({ method, model: 'instruct', warmUp: 1, seed }) as const;
 
-/** Equal words have equal digests, other words only once in 65,536, and nothing of the benchmarks is told. */
-const digest = (text: string): string => createHash('sha256').update(wordsOf(text)).digest('hex').slice(0, 4);
+/**
+ * Equal words have equal digests, other words only once in 65,536, and nothing of the
+ * benchmarks is told.
+ */
+const digest = (text: string): string =>
+  createHash('sha256').update(wordsOf(text)).digest('hex').slice(0, 4);
 
-/** A measurement in which texts are digests: nothing of the benchmarks is kept, and what is counted stays the same. */
+/**
+ * A measurement in which texts are digests: nothing of the benchmarks is kept, and what
+ * is counted stays the same.
+ */
 export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   ...measurement,
   searches: measurement.searches.map((queries) => queries.map(digest)),
@@ -67,7 +81,10 @@ export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
 const asksOf = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
-/** Identifies what a run would answer: its weights, how it is asked, and how many questions. */
+/**
+ * Identifies what a run would answer: its weights, how it is asked, and how many
+ * questions.
+ */
 async function hashOf(run: RealRun): Promise<string> {
   const adapters = [adapterOf(WARM_UP), weightsOf(run)].flatMap((folder) => folder ?? []);
   const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
@@ -89,14 +106,19 @@ async function policyOf(run: RealRun): Promise<LocalPolicy> {
   return loadLocalPolicy(INITIAL, { adapter: weightsOf(run), name: realRunName(run) });
 }
 
-/** A run's policy answers its questions, greedily; what it wrote and read is left on this machine, to read. */
+/**
+ * A run's policy answers its questions, greedily; what it wrote and read is left on this
+ * machine, to read.
+ */
 async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswers | undefined> {
   const begun = performance.now();
   const { retriever, ...splits } = await openWorld();
   const file = join(TRANSCRIPTS, `${realRunName(run)}.jsonl`);
   await mkdir(TRANSCRIPTS, { recursive: true });
   const asking = {
-    ...{ policy: await policyOf(run), retriever, questions: askedOf(splits, run.topK) },
+    policy: await policyOf(run),
+    retriever,
+    questions: askedOf(splits, run.topK),
     rollout: realRolloutOf(run),
     batchSize: Number.isFinite(context.until) ? BATCH_SIZE_FOR_A_WHILE : BATCH_SIZE,
     onBatch: (trajectories: readonly Trajectory[]) =>
@@ -109,14 +131,18 @@ async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswer
 }
 
 const jobOf = async (run: RealRun): Promise<Job<RealRun>> => ({
-  ...{ key: `real-model/${realRunName(run)}`, hash: await hashOf(run), input: run },
+  key: `real-model/${realRunName(run)}`,
+  hash: await hashOf(run),
+  input: run,
   seconds: SECONDS_A_QUESTION.among * sum(asksOf(run), (benchmark) => numTest(benchmark, run.topK)),
 });
 
 const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
 
 export const answering: Computation = computation<RealRun, RealAnswers>({
-  ...{ ...LANGUAGE_MODEL, prepare: realTraining, work: answerAll },
+  ...LANGUAGE_MODEL,
+  prepare: realTraining,
+  work: answerAll,
   jobs: () => Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isThere(run)).map(jobOf)),
   merged: (recorded, kept) =>
     mergeAnswers(
@@ -126,7 +152,10 @@ export const answering: Computation = computation<RealRun, RealAnswers>({
 });
 
 /** Both methods answer the same single questions in turn. */
-async function answerAlone(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
+async function answerAlone(
+  runs: readonly RealRun[],
+  { onFraction }: WorkContext,
+): Promise<RealTimes> {
   const { retriever, ...splits } = await openWorld();
   const questions = timedOf(splits);
   const contestants = [];
@@ -139,7 +168,10 @@ async function answerAlone(runs: readonly RealRun[], { onFraction }: WorkContext
 }
 
 export const timing: Computation = computation<readonly RealRun[], RealTimes>({
-  ...{ ...LANGUAGE_MODEL, processes: 1, threads: 2, work: answerAlone },
+  ...LANGUAGE_MODEL,
+  processes: 1,
+  threads: 2,
+  work: answerAlone,
   jobs: async () => {
     if (!TIMED.every((run) => isThere(run))) return [];
     const hash = configHash({ numTimed: NUM_TIMED, runs: await Promise.all(TIMED.map(hashOf)) });

@@ -21,7 +21,10 @@ import {
   TRAINED_ON,
 } from './settings.js';
 
-/** What is missing for training and answers, with the remedy; undefined where all is there. */
+/**
+ * What is missing for training and answers, with the remedy; undefined where all is
+ * there.
+ */
 export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | undefined {
   if (!existsSync(join(model, 'config.json')))
     return `there is no model in ${model} (npx parallelsearch model smollm2-135m-instruct, or PARALLELSEARCH_MODEL)`;
@@ -30,7 +33,10 @@ export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | 
   return `there is no benchmark ${folder} in ${benchmarks} (folders in the FlashRAG layout, or PARALLELSEARCH_BENCHMARKS)`;
 }
 
-/** All questions with their graphs, and the passages of all benchmarks. @throws Error where a folder is missing */
+/**
+ * All questions with their graphs, and the passages of all benchmarks. @throws Error
+ * where a folder is missing
+ */
 async function loadBenchmarks(root = BENCHMARKS): Promise<DataSet> {
   const passages = new PassageCollector();
   const questions: Question[] = [];
@@ -62,7 +68,8 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
   const { questions, passages } = await loadBenchmarks(root);
   const shuffled = (name: string, some: readonly Question[]): Question[] =>
     createRandom(`real model/${name}`).shuffle(some);
-  const ofSplit = (split: string): Question[] => questions.filter((question) => question.split === split);
+  const ofSplit = (split: string): Question[] =>
+    questions.filter((question) => question.split === split);
   const annotated = ofSplit('train').filter(
     (question) => isAbout(TRAINED_ON)(question) && question.metadata.graph?.length,
   );
@@ -73,12 +80,17 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
     train: annotated.filter(({ id }) => !isDev.has(id)),
     dev,
     test: Object.values(FOLDERS).flatMap((benchmark) =>
-      shuffled(benchmark, ofSplit('test').filter(isAbout([benchmark]))).slice(0, numTest(benchmark)),
+      shuffled(benchmark, ofSplit('test').filter(isAbout([benchmark]))).slice(
+        0,
+        numTest(benchmark),
+      ),
     ),
   };
 }
 
-/** The test questions that a run is asked. @param topK where passages per query are varied */
+/**
+ * The test questions that a run is asked. @param topK where passages per query are varied
+ */
 export const askedOf = ({ test }: Pick<RealWorld, 'test'>, topK?: number): Question[] =>
   topK === undefined
     ? test

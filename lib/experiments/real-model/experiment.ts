@@ -1,4 +1,7 @@
-/** A real language model learns it on real questions: before and after reinforcement by either method, on eight benchmarks. */
+/**
+ * A real language model learns it on real questions: before and after reinforcement by
+ * either method, on eight benchmarks.
+ */
 import { join } from 'node:path';
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
@@ -40,16 +43,29 @@ export const realModelTiming: Experiment = {
 };
 
 const METRICS: readonly Metric[] = [
-  ...(['em', 'f1', 'turns', 'model_calls', 'retrievals', 'decomposition_ratio', 'evidence_seen'] as const),
+  ...([
+    'em',
+    'f1',
+    'turns',
+    'model_calls',
+    'retrievals',
+    'decomposition_ratio',
+    'evidence_seen',
+  ] as const),
 ];
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
 const isMultiHop = ({ benchmark }: QuestionKey): boolean => MULTI_HOP.includes(benchmark);
 /** Of HotpotQA and 2WikiMultiHopQA together. */
 const ofMultiHop = (measure: Measure): Measure => ({
-  ...{ ...measure, metric: `${measure.metric}_multi_hop`, subsets: SUBSETS },
+  ...measure,
+  metric: `${measure.metric}_multi_hop`,
+  subsets: SUBSETS,
   among: (question) => isMultiHop(question) && (measure.among?.(question) ?? true),
 });
-/** Real questions often have no dependency graph, and nothing says then what their evidence is. */
+/**
+ * Real questions often have no dependency graph, and nothing says then what their
+ * evidence is.
+ */
 const hasGraph = ({ hops }: QuestionKey): boolean => hops !== undefined;
 const measureOf = (metric: Metric): Measure => ({
   ...mainMeasure(metric),
@@ -67,8 +83,14 @@ const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'r1'],
 ];
 const DYNAMICS = [
-  ...['reward', 'rewards/outcome', 'turns', 'completions/mean_length', 'kl', 'entropy'],
-  ...['decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'],
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'completions/mean_length',
+  'kl',
+  'entropy',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
 ];
 
 const OURS = { method: 'parallelsearch', benchmark: 'all' };
@@ -135,12 +157,26 @@ async function readCurves(file: string): Promise<CurvePoint[]> {
 /** What adapters got on the questions kept back, under the names that metrics have. */
 async function readDev(): Promise<CurvePoint[]> {
   const points = (await readCurves('dev.jsonl')) as (CurvePoint & DevPoint)[];
-  return points.map(({ method, model, warmUp, seed, step, reward, outcome, decomposition, modelCalls }) => ({
-    ...{ method, model, warmUp, seed, step, reward, 'rewards/outcome': outcome },
-    ...{ 'decomposition_ratio/parallelizable': decomposition, model_calls: modelCalls },
-  }));
+  return points.map(
+    ({ method, model, warmUp, seed, step, reward, outcome, decomposition, modelCalls }) => ({
+      method,
+      model,
+      warmUp,
+      seed,
+      step,
+      reward,
+      'rewards/outcome': outcome,
+      'decomposition_ratio/parallelizable': decomposition,
+      model_calls: modelCalls,
+    }),
+  );
 }
-const DEV_METRICS = ['reward', 'rewards/outcome', 'decomposition_ratio/parallelizable', 'model_calls'];
+const DEV_METRICS = [
+  'reward',
+  'rewards/outcome',
+  'decomposition_ratio/parallelizable',
+  'model_calls',
+];
 
 /** What the report of the real model reads. */
 interface RealRead {
@@ -163,17 +199,29 @@ const ABOUT = {
 };
 
 /** What nothing is known of is NaN, which JSON keeps as null. */
-const unknownIn = ({ coverage, evidenceSeen, criticalPathRatio }: Measurement): Partial<Measurement> => ({
-  ...{ coverage: coverage ?? NaN, evidenceSeen: evidenceSeen ?? NaN },
+const unknownIn = ({
+  coverage,
+  evidenceSeen,
+  criticalPathRatio,
+}: Measurement): Partial<Measurement> => ({
+  coverage: coverage ?? NaN,
+  evidenceSeen: evidenceSeen ?? NaN,
   criticalPathRatio: criticalPathRatio ?? NaN,
 });
 
-/** @param folder of this machine's results; what is not there is taken from the recorded ones */
+/**
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
+ */
 async function readRealModel(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RealAnswers>(realModel, folder);
   const answered = done.map(({ record }) => record.value);
   const of = ({ run, measurements }: RealAnswers): QuestionResult[] =>
-    measurements.map((measurement) => ({ ...whoOf(run), ...measurement, ...unknownIn(measurement) }));
+    measurements.map((measurement) => ({
+      ...whoOf(run),
+      ...measurement,
+      ...unknownIn(measurement),
+    }));
   return {
     answers: answered.filter(({ run }) => run.topK === undefined).flatMap(of),
     byTopK: answered.flatMap((one) => {
@@ -197,7 +245,9 @@ async function readTimes(folder?: string): Promise<Timing | null> {
 const isMultiHopWhole: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   subset === 'all' && MULTI_HOP.includes(benchmark);
 
-/** Right answers with other numbers of passages, beside those with three of the same runs. */
+/**
+ * Right answers with other numbers of passages, beside those with three of the same runs.
+ */
 function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOptions): object[] {
   const asked = new Set(byTopK.map(({ questionId }) => questionId));
   const methods = new Set(byTopK.map(({ method }) => method));
@@ -229,7 +279,10 @@ export interface RealCase {
   rightAgainst: boolean;
 }
 
-/** Questions to read: some that ParallelSearch answers right with fewer calls than Search-R1, and some for each way to fail. */
+/**
+ * Questions to read: some that ParallelSearch answers right with fewer calls than
+ * Search-R1, and some for each way to fail.
+ */
 export function casesOf(answers: readonly QuestionResult[]): RealCase[] {
   const first = (method: string) => matching(answers, { method, seed: 1 });
   const theirs = new Map(first('search-r1').map((answer) => [answer.questionId, answer]));
@@ -238,7 +291,8 @@ export function casesOf(answers: readonly QuestionResult[]): RealCase[] {
     em === 1 && modelCalls < theirs.get(questionId)!.modelCalls;
   const fails = FAILURES.map(({ metric, of, isSeen }) => ({
     metric,
-    isSeen: (answer: QuestionResult) => (of === undefined || answer.subset === of) && isSeen(answer),
+    isSeen: (answer: QuestionResult) =>
+      (of === undefined || answer.subset === of) && isSeen(answer),
   }));
   return [{ metric: 'calls_saved', isSeen: saves }, ...fails].flatMap(({ metric, isSeen }) =>
     ours
@@ -247,14 +301,22 @@ export function casesOf(answers: readonly QuestionResult[]): RealCase[] {
       .map(({ benchmark, questionId, em, modelCalls }) => {
         const against = theirs.get(questionId)!;
         return {
-          ...{ metric, benchmark, question: questionId, right: em === 1, calls: modelCalls },
-          ...{ callsAgainst: against.modelCalls, rightAgainst: against.em === 1 },
+          metric,
+          benchmark,
+          question: questionId,
+          right: em === 1,
+          calls: modelCalls,
+          callsAgainst: against.modelCalls,
+          rightAgainst: against.em === 1,
         };
       }),
   );
 }
 
-/** Figures with intervals, curves of training and of the questions kept back, and what was to be found. */
+/**
+ * Figures with intervals, curves of training and of the questions kept back, and what was
+ * to be found.
+ */
 export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
   const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
   const tidy = summarise(read, { measures: MEASURES, selects, pairs: PAIRS }, options);
@@ -272,16 +334,23 @@ export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
     metric: 'decomposition_ratio_multi_hop',
   });
   const em = told(tidy.contrasts, { ...overWarmUp, subset: 'all', metric: 'em_multi_hop' });
-  const calls = told(tidy.contrasts, { ...OVER_SEARCH_R1, metric: 'model_calls_multi_hop', kind: 'ratio' });
+  const calls = told(tidy.contrasts, {
+    ...OVER_SEARCH_R1,
+    metric: 'model_calls_multi_hop',
+    kind: 'ratio',
+  });
   return reportOf({
     finding:
       `On HotpotQA and 2WikiMultiHopQA reinforcement changes how many comparisons ParallelSearch decomposes by ${decomposed.text}, ` +
       `and its right answers by ${em.text}; on comparisons it needs ${calls.text} of Search-R1’s model calls.`,
     summary: `${count(read.answers)} answers of ${ABOUT.model}.`,
-    ...{ tidy, predicted: PREDICTED, training: trainingRows(read.curves, DYNAMICS) },
+    tidy,
+    predicted: PREDICTED,
+    training: trainingRows(read.curves, DYNAMICS),
     frames: {
       training: trainingRows(read.curves, DYNAMICS),
-      // What adapters got on training questions that were kept back, by steps; 0 is the model before reinforcement.
+      // What adapters got on training questions that were kept back, by steps; 0 is the
+      // model before reinforcement.
       dev: trainingRows(read.dev, DEV_METRICS),
       // Right answers by passages per query.
       topK: topKRows(read, options),

@@ -1,4 +1,7 @@
-/** A language model on real questions: where model and benchmarks lie, what is trained, who answers, and what is asked. */
+/**
+ * A language model on real questions: where model and benchmarks lie, what is trained,
+ * who answers, and what is asked.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
@@ -8,9 +11,16 @@ import { rolloutConfigOf, trainedBy } from '../../methods/index.js';
 import { demonstrations } from '../../methods/demonstrations.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 
-/** The language model: SmolLM2-135M-Instruct as `parallelsearch model` makes it, unless `PARALLELSEARCH_MODEL` names another folder. */
-export const MODEL = process.env.PARALLELSEARCH_MODEL ?? packagePath('models', 'smollm2-135m-instruct');
-/** Folders, as they are called from the package's own; what is made of a model lies under its name. */
+/**
+ * The language model: SmolLM2-135M-Instruct as `parallelsearch model` makes it, unless
+ * `PARALLELSEARCH_MODEL` names another folder.
+ */
+export const MODEL =
+  process.env.PARALLELSEARCH_MODEL ?? packagePath('models', 'smollm2-135m-instruct');
+/**
+ * Folders, as they are called from the package's own; what is made of a model lies under
+ * its name.
+ */
 const NAMED = { model: `models/${basename(MODEL)}`, work: `runs/real-model/${basename(MODEL)}` };
 const INITIAL_NAME = `${NAMED.work}/initial`;
 /** Where trainings lie while they go on. */
@@ -19,19 +29,37 @@ export const WORK = packagePath(NAMED.work);
 export const INITIAL = packagePath(INITIAL_NAME);
 /** Where answers lie in full, to read; they stay on this machine. */
 export const TRANSCRIPTS = join(WORK, 'answers');
-/** Folders of benchmarks in the FlashRAG layout, here or where `PARALLELSEARCH_BENCHMARKS` says; nothing of them is kept. */
+/**
+ * Folders of benchmarks in the FlashRAG layout, here or where `PARALLELSEARCH_BENCHMARKS`
+ * says; nothing of them is kept.
+ */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
-/** Where adapters are kept, unless `PARALLELSEARCH_ADAPTERS` names another folder: those of another model want one. */
+/**
+ * Where adapters are kept, unless `PARALLELSEARCH_ADAPTERS` names another folder: those
+ * of another model want one.
+ */
 export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? packagePath('data', 'real-model');
 
 /** Folders of {@link BENCHMARKS} and what their benchmarks are called. */
 export const FOLDERS: Readonly<Record<string, string>> = {
-  ...{ nq: 'nq', triviaqa: 'triviaqa', popqa: 'popqa', hotpotqa: 'hotpotqa', '2wiki': '2wikimultihopqa' },
-  ...{ musique: 'musique', bamboogle: 'bamboogle', multihoprag: 'multihoprag' },
+  nq: 'nq',
+  triviaqa: 'triviaqa',
+  popqa: 'popqa',
+  hotpotqa: 'hotpotqa',
+  '2wiki': '2wikimultihopqa',
+  musique: 'musique',
+  bamboogle: 'bamboogle',
+  multihoprag: 'multihoprag',
 };
-/** Benchmarks whose training questions are trained on: those with annotations of which graphs are made. */
+/**
+ * Benchmarks whose training questions are trained on: those with annotations of which
+ * graphs are made.
+ */
 export const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
-/** Those of which comparisons and chains are told apart, and of which there are most: here what reinforcement teaches is to show. */
+/**
+ * Those of which comparisons and chains are told apart, and of which there are most: here
+ * what reinforcement teaches is to show.
+ */
 export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
 
 /** Passages per query. */
@@ -39,15 +67,24 @@ export const DEFAULT_TOP_K = 3;
 
 /** Training questions kept back, by which adapters are chosen. */
 export const NUM_DEV = 48;
-/** Most test questions of a benchmark: more of those of {@link MULTI_HOP}, on which most is decided, and half of these with other numbers of passages. */
+/**
+ * Most test questions of a benchmark: more of those of {@link MULTI_HOP}, on which most
+ * is decided, and half of these with other numbers of passages.
+ */
 const [FEW, MANY] = [40, 120];
 export function numTest(benchmark: string, topK = DEFAULT_TOP_K): number {
   if (topK !== DEFAULT_TOP_K) return MANY / 2;
   return MULTI_HOP.includes(benchmark) ? MANY : FEW;
 }
-/** Questions answered side by side, and where there are seconds and not hours, in each of two processes. */
+/**
+ * Questions answered side by side, and where there are seconds and not hours, in each of
+ * two processes.
+ */
 export const [BATCH_SIZE, BATCH_SIZE_FOR_A_WHILE] = [48, 10];
-/** BM25 with stop words left out and stems: of what needs no second model, the best on these passages. */
+/**
+ * BM25 with stop words left out and stems: of what needs no second model, the best on
+ * these passages.
+ */
 export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
 /** Steps between two adapters that are tried on dev questions. */
 const KEEP_EVERY = 15;
@@ -85,22 +122,32 @@ export const BY_TOP_K: readonly RealRun[] = TOP_K.flatMap((topK) =>
 );
 
 export const realRunName = ({ method, seed, topK = DEFAULT_TOP_K }: RealRun): string =>
-  [method.replace(':', '-'), ...(topK === DEFAULT_TOP_K ? [] : [`k${topK}`]), `seed${seed}`].join('-');
+  [method.replace(':', '-'), ...(topK === DEFAULT_TOP_K ? [] : [`k${topK}`]), `seed${seed}`].join(
+    '-',
+  );
 
 /** The folder of a trained run's adapter. */
 export const adapterOf = (run: RealRun, root = ADAPTERS): string => join(root, realRunName(run));
 
-/** The adapter that a run answers with, on the initial model; undefined for the initial model itself. */
+/**
+ * The adapter that a run answers with, on the initial model; undefined for the initial
+ * model itself.
+ */
 export function weightsOf({ method, seed }: RealRun, root = ADAPTERS): string | undefined {
   const trained = trainedBy(method);
   return trained === null ? undefined : adapterOf({ method: trained, seed }, root);
 }
 
-/** Whether all weights of a run are there: the warm-up's, and its own where it has some. */
+/**
+ * Whether all weights of a run are there: the warm-up's, and its own where it has some.
+ */
 export const isThere = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterOf(WARM_UP, root), weightsOf(run, root)].every((folder) => !folder || existsSync(folder));
 
-/** Adapters of 0.6 MB for the grammar of actions and of 0.4 MB for each run after it: they are kept in the repository. */
+/**
+ * Adapters of 0.6 MB for the grammar of actions and of 0.4 MB for each run after it: they
+ * are kept in the repository.
+ */
 const WARM_UP_LORA = { rank: 1, alpha: 8 };
 const REINFORCED_MODULES = ['q_proj', 'k_proj', 'v_proj'];
 
@@ -110,7 +157,8 @@ const UPPER_SHARE = 0.3;
 function numLayers(): number {
   const file = join(MODEL, 'config.json');
   if (!existsSync(file)) return 30;
-  return (JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number }).num_hidden_layers;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number })
+    .num_hidden_layers;
 }
 function reinforcedLora() {
   const layers = numLayers();
@@ -118,21 +166,28 @@ function reinforcedLora() {
   return { rank: 8, alpha: 16, targetModules: REINFORCED_MODULES, layersToTransform };
 }
 /**
- * A rate at which 30 steps change something: at a third of it the KL was below .006 after 13. The paper's temperature: at .7, 2 of 35
- * rollouts of comparisons asked for both at once after the warm-up, and seven of eight of Search-R1's groups had nothing to learn from.
+ * A rate at which 30 steps change something: at a third of it the KL was below .006
+ * after 13. The paper's temperature: at .7, 2 of 35 rollouts of comparisons asked for
+ * both at once after the warm-up, and seven of eight of Search-R1's groups had nothing to
+ * learn from.
  */
 const [LEARNING_RATE, TEMPERATURE] = [3e-3, 1];
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
 
-/** Questions that compare two, and chains for the rest: of larger comparisons there is one question in all. */
+/**
+ * Questions that compare two, and chains for the rest: of larger comparisons there is one
+ * question in all.
+ */
 const mixOf = (comparisons: number) => ({
-  ...{ singleHop: 0, sequential: 1 - comparisons },
+  singleHop: 0,
+  sequential: 1 - comparisons,
   comparisons: [comparisons, 0, 0, 0],
 });
 /**
- * Share of comparisons. In reinforcement, at half, what parallel rollouts of comparisons earned was lost again by those of chains: over six steps
- * ParallelSearch decomposed fewer and fewer.
+ * Share of comparisons. In reinforcement, at half, what parallel rollouts of
+ * comparisons earned was lost again by those of chains: over six steps ParallelSearch
+ * decomposed fewer and fewer.
  */
 const COMPARISONS = { warmUp: 0.5, reinforcement: 0.75 };
 
@@ -151,7 +206,13 @@ export function realConfigOf({ method, seed }: RealRun): TrainConfig {
         grpo: { ...grpo, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
         checkpointEvery: CHECKPOINT_EVERY,
       };
-  return parseTrainConfig({ ...preset, rollout, retriever: RETRIEVER.name, ...RETRIEVER.options, ...own });
+  return parseTrainConfig({
+    ...preset,
+    rollout,
+    retriever: RETRIEVER.name,
+    ...RETRIEVER.options,
+    ...own,
+  });
 }
 
 /** How a run's policy answers: as it would be trained. */

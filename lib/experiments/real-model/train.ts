@@ -1,6 +1,6 @@
 /**
- * The trainings of the real model: the warm-up with all cores, then reinforcement of either method from what it made, two at a time. Each goes
- * on where it was stopped.
+ * The trainings of the real model: the warm-up with all cores, then reinforcement of
+ * either method from what it made, two at a time. Each goes on where it was stopped.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -35,22 +35,33 @@ import {
 } from './settings.js';
 
 const PROGRESS_INTERVAL_MS = 5000;
-/** Seconds that a step takes on two cores, those of reinforcement two at a time, roughly: for an estimate and nothing else. */
+/**
+ * Seconds that a step takes on two cores, those of reinforcement two at a time, roughly:
+ * for an estimate and nothing else.
+ */
 const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** While a batch of rollouts is written, a process has little use for a second core. */
 const SIDE_BY_SIDE = 2;
 
-/** Of an adapter's weights, before it is tried and kept: compressed it is then three quarters as large. */
+/**
+ * Of an adapter's weights, before it is tried and kept: compressed it is then three
+ * quarters as large.
+ */
 const SIGNIFICANT_BITS = 6;
 
-/** Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on a GPU, where each pass costs its operations' start. */
+/**
+ * Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on
+ * a GPU, where each pass costs its operations' start.
+ */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
 
-/** What a run is trained with here: the same everywhere, but for how much a pass takes. */
+/**
+ * What a run is trained with here: the same everywhere, but for how much a pass takes.
+ */
 function configHere(run: RealRun, backend: BackendName): TrainConfig {
   const config = realConfigOf(run);
   const maxTokensPerPass = TOKENS_PER_PASS[GPUS.includes(backend) ? 'gpu' : 'cpu'];
@@ -60,14 +71,23 @@ function configHere(run: RealRun, backend: BackendName): TrainConfig {
 /** Where a run's metrics and checkpoints lie while it is trained. */
 const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
-/** The model after the warm-up as a folder, made of the model and the adapter where it is not there yet. */
+/**
+ * The model after the warm-up as a folder, made of the model and the adapter where it is
+ * not there yet.
+ */
 export async function makeInitialModel(folder = INITIAL): Promise<void> {
   if (existsSync(join(folder, 'model.safetensors'))) return;
   await exportModel(folder, [MODEL, adapterOf(WARM_UP)], 'F16');
 }
 
-/** Trains a run in this process, tries its adapters on dev questions and publishes the best. */
-async function trainRun({ run, backend }: { run: RealRun; backend: BackendName }, signal: AbortSignal) {
+/**
+ * Trains a run in this process, tries its adapters on dev questions and publishes the
+ * best.
+ */
+async function trainRun(
+  { run, backend }: { run: RealRun; backend: BackendName },
+  signal: AbortSignal,
+) {
   await useBackend(backend);
   if (!isWarmUp(run)) await makeInitialModel();
   const { retriever, train, dev } = await loadRealWorld();
@@ -75,21 +95,33 @@ async function trainRun({ run, backend }: { run: RealRun; backend: BackendName }
   const model = isWarmUp(run) ? MODEL : INITIAL;
   const keepSteps = triedSteps(config);
   await runTraining({
-    ...{ config, model: await loadModel(model), modelFolder: model, retriever, questions: train },
+    config,
+    model: await loadModel(model),
+    modelFolder: model,
+    retriever,
+    questions: train,
     inputsHash: await contentHash(await weightFiles(model)),
-    ...{ folder, keepSteps, signal },
+    folder,
+    keepSteps,
+    signal,
   });
-  for (const step of keepSteps) await roundAdapter(join(folder, keptAdapter(step)), SIGNIFICANT_BITS);
+  for (const step of keepSteps)
+    await roundAdapter(join(folder, keptAdapter(step)), SIGNIFICANT_BITS);
   const curve: DevPoint[] = [];
   for (const step of isWarmUp(run) ? keepSteps.slice(-1) : [0, ...keepSteps]) {
     signal.throwIfAborted();
     const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
-    curve.push(await tryAdapter({ config, model, adapter, step }, dev, { retriever, batchSize: BATCH_SIZE }));
+    curve.push(
+      await tryAdapter({ config, model, adapter, step }, dev, { retriever, batchSize: BATCH_SIZE }),
+    );
   }
   const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
   await publishAdapter(adapterOf(run), folder, curve, {
-    ...{ name: realRunName(run), model: name, base: join('..', '..', '..', config.model) },
-    purpose: 'Made to show that a small language model learns it; it is no search agent to rely on.',
+    name: realRunName(run),
+    model: name,
+    base: join('..', '..', '..', config.model),
+    purpose:
+      'Made to show that a small language model learns it; it is no search agent to rely on.',
   });
 }
 

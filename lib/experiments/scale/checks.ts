@@ -1,4 +1,6 @@
-/** The simulation beside what was measured: an engine under searches that take their time. */
+/**
+ * The simulation beside what was measured: an engine under searches that take their time.
+ */
 import { sum } from 'd3-array';
 import { matching } from '../../evaluation/table.js';
 import type { MeasuredScale } from './measured.js';
@@ -11,7 +13,10 @@ interface Setting {
   delayMs: number;
 }
 
-/** An engine of which the time of a step is known at some numbers of rows; between these, a straight line. Reading is in its steps. */
+/**
+ * An engine of which the time of a step is known at some numbers of rows; between these,
+ * a straight line. Reading is in its steps.
+ */
 const engineThrough = (points: readonly (readonly [rows: number, stepMs: number])[]): Engine => ({
   stepMs: (rows) => {
     const after = points.findIndex(([at]) => at >= rows);
@@ -29,13 +34,23 @@ function simulated(
   { schedule, rows, delayMs }: Setting,
 ): number {
   const search = { requestMs: delayMs, serviceMs: 0, servers: 1 };
-  const cluster = { engine, search, replicas: 1, inFlight: rows, promptTokens: 0, foundTokens: () => 0 };
+  const cluster = {
+    engine,
+    search,
+    replicas: 1,
+    inFlight: rows,
+    promptTokens: 0,
+    foundTokens: () => 0,
+  };
   return (1000 * shapes.length) / simulateRollouts(shapes, cluster, schedule).totalMs;
 }
 
 const ROUNDS = 20;
 
-/** The engine with which the simulation answers as many questions a second turn by turn, without a delay, as were measured. */
+/**
+ * The engine with which the simulation answers as many questions a second turn by turn,
+ * without a delay, as were measured.
+ */
 function fittedEngine(
   measured: readonly { rows: number; questionsPerSecond: readonly number[] }[],
   shapes: readonly RolloutShape[],
@@ -50,13 +65,17 @@ function fittedEngine(
       },
     ] of measured.entries())
       points[i][1] *=
-        simulated(shapes, engineThrough(points), { schedule: 'turn by turn', rows, delayMs: 0 }) / median;
+        simulated(shapes, engineThrough(points), { schedule: 'turn by turn', rows, delayMs: 0 }) /
+        median;
   return engineThrough(points);
 }
 
 const numSubQueries = (shape: RolloutShape): number => sum(shape, ({ subQueries }) => subQueries);
 
-/** What the simulation says of delays that were measured. @param asked the shapes of the questions in the order in which the benchmark draws them */
+/**
+ * What the simulation says of delays that were measured. @param asked the shapes of the
+ * questions in the order in which the benchmark draws them
+ */
 export const checksOf = ({ engines }: MeasuredScale, asked: readonly RolloutShape[]) =>
   engines
     .filter(({ rows }) => rows.some(({ delayMs }) => delayMs > 0))

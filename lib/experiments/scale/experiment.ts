@@ -1,4 +1,7 @@
-/** What the rollout costs past one machine: measured on engines and servers that exist, and simulated for the paper's run. */
+/**
+ * What the rollout costs past one machine: measured on engines and servers that exist,
+ * and simulated for the paper's run.
+ */
 import { mean, sum } from 'd3-array';
 import { matching } from '../../evaluation/table.js';
 import type { QuestionResult } from '../../evaluation/result.js';
@@ -16,11 +19,15 @@ import type { RolloutShape } from './simulation.js';
 
 export const scale: Experiment = {
   name: 'scale',
-  title: 'rollouts past one machine: engines, retrieval servers, and a simulation of the paper’s run',
+  title:
+    'rollouts past one machine: engines, retrieval servers, and a simulation of the paper’s run',
   reads: [mainResults.name],
 };
 
-/** Which questions: those that the paper trains on, half and half, and those whose sub-questions are independent. */
+/**
+ * Which questions: those that the paper trains on, half and half, and those whose
+ * sub-questions are independent.
+ */
 const QUESTIONS = {
   training: ({ benchmark }: QuestionResult) => benchmark === 'nq' || benchmark === 'hotpotqa',
   parallelizable: ({ subset, entitiesCompared }: QuestionResult) =>
@@ -30,28 +37,38 @@ type QuestionKind = keyof typeof QUESTIONS;
 
 const PREDICTED: readonly Predicted[] = [
   {
-    prediction: 'On parallelizable questions the rollouts of a step take less time than Search-R1’s',
+    prediction:
+      'On parallelizable questions the rollouts of a step take less time than Search-R1’s',
     figure: {
-      ...{ questions: 'parallelizable', metric: 'rollout_seconds', schedule: 'overlapping', search: 'hnsw' },
+      questions: 'parallelizable',
+      metric: 'rollout_seconds',
+      schedule: 'overlapping',
+      search: 'hnsw',
       kind: 'ratio',
     },
     holds: ({ high }) => high < 1,
   },
 ];
 
-/** The calls of an answer, with the tokens that an agent of the paper's size would write. */
+/**
+ * The calls of an answer, with the tokens that an agent of the paper's size would write.
+ */
 function shapeOf(answer: QuestionResult, tokensPerToken: number): RolloutShape {
   const written = (answer.responseTokens / answer.modelCalls) * tokensPerToken;
   const searches = answer.searches.map((queries) => ({ written, subQueries: queries.length }));
   return [...searches, { written, subQueries: 0 }];
 }
 
-/** What most of the page is about: each rollout at its own pace, over a graph in memory. */
+/**
+ * What most of the page is about: each rollout at its own pace, over a graph in memory.
+ */
 const USUAL = { schedule: 'overlapping', search: 'hnsw' };
 
 /**
- * What was measured of engines, retrieval servers and indexes, and what the simulation makes of it at the paper's size.
- * @param folder of this machine's results, from which the rollouts' shapes are; what is not there is taken from the recorded ones
+ * What was measured of engines, retrieval servers and indexes, and what the simulation
+ * makes of it at the paper's size.
+ * @param folder of this machine's results, from which the rollouts' shapes are; what is
+ * not there is taken from the recorded ones
  */
 export async function loadScale(folder?: string) {
   const measured = await readMeasured();
@@ -74,7 +91,12 @@ export async function loadScale(folder?: string) {
   const shapes = { training: both('training'), parallelizable: both('parallelizable') };
   const { rows, contrasts, parts, sensitivity } = simulatePaper(shapes, measured);
   // The benchmark of rollouts asks this policy questions of every kind.
-  const ofOne = matching(answers, { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
+  const ofOne = matching(answers, {
+    method: 'parallelsearch',
+    model: 'instruct',
+    warmUp: 1,
+    seed: 1,
+  });
   const asked = createRandom('rollouts').shuffle(ofOne);
   const ratio = (questions: QuestionKind, metric: string): string =>
     told(contrasts, { ...USUAL, questions, metric }).text;
@@ -88,7 +110,8 @@ export async function loadScale(folder?: string) {
     finding: `At the paper’s size, as it is simulated here, the rollouts of ParallelSearch take ${ratio('parallelizable', 'rollout_seconds')} of the time of Search-R1’s on parallelizable questions and ${ratio('training', 'rollout_seconds')} on the mix that is trained on; a whole step takes ${ratio('parallelizable', 'step_seconds')} and ${ratio('training', 'step_seconds')}, for ${update} % of Search-R1’s is updating the weights (medians and ranges of ${DRAWS} draws).`,
     summary: `${measured.engines.length} engines and ${new Set(measured.turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(measured.indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
     tidy: {
-      ...{ rows, contrasts },
+      rows,
+      contrasts,
       provenance: {
         ...provenance,
         engines: measured.engines.map(({ engine, provenance: of }) => ({ engine, ...of })),
@@ -103,7 +126,10 @@ export async function loadScale(folder?: string) {
       // Milliseconds of a turn, by retriever and sub-queries.
       turns: measured.turns.rows.map((row) => ({ metric: 'wall_ms', ...row })),
       // Indexes as they were measured, and what their power laws say of the paper's size.
-      indexes: measured.indexes.rows.map(({ oneQueryMs: [query_ms], ...row }) => ({ ...row, query_ms })),
+      indexes: measured.indexes.rows.map(({ oneQueryMs: [query_ms], ...row }) => ({
+        ...row,
+        query_ms,
+      })),
       atPaperSize: atPaperSizeOf(measured),
       // Where the time of a step goes, seconds.
       parts,

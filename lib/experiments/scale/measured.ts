@@ -1,4 +1,7 @@
-/** What was measured with the benchmarks of `bench/` and put into `data/scale`: an object of the same name each. */
+/**
+ * What was measured with the benchmarks of `bench/` and put into `data/scale`: an object
+ * of the same name each.
+ */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { matching } from '../../evaluation/table.js';
@@ -36,7 +39,10 @@ const turnsSchema = z.object({
       asked: z.enum(['in turns', 'one turn']),
       sub_queries: z.number(),
       /** Milliseconds: median and quartiles. */
-      ...{ value: z.number(), low: z.number(), high: z.number(), n: z.number() },
+      value: z.number(),
+      low: z.number(),
+      high: z.number(),
+      n: z.number(),
     }),
   ),
   provenance,
@@ -57,7 +63,12 @@ const indexesSchema = z.object({
     }),
   ),
   fits: z.array(
-    z.object({ engine: z.string(), what: z.string(), exponent: z.number(), atPaperSize: z.number() }),
+    z.object({
+      engine: z.string(),
+      what: z.string(),
+      exponent: z.number(),
+      atPaperSize: z.number(),
+    }),
   ),
   provenance,
 });
@@ -72,13 +83,19 @@ export const readMeasured = async () => ({
 });
 export type MeasuredScale = Awaited<ReturnType<typeof readMeasured>>;
 
-/** Milliseconds of work for a search among the paper's passages: the power law through the measured sizes, by the vectors' length. */
+/**
+ * Milliseconds of work for a search among the paper's passages: the power law through the
+ * measured sizes, by the vectors' length.
+ */
 export function searchMs({ indexes }: MeasuredScale, engine: string): number {
   const [{ atPaperSize }] = matching(indexes.fits, { engine, what: 'oneQueryMs' });
   return atPaperSize * (PAPER_RUN.dimensions / indexes.dimensions);
 }
 
-/** Milliseconds that a request to a server takes beside the search: HTTP over the same index in the process, measured. */
+/**
+ * Milliseconds that a request to a server takes beside the search: HTTP over the same
+ * index in the process, measured.
+ */
 export function requestMs({ turns }: MeasuredScale): number {
   const one = (retriever: string): number =>
     matching(turns.rows, { retriever, asked: 'one turn', sub_queries: 1 })[0].value;
@@ -96,7 +113,11 @@ export const throughputOf = ({ engines }: MeasuredScale) =>
         ] as const
       ).map(([metric, [low, value, high]]) => ({
         engine: schedule === 'overlapping' ? `${engine}, overlapping` : engine,
-        ...{ rows: inFlight, metric, value, low, high },
+        rows: inFlight,
+        metric,
+        value,
+        low,
+        high,
       })),
     ),
   );

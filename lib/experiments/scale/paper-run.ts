@@ -1,4 +1,6 @@
-/** Steps of the paper's run, simulated: of both methods, on the same draws of questions. */
+/**
+ * Steps of the paper's run, simulated: of both methods, on the same draws of questions.
+ */
 import { max, mean, min, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { createRandom } from '../../random.js';
@@ -35,7 +37,10 @@ type Search = (typeof SEARCHES)[number];
 /** Draws of a step's questions. */
 export const DRAWS = 5;
 
-/** Tokens that a rollout has in the end: those of the prompt, what was written and what was found. */
+/**
+ * Tokens that a rollout has in the end: those of the prompt, what was written and what
+ * was found.
+ */
 const tokensOf = (shape: RolloutShape, { promptTokens, foundTokens }: Cluster): number =>
   promptTokens +
   sum(shape, ({ written, subQueries }) => written + (subQueries > 0 ? foundTokens(subQueries) : 0));
@@ -52,10 +57,13 @@ function drawRollouts(shapes: readonly RolloutShape[], seed: number): RolloutSha
 function paperCluster(measured: MeasuredScale, search: Search, assumed: Assumptions): Cluster {
   const { foundPerQuery, mostFoundPerTurn, promptTokens } = AGENT;
   return {
-    ...{ engine: gpuEngine(assumed.gpuSpeed), replicas: PAPER_RUN.gpus, promptTokens },
+    engine: gpuEngine(assumed.gpuSpeed),
+    replicas: PAPER_RUN.gpus,
+    promptTokens,
     inFlight: (PAPER_RUN.questions * PAPER_RUN.groupSize) / PAPER_RUN.gpus,
     search: {
-      ...{ requestMs: requestMs(measured), servers: SEARCH_CORES },
+      requestMs: requestMs(measured),
+      servers: SEARCH_CORES,
       serviceMs: searchMs(measured, search) * assumed.searchTime,
     },
     foundTokens: (subQueries) =>
@@ -110,7 +118,13 @@ const PARTS = [
 
 /** Steps of the paper's run, of both methods on the same draws of questions. */
 export function simulatePaper(shapes: ShapesOf, measured: MeasuredScale) {
-  const steps = (kind: string, method: Method, search: Search, schedule: Schedule, assumed = ASSUMED) => {
+  const steps = (
+    kind: string,
+    method: Method,
+    search: Search,
+    schedule: Schedule,
+    assumed = ASSUMED,
+  ) => {
     const cluster = paperCluster(measured, search, assumed);
     return range(DRAWS).map((seed) => {
       const drawn = drawRollouts(shapes[kind][method], seed);
@@ -131,21 +145,31 @@ export function simulatePaper(shapes: ShapesOf, measured: MeasuredScale) {
   const rows = simulated.flatMap(({ setting, of }) =>
     METHODS.flatMap((method) =>
       Object.entries(METRICS).map(([metric, take]) => ({
-        ...{ method, ...setting, metric },
-        ...{ ...spread(of[method].map(take)), n: DRAWS },
+        method,
+        ...setting,
+        metric,
+        ...spread(of[method].map(take)),
+        n: DRAWS,
       })),
     ),
   );
   const contrasts = simulated.flatMap(({ setting, of }) =>
     COMPARED.map(([metric, take]) => ({
-      ...{ method: 'parallelsearch', against: 'search-r1', ...setting, metric, kind: 'ratio' },
-      ...{ ...spread(of.parallelsearch.map((step, i) => take(step) / take(of['search-r1'][i]))), n: DRAWS },
+      method: 'parallelsearch',
+      against: 'search-r1',
+      ...setting,
+      metric,
+      kind: 'ratio',
+      ...spread(of.parallelsearch.map((step, i) => take(step) / take(of['search-r1'][i]))),
+      n: DRAWS,
     })),
   );
   const parts = simulated.flatMap(({ setting, of }) =>
     METHODS.flatMap((method) =>
       PARTS.map(([part, key]) => ({
-        ...{ method, ...setting, part },
+        method,
+        ...setting,
+        part,
         value: mean(of[method], (step) => step[key])! / 1000,
       })),
     ),
@@ -158,7 +182,9 @@ export function simulatePaper(shapes: ShapesOf, measured: MeasuredScale) {
       );
       return (['rollout_seconds', 'step_seconds'] as const).map((metric) => {
         const seconds = spread(theirs.map(METRICS[metric])).value;
-        const ratio = spread(ours.map((step, i) => METRICS[metric](step) / METRICS[metric](theirs[i]))).value;
+        const ratio = spread(
+          ours.map((step, i) => METRICS[metric](step) / METRICS[metric](theirs[i])),
+        ).value;
         return { assumption, factor, metric, seconds, ratio };
       });
     }),

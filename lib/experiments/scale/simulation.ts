@@ -1,10 +1,15 @@
 /**
- * How long the rollouts of a GRPO step take on several engines: a simulation by events. An engine decodes a token for each of its rows at a time, and
- * reads what is found before it goes on; searches queue for a service. Nothing is known of tokens but how many there are.
+ * How long the rollouts of a GRPO step take on several engines: a simulation by events.
+ * An engine decodes a token for each of its rows at a time, and reads what is found
+ * before it goes on; searches queue for a service. Nothing is known of tokens but how
+ * many there are.
  */
 import { bisector, max, minIndex, range, sum } from 'd3-array';
 
-/** A call of the model: the tokens that it writes, and the sub-queries that it then asks; none where it answers. */
+/**
+ * A call of the model: the tokens that it writes, and the sub-queries that it then asks;
+ * none where it answers.
+ */
 export interface Call {
   written: number;
   subQueries: number;
@@ -28,7 +33,10 @@ export interface SearchService {
   servers: number;
 }
 
-/** `turn by turn`: all rollouts write, then all search, and each waits for the slowest; `overlapping`: each goes at its own pace. */
+/**
+ * `turn by turn`: all rollouts write, then all search, and each waits for the slowest;
+ * `overlapping`: each goes at its own pace.
+ */
 export const SCHEDULES = ['turn by turn', 'overlapping'] as const;
 export type Schedule = (typeof SCHEDULES)[number];
 
@@ -91,7 +99,11 @@ export function simulateRollouts(
     const spent = { decodingMs: 0, readingMs: 0, searchingMs: 0, idleMs: 0 };
     return { reading: 0, decoded: 0, active: [], ...spent };
   });
-  const waiting = shapes.map((shape, i): Row => ({ shape, call: 0, replica: replicas[i % replicas.length] }));
+  const waiting = shapes.map((shape, i): Row => ({
+    shape,
+    call: 0,
+    replica: replicas[i % replicas.length],
+  }));
   const serverFree = new Array<number>(search.servers).fill(0);
   const found: { row: Row; time: number }[] = [];
   /** Turn by turn: those that have written and wait for the others to have done so. */
@@ -127,7 +139,8 @@ export function simulateRollouts(
       if (next >= 0) start(waiting.splice(next, 1)[0]);
     }
   };
-  const startBatch = (): void => waiting.splice(0, cluster.inFlight * replicas.length).forEach(start);
+  const startBatch = (): void =>
+    waiting.splice(0, cluster.inFlight * replicas.length).forEach(start);
   const nextEventOf = ({ reading, decoded, active }: Replica): number => {
     if (active.length === 0) return Infinity;
     return reading > 0 ? reading : (active[0].end - decoded) * engine.stepMs(active.length);
@@ -172,12 +185,17 @@ export function simulateRollouts(
     sum(replicas, (replica) => replica[part]) / replicas.length;
   return {
     totalMs: now,
-    ...{ decodingMs: meanOf('decodingMs'), readingMs: meanOf('readingMs') },
-    ...{ searchingMs: meanOf('searchingMs'), idleMs: meanOf('idleMs') },
+    decodingMs: meanOf('decodingMs'),
+    readingMs: meanOf('readingMs'),
+    searchingMs: meanOf('searchingMs'),
+    idleMs: meanOf('idleMs'),
   };
 }
 
-/** A rollout that has everything to itself, milliseconds: what more machines cannot shorten. */
+/**
+ * A rollout that has everything to itself, milliseconds: what more machines cannot
+ * shorten.
+ */
 export function aloneMs(shape: RolloutShape, { engine, search, ...cluster }: Cluster): number {
   const ofCall = ({ written, subQueries }: Call): number =>
     written * engine.stepMs(1) +

@@ -1,6 +1,7 @@
 /**
- * Seconds a question (Tables 3 and 6): how long one waits who asks a single question. Both methods answer the same questions in
- * turn in one process, so that whatever else the machine does falls on both.
+ * Seconds a question (Tables 3 and 6): how long one waits who asks a single question.
+ * Both methods answer the same questions in turn in one process, so that whatever else
+ * the machine does falls on both.
  */
 import { sum } from 'd3-array';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
@@ -36,12 +37,17 @@ export const SECONDS: Measure = {
   byRatio: true,
 };
 
-/** The data sets of the paper's Tables 3 and 6 that the small world has, and the kinds of question they tell apart. */
+/**
+ * The data sets of the paper's Tables 3 and 6 that the small world has, and the kinds of
+ * question they tell apart.
+ */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
 
 /** One of `oneOf` questions of these data sets. */
 export function timedQuestions(questions: readonly Question[], oneOf: number): Question[] {
-  const ofBenchmarks = questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? ''));
+  const ofBenchmarks = questions.filter(({ metadata }) =>
+    BENCHMARKS.includes(metadata.benchmark ?? ''),
+  );
   return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
 }
 
@@ -60,8 +66,9 @@ interface TimeAnswersOptions {
 }
 
 /**
- * Every contestant answers every question, greedily and by itself. Who begins changes from question to question; the first
- * question is answered once more beforehand, so that nobody pays for what is only done once.
+ * Every contestant answers every question, greedily and by itself. Who begins changes
+ * from question to question; the first question is answered once more beforehand, so that
+ * nobody pays for what is only done once.
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
@@ -74,7 +81,10 @@ export async function timeAnswers(
     const { run, policy, rollout } = contestant;
     const { method, model, warmUp, seed } = run;
     const begin = now();
-    const [measurement] = await evaluatePolicy(policy, retriever, [question], { rollout, batchSize: 1 });
+    const [measurement] = await evaluatePolicy(policy, retriever, [question], {
+      rollout,
+      batchSize: 1,
+    });
     const seconds = Number(((now() - begin) / 1000).toFixed(6));
     return { method, model, warmUp, seed, ...measurement, seconds };
   };
@@ -96,11 +106,15 @@ export interface GenerationTime {
   source: string;
 }
 
-/** Milliseconds of a call of the trained model: the seconds of ParallelSearch's answers over its model calls. */
+/**
+ * Milliseconds of a call of the trained model: the seconds of ParallelSearch's answers
+ * over its model calls.
+ */
 export function generationTimeOf(answers: readonly TimedAnswer[], backend: string): GenerationTime {
   const ours = answers.filter(({ method }) => method === 'parallelsearch');
   return {
-    msPerCall: (1000 * sum(ours, ({ seconds }) => seconds)) / sum(ours, ({ modelCalls }) => modelCalls),
+    msPerCall:
+      (1000 * sum(ours, ({ seconds }) => seconds)) / sum(ours, ({ modelCalls }) => modelCalls),
     source: `${ours.length.toLocaleString('en')} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
   };
 }
@@ -122,7 +136,9 @@ interface Timed {
 /** Both methods from each initial model, with the first seed. */
 const contestsOf = (): Contest[] =>
   WARM_UPS.flatMap((warmUp) =>
-    INITIAL_MODELS.map((model) => METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] }))),
+    INITIAL_MODELS.map((model) =>
+      METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] })),
+    ),
   ).filter((runs) => runs.every((run) => isTrained(run)));
 
 const timingJobs = (name: string, contests: readonly Contest[]): Promise<Job<Contest>[]> =>
@@ -138,7 +154,8 @@ const timingJobs = (name: string, contests: readonly Contest[]): Promise<Job<Con
 async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Timed> {
   const questions = timedQuestions(world.questions, ONE_OF);
   const contestants = [];
-  for (const run of runs) contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutOf(run) });
+  for (const run of runs)
+    contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutOf(run) });
   const answers = await timeAnswers(contestants, world.retriever, questions, {
     onAnswer: (done) => onFraction(done / (questions.length * runs.length)),
   });
@@ -146,12 +163,22 @@ async function timeContest(runs: Contest, { world, onFraction }: WorkContext): P
   return { answers };
 }
 
-/** An experiment that times runs against each other. Times belong to a machine: the provenance names it. */
-export const timingOf = (name: string, title: string, contests: () => readonly Contest[]): Experiment => ({
-  ...{ name, title },
+/**
+ * An experiment that times runs against each other. Times belong to a machine: the
+ * provenance names it.
+ */
+export const timingOf = (
+  name: string,
+  title: string,
+  contests: () => readonly Contest[],
+): Experiment => ({
+  name,
+  title,
   // Two processes would get into each other's way.
   computation: computation({
-    ...{ jobs: () => timingJobs(name, contests()), work: timeContest, processes: 1 },
+    jobs: () => timingJobs(name, contests()),
+    work: timeContest,
+    processes: 1,
   }),
 });
 
@@ -163,14 +190,20 @@ export interface Timing {
   provenance: Provenance;
 }
 
-/** Answers with the seconds that each took, or null where they were not timed with these weights and data. */
+/**
+ * Answers with the seconds that each took, or null where they were not timed with these
+ * weights and data.
+ */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
   const results = await resultsOf(experiment, folder);
   const done = results.flatMap((result) => result.done ?? []) as Done<Contest, Timed>[];
   if (done.length === 0 || done.length < results.length) return null;
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
-    provenance: provenanceOf(done, { ...seedsOf(done.flatMap(({ job }) => job.input)), ...(await drawOf()) }),
+    provenance: provenanceOf(done, {
+      ...seedsOf(done.flatMap(({ job }) => job.input)),
+      ...(await drawOf()),
+    }),
   };
 }
 
@@ -180,8 +213,11 @@ export const summariseTiming = (
   options: SummaryOptions = {},
 ): TidyResults =>
   summariseResults(answers, {
-    ...{ measures: [SECONDS], pairs: [['parallelsearch', 'search-r1']], paper: paperFigure },
-    // The two were timed side by side seed by seed, while the machine was as fast as it then was: seeds are resampled together.
+    measures: [SECONDS],
+    pairs: [['parallelsearch', 'search-r1']],
+    paper: paperFigure,
+    // The two were timed side by side seed by seed, while the machine was as fast as it
+    // then was: seeds are resampled together.
     weightsOf: () => 'timed together',
     ...options,
   });

@@ -1,10 +1,11 @@
 /**
- * Figure 6: how many passages a query should bring, for three retrievers. The same trained policies answer a fixed sample of the
- * evaluated questions under every setting.
+ * Figure 6: how many passages a query should bring, for three retrievers. The same
+ * trained policies answer a fixed sample of the evaluated questions under every setting.
  *
- * Policies are trained with three passages per query, as in the paper, and others with one. What a turn brings is limited in tokens, as in the
- * paper, and the small policy's context has 1,024 positions: passages of the lowest ranks that would take more, or leave no room for the turns to come, are
- * left out, counted and reported.
+ * Policies are trained with three passages per query, as in the paper, and others with
+ * one. What a turn brings is limited in tokens, as in the paper, and the small policy's
+ * context has 1,024 positions: passages of the lowest ranks that would take more, or
+ * leave no room for the turns to come, are left out, counted and reported.
  */
 import type { Question } from '../../data/question.js';
 import { measure } from '../../evaluation/evaluate.js';
@@ -39,22 +40,34 @@ export const TOP_K = {
   ks: [1, 3, 5, 10],
   /** One of so many questions of each benchmark and kind is asked. */
   oneOf: 10,
-  /** Tokens kept free for every later search turn (see `reservePerTurn` of a rollout): a search and one passage for it. */
+  /**
+   * Tokens kept free for every later search turn (see `reservePerTurn` of a rollout): a
+   * search and one passage for it.
+   */
   reservePerTurn: 100,
 } as const;
 
-/** Every retriever and k; policies that were trained with one passage answer by the first retriever alone. */
+/**
+ * Every retriever and k; policies that were trained with one passage answer by the first
+ * retriever alone.
+ */
 export const topKSettings = (trainedK = 3): TopKSetting[] =>
   TOP_K.retrievers
     .slice(0, trainedK === 1 ? 1 : undefined)
     .flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k, trainedK })));
 
-/** The main comparison's runs of the first seed, and the same trained with one passage a query. */
+/**
+ * The main comparison's runs of the first seed, and the same trained with one passage a
+ * query.
+ */
 export const topKRuns = (): PolicyRun[] =>
   WARM_UPS.flatMap((warmUp) =>
     TOP_K.methods.flatMap((method) =>
       TOP_K.trainedKs.map((trainedK) => ({
-        ...{ method, model: TOP_K.model, warmUp, seed: SEEDS[0] },
+        method,
+        model: TOP_K.model,
+        warmUp,
+        seed: SEEDS[0],
         ...(trainedK === 1 && { topK: 1 }),
       })),
     ),
@@ -95,7 +108,10 @@ export function retrievedIn({ searchTurns, finish }: Trajectory): Retrieved {
   };
 }
 
-/** One of `oneOf` questions of each benchmark and kind, rounded up; the same ones every time. */
+/**
+ * One of `oneOf` questions of each benchmark and kind, rounded up; the same ones every
+ * time.
+ */
 export const sampleOf = ({ questions }: Pick<World, 'questions'>): Question[] =>
   stratifiedSample(questions, { oneOf: TOP_K.oneOf, seed: 'top-k' });
 
@@ -118,14 +134,23 @@ export async function answersUnder(
     retriever: await retrieverOf(retriever, context.world),
     rollout: { topK: k, reservePerTurn: TOP_K.reservePerTurn },
     keep: (question, trajectory) => ({
-      ...{ method, model, warmUp, seed, retriever, k, trainedK },
+      method,
+      model,
+      warmUp,
+      seed,
+      retriever,
+      k,
+      trainedK,
       ...measure(question, trajectory),
       ...retrievedIn(trajectory),
     }),
   });
 }
 
-/** Share of the sub-questions whose evidence is among the first k, asked as the data set words them. */
+/**
+ * Share of the sub-questions whose evidence is among the first k, asked as the data set
+ * words them.
+ */
 export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Promise<TopKRecall[]> {
   const queries = queriesWithEvidence(world.questions, {
     split: evaluatedSplit(world.questions),

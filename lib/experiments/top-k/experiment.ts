@@ -29,7 +29,10 @@ import {
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
 type Value = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
 
-/** Seconds that the sample takes on one core at each k, roughly: for an estimate and nothing else. */
+/**
+ * Seconds that the sample takes on one core at each k, roughly: for an estimate and
+ * nothing else.
+ */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
 
 async function jobs(): Promise<Job<TopKInput>[]> {
@@ -40,12 +43,15 @@ async function jobs(): Promise<Job<TopKInput>[]> {
     return topKSettings(trainedKOf(run)).map(({ retriever, k, trainedK }) => ({
       key: `top-k/${runName(run)}-${retriever}-k${k}`,
       hash: configHash({ policy, encoder, retriever, k, oneOf, reservePerTurn }),
-      ...{ input: { run, retriever, k, trainedK }, seconds: roughSeconds(k) },
+      input: { run, retriever, k, trainedK },
+      seconds: roughSeconds(k),
     }));
   };
   const recall: Job<TopKInput> = {
-    ...{ key: 'top-k/recall', hash: configHash({ data: await dataHash(), encoder, retrievers, ks }) },
-    ...{ input: 'recall', seconds: 60 },
+    key: 'top-k/recall',
+    hash: configHash({ data: await dataHash(), encoder, retrievers, ks }),
+    input: 'recall',
+    seconds: 60,
   };
   const runs = topKRuns().filter((run) => isTrained(run));
   return [recall, ...(await Promise.all(runs.map(jobsOf))).flat()];
@@ -61,7 +67,11 @@ const tenOverOne: PaperClaim = {
     rule: 'Difference in exact match on all questions with BM25 above 0',
     parts: (numbers) =>
       partsAhead(numbers, 'BM25', {
-        ...{ subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
+        subset: 'all',
+        retriever: 'bm25',
+        k: 10,
+        against_k: 1,
+        trained_k: 3,
       }),
   },
 };
@@ -86,7 +96,9 @@ const of =
     value(answer as TopKAnswer);
 
 const MEASURES: readonly Measure[] = [
-  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const).map(mainMeasure),
+  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const).map(
+    mainMeasure,
+  ),
   {
     metric: 'passages_shown',
     of: of(({ passagesShown }) => passagesShown),
@@ -118,7 +130,10 @@ function variantOf(name: string): Variant {
 /** A variant as rows have it. */
 const fieldsOf = ({ trainedK, ...variant }: Variant) => ({ ...variant, trained_k: trainedK });
 
-/** Every k beside the smallest, every retriever beside the first, and ParallelSearch beside Search-R1. */
+/**
+ * Every k beside the smallest, every retriever beside the first, and ParallelSearch
+ * beside Search-R1.
+ */
 function pairs(): MethodPair[] {
   const variants = TOP_K.methods.flatMap((method) =>
     TOP_K.trainedKs.flatMap((trainedK) =>
@@ -133,11 +148,15 @@ function pairs(): MethodPair[] {
     ...beside({ k: Math.min(...TOP_K.ks) }),
     ...beside({ retriever: TOP_K.retrievers[0] }),
     ...beside({ method: TOP_K.methods[1] }),
-    ...beside({ trainedK: 1 }).filter(([, other]) => variantOf(other).retriever === TOP_K.retrievers[0]),
+    ...beside({ trainedK: 1 }).filter(
+      ([, other]) => variantOf(other).retriever === TOP_K.retrievers[0],
+    ),
   ];
 }
 
-/** A contrast of variants: the method, retriever and k of both sides where they differ. */
+/**
+ * A contrast of variants: the method, retriever and k of both sides where they differ.
+ */
 function contrastOf(contrast: TidyContrast) {
   const [ours, theirs] = [contrast.method, contrast.against].map(variantOf);
   return {
@@ -152,8 +171,16 @@ function contrastOf(contrast: TidyContrast) {
 
 /** ParallelSearch with so many passages per query beside one, by BM25. */
 const besideOne = (k: number): Predicted['figure'] => ({
-  ...{ method: 'parallelsearch', against: 'parallelsearch', retriever: 'bm25', k, against_k: 1 },
-  ...{ trained_k: 3, benchmark: 'all', subset: 'all', metric: 'em', kind: 'difference' },
+  method: 'parallelsearch',
+  against: 'parallelsearch',
+  retriever: 'bm25',
+  k,
+  against_k: 1,
+  trained_k: 3,
+  benchmark: 'all',
+  subset: 'all',
+  metric: 'em',
+  kind: 'difference',
 });
 
 /** Figure 6, in one figure. */
@@ -165,9 +192,11 @@ const MORE_IS_BETTER: Predicted = {
 };
 
 /**
- * Reads the answers under every setting and computes their figures with intervals; the same weights under every setting are
- * resampled alike. Contrasts are of two values of k, two retrievers or two methods, everything else the same.
- * @param folder of this machine's results; what is not there is taken from the recorded ones
+ * Reads the answers under every setting and computes their figures with intervals; the
+ * same weights under every setting are resampled alike. Contrasts are of two values of k,
+ * two retrievers or two methods, everything else the same.
+ * @param folder of this machine's results; what is not there is taken from the recorded
+ * ones
  */
 export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
   const done = await requireResults<TopKInput, Value>(topK, folder);
@@ -183,11 +212,9 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
     recall,
   };
   const own: SummaryOptions = {
-    ...{
-      measures: MEASURES,
-      pairs: pairs(),
-      weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}`,
-    },
+    measures: MEASURES,
+    pairs: pairs(),
+    weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}`,
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
   const { rows, contrasts } = summarise({ answers, provenance }, own, options);
@@ -201,13 +228,18 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
     finding: `With BM25, ten passages per query in place of one ${change[ten.side]}: ${ten.text} of exact match for ParallelSearch, all sampled questions.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy: {
-      ...{ rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })), provenance },
+      rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })),
+      provenance,
       contrasts: contrasts.map(contrastOf),
     },
     predicted: [MORE_IS_BETTER],
     frames: {
       // Recall@k of the retrievers by themselves, a row for each retriever and k.
-      recall: recall.map(({ hitRate, ...row }) => ({ ...row, metric: 'recall_at_k', value: hitRate })),
+      recall: recall.map(({ hitRate, ...row }) => ({
+        ...row,
+        metric: 'recall_at_k',
+        value: hitRate,
+      })),
     },
   });
 }

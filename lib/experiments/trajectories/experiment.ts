@@ -1,6 +1,7 @@
 /**
- * Trajectories to read: a fixed sample of the questions, answered greedily by both methods and by what stands between
- * them, Search-R1's weights under ParallelSearch's prompt. For the viewer, not for a table: its figures are of a sample.
+ * Trajectories to read: a fixed sample of the questions, answered greedily by both
+ * methods and by what stands between them, Search-R1's weights under ParallelSearch's
+ * prompt. For the viewer, not for a table: its figures are of a sample.
  */
 import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
 import { configHash } from '../../io/hash.js';
@@ -20,23 +21,29 @@ import { isTrained, runName, type PolicyRun } from '../runs.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [
-  ...['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map((method) => ({
-    ...{ method, model: 'instruct' as const, warmUp: SEED, seed: SEED },
-  })),
+  ...['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map(
+    (method) => ({ method, model: 'instruct' as const, warmUp: SEED, seed: SEED }),
+  ),
   ...['parallelsearch', 'search-r1'].map((method) => ({
-    ...{ method, model: 'base' as const, warmUp: SEED, seed: SEED },
+    method,
+    model: 'base' as const,
+    warmUp: SEED,
+    seed: SEED,
   })),
 ];
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
-/** The rewards that every trajectory is given, whatever its policy was trained for: only so can they be compared. */
+/**
+ * The rewards that every trajectory is given, whatever its policy was trained for: only
+ * so can they be compared.
+ */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
 /** Seconds of a run on one core, roughly: for an estimate and nothing else. */
 const ROUGH_SECONDS = 40;
 
 /**
- * An answer in the layout of training's `trajectories.jsonl`. There is no advantage: a policy answers each question once, so
- * that nothing is a group.
+ * An answer in the layout of training's `trajectories.jsonl`. There is no advantage: a
+ * policy answers each question once, so that nothing is a group.
  */
 export interface TrajectoryLine extends Trajectory {
   /** Who answered, as the viewer shows it: the method with the model. */
@@ -54,11 +61,17 @@ interface Recorded {
 }
 
 /** A run's name for readers, such as `ParallelSearch (instruct)`. */
-export const policyTitle = ({ method, model }: PolicyRun): string => `${methodTitle(method)} (${model})`;
+export const policyTitle = ({ method, model }: PolicyRun): string =>
+  `${methodTitle(method)} (${model})`;
 
 /** Adds to a trajectory who answered and what it is worth. */
-export const scoredLine = (run: PolicyRun, question: Question, trajectory: Trajectory): TrajectoryLine => ({
-  ...{ method: policyTitle(run), run },
+export const scoredLine = (
+  run: PolicyRun,
+  question: Question,
+  trajectory: Trajectory,
+): TrajectoryLine => ({
+  method: policyTitle(run),
+  run,
   ...trajectory,
   shape: questionShape(question.metadata.graph ?? []),
   coverage: coverage(question, executedSearches(trajectory.segments)),
@@ -71,10 +84,13 @@ const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
     TRAJECTORY_RUNS.filter((run) => isTrained(run)).map(async (run) => ({
       key: `trajectories/${runName(run)}`,
       hash: configHash({
-        ...{ sample: TRAJECTORY_SAMPLE, preset: TRAJECTORY_REWARDS, retriever: 'bm25' },
+        sample: TRAJECTORY_SAMPLE,
+        preset: TRAJECTORY_REWARDS,
+        retriever: 'bm25',
         evaluation: await evaluationHash(run),
       }),
-      ...{ input: run, seconds: ROUGH_SECONDS },
+      input: run,
+      seconds: ROUGH_SECONDS,
     })),
   );
 

@@ -37,15 +37,20 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   // How much stands beside a drawing is known when it is drawn.
   for (let tries = 0; tries < 3 && drawing.scrollWidth > drawing.clientWidth; tries++) {
     if (tries > 0) room -= drawing.scrollWidth - drawing.clientWidth + 4;
-    ({ view } = await embed(live, narrowed(drawn as ChartSpec, room) as VisualizationSpec, options));
+    ({ view } = await embed(
+      live,
+      narrowed(drawn as ChartSpec, room) as VisualizationSpec,
+      options,
+    ));
   }
   drawing.setAttribute('role', 'group');
   offerFiles(figure, dataset.name!, spec, view);
 }
 
 /**
- * Puts each chart's interactive form in place of its picture, and buttons that save it beside the links to its data. A
- * picture whose chart cannot be drawn stays. A page that gets other charts later calls this again.
+ * Puts each chart's interactive form in place of its picture, and buttons that save it
+ * beside the links to its data. A picture whose chart cannot be drawn stays. A page that
+ * gets other charts later calls this again.
  */
 export async function drawCharts(): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];

@@ -1,4 +1,7 @@
-/** Elements from a selector, attributes and children. Text always becomes a text node, so that no trajectory can add markup. */
+/**
+ * Elements from a selector, attributes and children. Text always becomes a text node, so
+ * that no trajectory can add markup.
+ */
 import { elementParts, Markup, type AttributeValue, type Nested } from '../markup.js';
 
 /** Functions listen: `onclick` to `click`. */
@@ -8,7 +11,11 @@ export type Content = Attributes | Nested<Node | Markup | string>;
 type NameOf<S extends string> = S extends `${infer Name}.${string}` ? Name : S;
 type ElementOf<S extends string, Names> = NameOf<S> extends keyof Names ? Names[NameOf<S>] : never;
 
-function fill<E extends Element>(node: E, attributes: Attributes, children: (Node | Markup | string)[]): E {
+function fill<E extends Element>(
+  node: E,
+  attributes: Attributes,
+  children: (Node | Markup | string)[],
+): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') node.addEventListener(name.slice('on'.length), value);
     else if (name === 'style')
@@ -33,17 +40,31 @@ const builder =
     return fill(create(name), attributes, children) as ElementOf<S, Names>;
   };
 
-/** An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that are null or false are left out. */
+/**
+ * An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that
+ * are null or false are left out.
+ */
 export const h = builder<HTMLElementTagNameMap>((name) => document.createElement(name));
 /** The same for SVG. */
 export const svg = builder<SVGElementTagNameMap>((name) =>
   document.createElementNS('http://www.w3.org/2000/svg', name),
 );
 
-/** A table with a caption, scoped headers and the first cell of each row as its header. */
-export function table(caption: string, columns: readonly string[], rows: readonly Node[]): HTMLTableElement {
+/**
+ * A table with a caption, scoped headers and the first cell of each row as its header.
+ */
+export function table(
+  caption: string,
+  columns: readonly string[],
+  rows: readonly Node[],
+): HTMLTableElement {
   const head = columns.map((name) => (name ? h('th', { scope: 'col' }, name) : h('td')));
-  return h('table', h('caption', caption), head.length > 0 && h('thead', h('tr', head)), h('tbody', ...rows));
+  return h(
+    'table',
+    h('caption', caption),
+    head.length > 0 && h('thead', h('tr', head)),
+    h('tbody', ...rows),
+  );
 }
 
 /** A choice of values, each with what it is called. */
@@ -56,10 +77,16 @@ export function select(name: string, options: readonly (readonly [value: string,
 }
 
 /** A control under its label. */
-export const labelled = (label: string, control: Node, selector: 'label' | `label.${string}` = 'label') =>
-  h(selector, h('span', label), control);
+export const labelled = (
+  label: string,
+  control: Node,
+  selector: 'label' | `label.${string}` = 'label',
+) => h(selector, h('span', label), control);
 
-/** The content of the element that `packedElement` has made: compressed by gzip, in base64. */
+/**
+ * The content of the element that `packedElement` has made: compressed by gzip, in
+ * base64.
+ */
 export function unpackElement(id: string): Response {
   const packed = document.getElementById(id)?.textContent;
   if (packed === undefined) throw new Error(`Expected the page to carry ${id}, but it does not.`);

@@ -1,4 +1,7 @@
-/** One page about several runs: final figures, the settings that differ, curves in one chart, answers side by side. */
+/**
+ * One page about several runs: final figures, the settings that differ, curves in one
+ * chart, answers side by side.
+ */
 import { greatest, sort } from 'd3-array';
 import { questionShape, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -26,7 +29,12 @@ import type { ComparedRun } from './runs.js';
 
 /** Metrics of training that have a chart, and a column. */
 const CURVES = [
-  ...['reward', 'rewards/outcome', 'turns', 'decomposition_ratio', 'kl', 'entropy'],
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'decomposition_ratio',
+  'kl',
+  'entropy',
   'completions/mean_length',
 ];
 /** Questions that are shown side by side. */
@@ -50,7 +58,8 @@ interface Section {
 
 /**
  * The page.
- * @param questions whose texts and right answers are shown where a file of answers tells only ids
+ * @param questions whose texts and right answers are shown where a file of answers tells
+ * only ids
  */
 export async function compareHtml(
   runs: readonly ComparedRun[],
@@ -71,12 +80,18 @@ export async function compareHtml(
     '</main></div>',
   ].join('\n');
   return pageHtml({
-    ...{ title, body, styles: STYLES, description: `${title}: figures, settings, curves and answers.` },
+    title,
+    body,
+    styles: STYLES,
+    description: `${title}: figures, settings, curves and answers.`,
     scripts: [await reportScript({ hasCharts: sections.some(({ id }) => id === 'curves') })],
   });
 }
 
-/** A table with a row for each run, without columns in which nothing stands; nothing where that leaves no column. */
+/**
+ * A table with a row for each run, without columns in which nothing stands; nothing where
+ * that leaves no column.
+ */
 function runsTable(
   caption: string,
   id: string,
@@ -86,7 +101,8 @@ function runsTable(
   const filled = columns.filter(([, of]) => runs.some((run) => of(run) !== undefined));
   if (filled.length === 0) return '';
   const cells: TableCells = {
-    ...{ caption, columns: ['Run', ...filled.map(([name]) => name)] },
+    caption,
+    columns: ['Run', ...filled.map(([name]) => name)],
     rows: runs.map((run) => [run.name, ...filled.map(([, of]) => of(run) ?? '–')]),
   };
   return tableFigureHtml(cells, id);
@@ -102,7 +118,10 @@ const cellOf =
     return own && intervalText(own, decimalsOf(metric, own.value));
   };
 
-/** The run that is farthest from the first one in exact match, else the outcomes of all in training, in a sentence. */
+/**
+ * The run that is farthest from the first one in exact match, else the outcomes of all in
+ * training, in a sentence.
+ */
 function findingOf(
   found: ReturnType<typeof answerFigures>,
   differences: readonly (Figure & { against: string })[],
@@ -114,11 +133,15 @@ function findingOf(
     return `Exact match of ${farthest.method} against ${farthest.against}: ${pointsIntervalText(farthest)} points on ${found.numQuestions} questions that both have answered.`;
   const outcomes = ends.filter(({ metric }) => metric === 'rewards/outcome');
   if (outcomes.length === 0) return '';
-  const each = sort(outcomes, ({ value }) => -value).map((own) => `${own.method} ${intervalText(own)}`);
+  const each = sort(outcomes, ({ value }) => -value).map(
+    (own) => `${own.method} ${intervalText(own)}`,
+  );
   return `Outcome reward at the end of training: ${listed(each)}.`;
 }
 
-/** What the answers and the last steps of training come to, and who is ahead by how much. */
+/**
+ * What the answers and the last steps of training come to, and who is ahead by how much.
+ */
 function figuresSection(runs: readonly ComparedRun[]): Section {
   const found = answerFigures(runs);
   const answered = runs.filter(({ answers }) => answers.length > 0);
@@ -162,7 +185,9 @@ function figuresSection(runs: readonly ComparedRun[]): Section {
 function settingsSection(runs: readonly ComparedRun[]): Section {
   const known = runs.filter(({ settings }) => Object.keys(settings).length > 0);
   const names = [...new Set(known.flatMap(({ settings }) => Object.keys(settings)))];
-  const differing = names.filter((name) => new Set(known.map(({ settings }) => settings[name])).size > 1);
+  const differing = names.filter(
+    (name) => new Set(known.map(({ settings }) => settings[name])).size > 1,
+  );
   const unknown = runs.filter((run) => !known.includes(run) || !('method' in run.settings));
   const table = runsTable(
     'Settings that differ; all others are the same.',
@@ -179,7 +204,9 @@ function settingsSection(runs: readonly ComparedRun[]): Section {
 }
 
 async function curvesSection(runs: readonly ComparedRun[]): Promise<Section | null> {
-  const isSmall = runs.some(({ settings: { model } }) => model !== undefined && parseModelName(model));
+  const isSmall = runs.some(
+    ({ settings: { model } }) => model !== undefined && parseModelName(model),
+  );
   const figures = CURVES.flatMap((metric) => {
     const chart = comparedChart(metric, runs, isSmall ? SMALL_WORLD : undefined);
     return chart ? [{ name: metric.replaceAll(/\W+/g, '-'), chart }] : [];
@@ -199,7 +226,10 @@ interface Side {
   run: RecordedRun;
 }
 
-/** The newest trajectory, else the answer, of each question that the run was asked, by question. */
+/**
+ * The newest trajectory, else the answer, of each question that the run was asked, by
+ * question.
+ */
 function sidesOf(
   { name, trajectories, answers }: ComparedRun,
   known: ReadonlyMap<string, Question>,
@@ -218,7 +248,10 @@ function sidesOf(
 }
 
 /** An answer as far as its file tells it: what was searched and what was answered. */
-function answerAsRun({ questionId: id, searches, answer, type }: Measurement, known?: Question): RecordedRun {
+function answerAsRun(
+  { questionId: id, searches, answer, type }: Measurement,
+  known?: Question,
+): RecordedRun {
   const { question, goldenAnswers = [], metadata } = known ?? {};
   const graph = metadata?.graph;
   const text = [
@@ -228,12 +261,22 @@ function answerAsRun({ questionId: id, searches, answer, type }: Measurement, kn
   const searchTurns = searches.map((queries) => ({ queries, results: [] }));
   const shape = graph?.length ? questionShape(graph) : undefined;
   return {
-    ...{ id, question, goldenAnswers, type, graph, shape, searchTurns, benchmark: undefined },
+    id,
+    question,
+    goldenAnswers,
+    type,
+    graph,
+    shape,
+    searchTurns,
+    benchmark: undefined,
     segments: [{ kind: 'policy', text }],
   };
 }
 
-/** Questions that several runs were asked, first those of which one has the right answer and another has not. */
+/**
+ * Questions that several runs were asked, first those of which one has the right answer
+ * and another has not.
+ */
 function questionsSection(
   runs: readonly ComparedRun[],
   known: ReadonlyMap<string, Question>,
@@ -246,11 +289,14 @@ function questionsSection(
   if (asked.length === 0) return null;
   const areOfOneMind = (own: readonly Side[]): number =>
     Number(new Set(own.map(({ isRight }) => isRight)).size === 1);
-  const shown = asked.toSorted((a, b) => areOfOneMind(a) - areOfOneMind(b)).slice(0, MOST_QUESTIONS);
+  const shown = asked
+    .toSorted((a, b) => areOfOneMind(a) - areOfOneMind(b))
+    .slice(0, MOST_QUESTIONS);
   const numSplit = asked.filter((own) => areOfOneMind(own) === 0).length;
   const intro = `<p>${asked.length} questions were asked in several runs, as each saw them last; ${numSplit} of them one answers right and another wrong. Shown are ${shown.length}, those first.</p>`;
   return {
-    ...{ id: 'questions', text: 'Questions side by side' },
+    id: 'questions',
+    text: 'Questions side by side',
     html: intro + shown.map(questionMarkup).map(markupHtml).join('\n'),
   };
 }

@@ -25,11 +25,15 @@ export interface ComparedRun {
 export function shortNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => resolve(path.replace(/\.jsonl$/, '')).split(/[\\/]/));
   const longest = Math.max(...parts.map(({ length }) => length));
-  const ends = range(1, longest + 1).map((length) => parts.map((own) => own.slice(-length).join('/')));
+  const ends = range(1, longest + 1).map((length) =>
+    parts.map((own) => own.slice(-length).join('/')),
+  );
   return ends.find((names) => new Set(names).size === names.length) ?? ends[0];
 }
 
-/** A part of a run: the folder of its training, or a file of its answers or trajectories. */
+/**
+ * A part of a run: the folder of its training, or a file of its answers or trajectories.
+ */
 export interface RunSource {
   name: string;
   path: string;
@@ -46,14 +50,20 @@ export function parseSources(texts: readonly string[]): RunSource[] {
 }
 
 /**
- * Reads runs; parts of one name are one run, such as the folder of a training and the answers of its adapter.
- * @throws Error naming the path that is no run, or the line that is neither an answer nor a trajectory
+ * Reads runs; parts of one name are one run, such as the folder of a training and the
+ * answers of its adapter.
+ * @throws Error naming the path that is no run, or the line that is neither an answer nor
+ * a trajectory
  */
 export async function readComparedRuns(sources: readonly RunSource[]): Promise<ComparedRun[]> {
   const runs = new Map<string, ComparedRun>();
   for (const { name, path } of sources) {
-    if (!runs.has(name)) runs.set(name, { name, settings: {}, steps: [], answers: [], trajectories: [] });
-    await (existsSync(path) && statSync(path).isDirectory() ? readFolder : readLines)(path, runs.get(name)!);
+    if (!runs.has(name))
+      runs.set(name, { name, settings: {}, steps: [], answers: [], trajectories: [] });
+    await (existsSync(path) && statSync(path).isDirectory() ? readFolder : readLines)(
+      path,
+      runs.get(name)!,
+    );
   }
   return [...runs.values()];
 }
@@ -71,7 +81,9 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   run.trajectories.push(...lines.map(parseTranscript));
   const configs = [join(folder, 'adapter', TRAIN_CONFIG_FILE), join(folder, TRAIN_CONFIG_FILE)];
   const config = configs.find((file) => existsSync(file));
-  const components = Object.keys(steps.at(-1)?.metrics ?? {}).filter((name) => name.startsWith('rewards/'));
+  const components = Object.keys(steps.at(-1)?.metrics ?? {}).filter((name) =>
+    name.startsWith('rewards/'),
+  );
   Object.assign(run.settings, config ? flattened(await readJson(config)) : {}, {
     // Also those of files, of which the configuration knows nothing.
     'reward components': components.map((name) => name.slice('rewards/'.length)).join(', '),
@@ -83,7 +95,9 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
 function flattened(value: unknown, name = ''): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { [name]: typeof value === 'string' ? value : JSON.stringify(value) };
-  const inner = Object.entries(value).map(([key, own]) => flattened(own, name ? `${name}.${key}` : key));
+  const inner = Object.entries(value).map(([key, own]) =>
+    flattened(own, name ? `${name}.${key}` : key),
+  );
   return Object.assign({}, ...inner) as Record<string, string>;
 }
 

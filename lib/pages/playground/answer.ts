@@ -39,8 +39,8 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * A retriever whose every request takes `delayMs` longer, as one behind a network does. The sub-queries of a turn travel in
- * one request, so that they wait together.
+ * A retriever whose every request takes `delayMs` longer, as one behind a network does.
+ * The sub-queries of a turn travel in one request, so that they wait together.
  */
 export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
   ...retriever,
@@ -62,7 +62,8 @@ function createPace(tokensPerSecond: number, signal?: AbortSignal): () => Promis
 }
 
 /**
- * Text of tokens that come one by one. A character of several tokens comes with its last one; the others give an empty text.
+ * Text of tokens that come one by one. A character of several tokens comes with its
+ * last one; the others give an empty text.
  */
 export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
   let pending: number[] = [];
@@ -76,7 +77,8 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
 }
 
 /**
- * Answers a question greedily, as the evaluation does, and emits everything as it happens.
+ * Answers a question greedily, as the evaluation does, and emits everything as it
+ * happens.
  * @throws the signal's reason when it is aborted, after the turn that is under way
  */
 export async function answerQuestion(

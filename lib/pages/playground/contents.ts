@@ -1,4 +1,7 @@
-/** What goes into the playground: the trained policies, the small world, the tensor library. */
+/**
+ * What goes into the playground: the trained policies, the small world, the tensor
+ * library.
+ */
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -26,14 +29,23 @@ import {
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { evaluatedQuestions } from '../../experiments/world.js';
-import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories/experiment.js';
+import {
+  loadTrajectories,
+  type TrajectoryLine,
+} from '../../experiments/trajectories/experiment.js';
 import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-folder.js';
 import { listed } from '../../text/listed.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
-import { PASSAGES_FILE, QUESTIONS_FILE, SETUP_FILE, WASM_FILE, type PlaygroundSetup } from './setup.js';
+import {
+  PASSAGES_FILE,
+  QUESTIONS_FILE,
+  SETUP_FILE,
+  WASM_FILE,
+  type PlaygroundSetup,
+} from './setup.js';
 
 /** The methods that stand side by side. */
 const PLAYGROUND_METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -51,8 +63,14 @@ const runsFrom = (model: PolicyRun['model']): PolicyRun[] =>
 const MODEL_FILES = ['config.json', 'tokenizer.json', 'model.safetensors'];
 const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Each model with the adapters of both methods before, in the course of and at the end of training; their files go into `files`. */
-async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<PlaygroundSetup['checkpoints']> {
+/**
+ * Each model with the adapters of both methods before, in the course of and at the end of
+ * training; their files go into `files`.
+ */
+async function addCheckpoints(
+  files: PlaygroundFiles,
+  root: string,
+): Promise<PlaygroundSetup['checkpoints']> {
   const checkpoints: PlaygroundSetup['checkpoints'] = [];
   const addFolder = async (name: string, parts: readonly string[]): Promise<void> => {
     requireFolders([join(root, name)]);
@@ -67,7 +85,9 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
     const { grpo } = (await trainConfigOf(adapterFolder(runs[0], root)))!;
     for (const numSteps of [...keptSteps(runs[0]), grpo.steps]) {
       const part = numSteps === grpo.steps ? '' : stepFolder(numSteps);
-      const adapters = Object.fromEntries(runs.map((run) => [run.method, posix.join(runName(run), part)]));
+      const adapters = Object.fromEntries(
+        runs.map((run) => [run.method, posix.join(runName(run), part)]),
+      );
       const folders = Object.values(adapters);
       if (!folders.every((folder) => existsSync(join(root, folder)))) continue;
       for (const folder of folders) await addFolder(folder, ADAPTER_FILES);
@@ -82,11 +102,15 @@ async function addCheckpoints(files: PlaygroundFiles, root: string): Promise<Pla
 const FIRST_SIZE = 3;
 
 /**
- * A question to begin with, of those that ParallelSearch is on record with: it asked for each part once, all in one turn, read them
- * rightly and answered rightly. As near as can be to {@link FIRST_SIZE} parts; undefined where there is none.
+ * A question to begin with, of those that ParallelSearch is on record with: it asked
+ * for each part once, all in one turn, read them rightly and answered rightly. As near as
+ * can be to {@link FIRST_SIZE} parts; undefined where there is none.
  */
 export function clearQuestion(
-  lines: readonly Pick<TrajectoryLine, 'questionId' | 'question' | 'segments' | 'searchTurns' | 'rewards'>[],
+  lines: readonly Pick<
+    TrajectoryLine,
+    'questionId' | 'question' | 'segments' | 'searchTurns' | 'rewards'
+  >[],
   questions: readonly Question[],
 ): string | undefined {
   const graphs = new Map(questions.map(({ id, metadata }) => [id, metadata.graph ?? []]));
@@ -100,10 +124,14 @@ export function clearQuestion(
     const isWhole = graph.length > 1 && searchTurns.length === 1 && queries.length === graph.length;
     return isWhole && rewards.outcome === 1 && graph.every(isClear);
   });
-  return least(clear, ({ questionId }) => Math.abs(graphs.get(questionId)!.length - FIRST_SIZE))?.question;
+  return least(clear, ({ questionId }) => Math.abs(graphs.get(questionId)!.length - FIRST_SIZE))
+    ?.question;
 }
 
-/** What the trained policy that the page begins with is on record with; nothing where it is on none. */
+/**
+ * What the trained policy that the page begins with is on record with; nothing where it
+ * is on none.
+ */
 async function recordedLines(): Promise<readonly TrajectoryLine[]> {
   const { lines } = await loadTrajectories().catch(() => ({ lines: [] }));
   const name = runName(runsFrom(MODELS[0])[0]);
@@ -118,7 +146,9 @@ export interface OwnParts {
   adapter?: string;
 }
 
-/** The committed policies of both methods. @throws Error naming weights that are missing */
+/**
+ * The committed policies of both methods. @throws Error naming weights that are missing
+ */
 async function committedPolicies(files: PlaygroundFiles, root: string): Promise<PlaygroundSetup> {
   const checkpoints = await addCheckpoints(files, root);
   if (checkpoints.length === 0)
@@ -130,35 +160,56 @@ async function committedPolicies(files: PlaygroundFiles, root: string): Promise<
     methods: PLAYGROUND_METHODS.map((name) => {
       return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
     }),
-    ...{ checkpoints, firstCheckpoint: trained.id, titleWeight: config!.titleWeight },
+    checkpoints,
+    firstCheckpoint: trained.id,
+    titleWeight: config!.titleWeight,
     analyzer: config!.analyzer ?? DEFAULT_ANALYZER,
   };
 }
 
 /** An adapter of one's own and its model, asked as it was trained. */
-async function ownPolicy(files: PlaygroundFiles, adapter: string, root: string): Promise<PlaygroundSetup> {
+async function ownPolicy(
+  files: PlaygroundFiles,
+  adapter: string,
+  root: string,
+): Promise<PlaygroundSetup> {
   const model = await adapterBase(adapter, root);
   const trained = await trainConfigOf(adapter);
   requireSmall([join(model, 'model.safetensors'), join(adapter, 'adapter_model.safetensors')]);
   for (const name of MODEL_FILES) files.set(`model/${name}`, await readFile(join(model, name)));
-  for (const name of ADAPTER_FILES) files.set(`adapter/${name}`, await readFile(join(adapter, name)));
+  for (const name of ADAPTER_FILES)
+    files.set(`adapter/${name}`, await readFile(join(adapter, name)));
   const name = trained?.method ?? DEFAULT_METHOD;
   const title = basename(model);
   return {
-    methods: [{ name, title: methodTitle(name), rollout: trained?.rollout ?? rolloutConfigOf(name) }],
+    methods: [
+      { name, title: methodTitle(name), rollout: trained?.rollout ?? rolloutConfigOf(name) },
+    ],
     checkpoints: [
       { id: 'before', title: `${title}, before training`, model: 'model', adapters: {} },
-      { id: 'after', title: `${title}, after training`, model: 'model', adapters: { [name]: 'adapter' } },
+      {
+        id: 'after',
+        title: `${title}, after training`,
+        model: 'model',
+        adapters: { [name]: 'adapter' },
+      },
     ],
-    ...{ firstCheckpoint: 'after', titleWeight: trained?.titleWeight ?? TITLE_WEIGHT },
+    firstCheckpoint: 'after',
+    titleWeight: trained?.titleWeight ?? TITLE_WEIGHT,
     analyzer: trained?.analyzer ?? DEFAULT_ANALYZER,
   };
 }
 
-/** Bytes of weights and passages that a page may carry: a browser unpacks them all at once. */
+/**
+ * Bytes of weights and passages that a page may carry: a browser unpacks them all at
+ * once.
+ */
 const MOST_BYTES = 100e6;
 
-/** @throws Error naming the sizes of files that are too large for a page together, and the remedy */
+/**
+ * @throws Error naming the sizes of files that are too large for a page together, and the
+ * remedy
+ */
 function requireSmall(files: readonly string[]): void {
   const sizes = files.map((file) => statSync(file).size);
   if (sum(sizes) <= MOST_BYTES) return;
@@ -170,8 +221,9 @@ function requireSmall(files: readonly string[]): void {
 }
 
 /**
- * Reads everything that the page carries: the policies (of both methods, before, in the course of and at the end of training, or
- * one's own), all passages, the questions that are evaluated, and the WebAssembly of the tensor library.
+ * Reads everything that the page carries: the policies (of both methods, before, in the
+ * course of and at the end of training, or one's own), all passages, the questions that
+ * are evaluated, and the WebAssembly of the tensor library.
  * @param root the folder of the checkpoints
  * @throws Error naming weights that are missing, or what is too large
  */

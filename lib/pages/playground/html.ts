@@ -1,4 +1,7 @@
-/** The playground as one self-contained page: policies, small world and rollout in the browser. */
+/**
+ * The playground as one self-contained page: policies, small world and rollout in the
+ * browser.
+ */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { writeFileSafely } from '../../io/files.js';
@@ -45,7 +48,9 @@ const MACHINERY = `
 const scriptOf = (name: 'main' | 'worker'): Promise<string> =>
   bundleScript(new URL(`./page/${name}.js`, import.meta.url));
 
-/** The whole page. @param isOwn whether policies or passages are not the committed ones */
+/**
+ * The whole page. @param isOwn whether policies or passages are not the committed ones
+ */
 export async function playgroundHtml(files: PlaygroundFiles, isOwn = false): Promise<string> {
   const title = isOwn ? OWN_TITLE : TITLE;
   const carried = new Map(files).set(WORKER_FILE, await scriptOf('worker'));

@@ -1,4 +1,7 @@
-/** Styles of the playground, beside those of every page. Colours never speak alone: tags, counts and words say the same. */
+/**
+ * Styles of the playground, beside those of every page. Colours never speak alone: tags,
+ * counts and words say the same.
+ */
 export const PLAYGROUND_STYLE = `
 #playground[hidden] { display: none; }
 .controls { display: flex; flex-wrap: wrap; gap: .7rem 1rem; align-items: end; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; font-size: .9rem; }

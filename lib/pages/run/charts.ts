@@ -1,4 +1,7 @@
-/** The curves of training, from the lines of `metrics.jsonl`: of one run, or one of several runs in each chart. */
+/**
+ * The curves of training, from the lines of `metrics.jsonl`: of one run, or one of
+ * several runs in each chart.
+ */
 import { trainingRows } from '../../report/curves.js';
 import { metricInfo } from '../../report/metrics.js';
 import { chartOf, SMALL_WORLD, titled, type Chart } from '../../report/chart.js';
@@ -21,7 +24,11 @@ const RUN_CHARTS: Readonly<
   reward: { title: 'Reward', unit: 'mean per rollout', metric: 'reward' },
   'reward-components': { title: 'Reward by component', unit: 'mean per rollout' },
   turns: { title: 'Search turns', unit: 'mean per rollout', metric: 'turns' },
-  'response-length': { title: 'Response length', unit: 'tokens', metric: 'completions/mean_length' },
+  'response-length': {
+    title: 'Response length',
+    unit: 'tokens',
+    metric: 'completions/mean_length',
+  },
   decomposition: {
     title: 'Decomposed',
     unit: 'share of rollouts',
@@ -42,7 +49,9 @@ function rewardCurves(steps: readonly StepMetrics[]): Curves {
   const names = steps.flatMap(({ metrics }) =>
     Object.keys(metrics).filter((name) => name.startsWith('rewards/')),
   );
-  return Object.fromEntries(names.map((name) => [name.slice('rewards/'.length).replaceAll('_', ' '), name]));
+  return Object.fromEntries(
+    names.map((name) => [name.slice('rewards/'.length).replaceAll('_', ' '), name]),
+  );
 }
 
 const DASHES = ['1 0', '6 3', '2 2', '8 3 2 3', '1 3'].map((dash) => dash.split(' ').map(Number));
@@ -52,7 +61,9 @@ const inTurn = <T>(styles: readonly T[], names: readonly string[]): T[] =>
 /** Beyond so many steps a line says more than its points. */
 const MOST_POINTS = 60;
 
-/** The values of a curve; of a kind of question, only at steps that had such questions. */
+/**
+ * The values of a curve; of a kind of question, only at steps that had such questions.
+ */
 function valuesOf(curve: string, metric: string, steps: readonly StepMetrics[]) {
   const share = metric.replace(/^decomposition_ratio\//, 'share/');
   return steps
@@ -60,7 +71,9 @@ function valuesOf(curve: string, metric: string, steps: readonly StepMetrics[]) 
     .map(({ step, metrics }) => ({ step, curve, value: metrics[metric] }));
 }
 
-/** All charts of a run that has done at least one step, each with the name of its files. */
+/**
+ * All charts of a run that has done at least one step, each with the name of its files.
+ */
 export function runCharts(steps: readonly StepMetrics[]): { id: string; chart: Chart }[] {
   return Object.entries(RUN_CHARTS).flatMap(([id, { title, unit, metric, ...told }]) => {
     const curves = told.curves ?? (metric ? { [title]: metric } : rewardCurves(steps));
@@ -74,15 +87,23 @@ interface Curve {
   values: { step: number; curve: string; value: number }[];
 }
 
-function runChart(title: string, unit: string, curves: Curves, steps: readonly StepMetrics[]): Chart | null {
+function runChart(
+  title: string,
+  unit: string,
+  curves: Curves,
+  steps: readonly StepMetrics[],
+): Chart | null {
   const drawn = Object.entries(curves)
     .map(([name, metric]) => ({ name, values: valuesOf(name, metric, steps) }))
     .filter(({ values }) => values.length > 0);
-  return drawn.length === 0 ? null : curvesChart({ title, unit, subtitle: SMALL_WORLD }, drawn, steps.length);
+  return drawn.length === 0
+    ? null
+    : curvesChart({ title, unit, subtitle: SMALL_WORLD }, drawn, steps.length);
 }
 
 /**
- * A chart of a metric with a curve for each run that has it, averaged over windows where steps are many; null where none has.
+ * A chart of a metric with a curve for each run that has it, averaged over windows
+ * where steps are many; null where none has.
  * @param subtitle under its title; default none
  */
 export function comparedChart(
@@ -99,7 +120,9 @@ export function comparedChart(
     return values.length === 0 ? [] : [{ name, values }];
   });
   const numSteps = Math.max(0, ...runs.map(({ steps }) => steps.length));
-  return drawn.length === 0 ? null : curvesChart({ ...metricInfo(metric), subtitle }, drawn, numSteps);
+  return drawn.length === 0
+    ? null
+    : curvesChart({ ...metricInfo(metric), subtitle }, drawn, numSteps);
 }
 
 /** Lines over the steps of training, told apart by colour and by dashes. */
@@ -132,7 +155,12 @@ function curvesChart(
           title: titled('Training', 'GRPO steps'),
           axis: { tickMinStep: 1, format: 'd' },
         },
-        y: { field: 'value', type: 'quantitative', title: titled(title, unit), scale: { zero: false } },
+        y: {
+          field: 'value',
+          type: 'quantitative',
+          title: titled(title, unit),
+          scale: { zero: false },
+        },
         color: { ...channel, scale: { domain: names, range: inTurn(SERIES_COLORS, names) } },
         strokeDash: { ...channel, scale: { domain: names, range: inTurn(DASHES, names) } },
       },

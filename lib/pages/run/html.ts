@@ -1,4 +1,7 @@
-/** The page of a training run: its curves, its guards, its newest rollouts. Live, or as the run's report. */
+/**
+ * The page of a training run: its curves, its guards, its newest rollouts. Live, or as
+ * the run's report.
+ */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
 import type { TrainConfig } from '../../methods/config.js';
@@ -71,7 +74,9 @@ export async function runPageHtml(
     `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
   ].join('\n');
   return pageHtml({
-    ...{ title, body, styles: STYLES },
+    title,
+    body,
+    styles: STYLES,
     description: 'The curves, the guards and the newest rollouts of a training run.',
     scripts: [await script],
     // The live page may ask the server that it comes from, and nobody else.
@@ -117,7 +122,15 @@ function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): str
   const ringing = guards.filter((guard) => rings(guard, newest));
   const cells: TableCells = {
     caption: `Signs of a run that goes wrong, at step ${newest.step}.`,
-    columns: ['Metric', 'Now', 'Value', 'Alarming', 'Steps with an alarm', 'Then', 'What it would mean'],
+    columns: [
+      'Metric',
+      'Now',
+      'Value',
+      'Alarming',
+      'Steps with an alarm',
+      'Then',
+      'What it would mean',
+    ],
     rows: guards.map((guard) => [
       guard.metric,
       ringing.includes(guard) ? 'ALARM' : 'ok',
@@ -177,7 +190,10 @@ export function factsOf({ searchTurns, rewards, advantage }: RecordedRun): strin
   ];
 }
 
-/** Writes the page of a run into its folder as `report.html`, one file that works offline. Returns its path. */
+/**
+ * Writes the page of a run into its folder as `report.html`, one file that works offline.
+ * Returns its path.
+ */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
   await writeFileSafely(file, await runPageHtml(run, await readRun(folder)));

@@ -15,12 +15,19 @@ export interface RunState {
   rollouts: RecordedRun[];
 }
 
-/** Bytes read from the end of a file: far more than the metrics of all steps or the rollouts of one take. */
+/**
+ * Bytes read from the end of a file: far more than the metrics of all steps or the
+ * rollouts of one take.
+ */
 const TAIL_BYTES = 16e6;
 
-const sizeOf = async (file: string): Promise<number> => (existsSync(file) ? (await stat(file)).size : 0);
+const sizeOf = async (file: string): Promise<number> =>
+  existsSync(file) ? (await stat(file)).size : 0;
 
-/** The values of the whole lines at the end of a file, if there is one; the last line may be in the middle of being written. */
+/**
+ * The values of the whole lines at the end of a file, if there is one; the last line may
+ * be in the middle of being written.
+ */
 export async function readTail<T>(file: string): Promise<T[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await sizeOf(file)) - TAIL_BYTES);

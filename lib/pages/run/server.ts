@@ -1,4 +1,7 @@
-/** Serves the page of a run while it goes on: to this machine only, and nothing but that page. */
+/**
+ * Serves the page of a run while it goes on: to this machine only, and nothing but that
+ * page.
+ */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/worker.js';
 import { runContentHtml, runPageHtml, type RunDescription } from './html.js';
@@ -11,7 +14,9 @@ export interface WatchOptions extends RunDescription {
   port?: number;
 }
 
-/** Against other pages in the same browser, which must neither frame nor read this one. */
+/**
+ * Against other pages in the same browser, which must neither frame nor read this one.
+ */
 const HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',
@@ -28,20 +33,28 @@ export const startWatchServer = (options: WatchOptions): Promise<LocalServer> =>
 
 const text = (status: number, body: string | null, headers = {}): Response =>
   new Response(body, { status, headers: { ...HEADERS, ...headers } });
-const page = (html: string): Response => text(200, html, { 'content-type': 'text/html; charset=utf-8' });
+const page = (html: string): Response =>
+  text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 
 async function answer(options: WatchOptions, request: ServedRequest): Promise<Response> {
   if (request.method !== 'GET')
     return text(405, `Expected the method GET, but got ${request.method}.`, { allow: 'GET' });
   const [pathname, query] = (request.url ?? '').split('?');
   const { folder } = options;
-  if (pathname === '/') return page(await runPageHtml(options, await readRun(folder), { isLive: true }));
+  if (pathname === '/')
+    return page(await runPageHtml(options, await readRun(folder), { isLive: true }));
   if (pathname !== '/content') return text(404, `Expected the path / or /content.`);
   const isKnown = new URLSearchParams(query).get('version') === (await runVersion(folder));
   return isKnown ? text(204, null) : page(await runContentHtml(options, await readRun(folder)));
 }
 
-/** A process that serves a run's page, and replies where it is: a step of training keeps its own process busy for seconds. */
+/**
+ * A process that serves a run's page, and replies where it is: a step of training keeps
+ * its own process busy for seconds.
+ */
 export const startWatching = (): Worker<WatchOptions, string> => startWorker(import.meta.url);
 
-serve<WatchOptions, string>(import.meta.url, async (options) => (await startWatchServer(options)).url);
+serve<WatchOptions, string>(
+  import.meta.url,
+  async (options) => (await startWatchServer(options)).url,
+);

@@ -1,6 +1,7 @@
 /**
- * What the viewer's page holds: recorded trajectories with their scores, in a form that compresses well. Texts and
- * search turns that repeat, as prompts and passages do within a group, are kept once.
+ * What the viewer's page holds: recorded trajectories with their scores, in a form that
+ * compresses well. Texts and search turns that repeat, as prompts and passages do within
+ * a group, are kept once.
  */
 import {
   questionShape,
@@ -85,8 +86,14 @@ class Table<T> {
   }
 }
 
-/** The known question that a line is about: by its id where the text agrees (ids repeat across benchmarks), else by its text. */
-function knownQuestion(run: RecordedRun, known: ReadonlyMap<string, Question>): Question | undefined {
+/**
+ * The known question that a line is about: by its id where the text agrees (ids repeat
+ * across benchmarks), else by its text.
+ */
+function knownQuestion(
+  run: RecordedRun,
+  known: ReadonlyMap<string, Question>,
+): Question | undefined {
   const question = known.get(run.id);
   if (!run.question || run.question === question?.question) return question;
   return known.get(run.question);
@@ -123,13 +130,18 @@ export function turnsOfSegments(segments: readonly TextSegment[]): ShownTurn[] {
   });
 }
 
-/** The share of independent sub-questions asked, as recorded or as the known graph tells. */
+/**
+ * The share of independent sub-questions asked, as recorded or as the known graph tells.
+ */
 function coverageOf(run: RecordedRun, known: Question | undefined): number | null {
   if (run.coverage !== undefined && run.coverage !== null) return run.coverage;
   return known?.metadata.graph?.length ? coverage(known, executedSearches(run.segments)) : null;
 }
 
-/** Prepares recorded lines for the page, in their order. Token ids and log-probabilities are left out. */
+/**
+ * Prepares recorded lines for the page, in their order. Token ids and log-probabilities
+ * are left out.
+ */
 export function viewerData(
   runs: readonly RecordedRun[],
   { preset, questions: known }: ViewerOptions,
@@ -157,13 +169,29 @@ export function viewerData(
       segments: run.segments.map(({ kind, text }) => [kind, texts.index(text)]),
       turns: searched.map((turn) => turns.index(turn)),
       numTurns: score.turns,
-      ...{ answer, exactMatch, f1, formatReason, ...ending },
+      answer,
+      exactMatch,
+      f1,
+      formatReason,
+      ...ending,
       rewards: run.rewards ?? score.rewards,
       recorded: Boolean(run.rewards),
       advantage: run.advantage ?? null,
       ambiguous,
-      signs: failureSigns({ ...score, ...ending, ambiguous, shape: question.shape, turns: searched }),
+      signs: failureSigns({
+        ...score,
+        ...ending,
+        ambiguous,
+        shape: question.shape,
+        turns: searched,
+      }),
     };
   });
-  return { preset, questions: questions.values, texts: texts.values, turns: turns.values, trajectories };
+  return {
+    preset,
+    questions: questions.values,
+    texts: texts.values,
+    turns: turns.values,
+    trajectories,
+  };
 }

@@ -1,4 +1,6 @@
-/** Recorded trajectories as one self-contained page to filter, search, read and compare. */
+/**
+ * Recorded trajectories as one self-contained page to filter, search, read and compare.
+ */
 import { writeFileSafely } from '../../io/files.js';
 import { bundleScript } from '../../html/bundle.js';
 import { tableHtml } from '../../html/cells.js';
@@ -11,16 +13,25 @@ import { VIEWER_STYLE } from './styles.js';
 export interface ViewerPage {
   title: string;
   data: ViewerData;
-  /** What the trajectories are, in a sentence; by default how many, and what one can do with them. */
+  /**
+   * What the trajectories are, in a sentence; by default how many, and what one can do
+   * with them.
+   */
   description?: string;
-  /** HTML to be unfolded above the list: what the trajectories are, and where they come from. */
+  /**
+   * HTML to be unfolded above the list: what the trajectories are, and where they come
+   * from.
+   */
   about?: string;
 }
 
 /** Trajectories in the table for readers without scripts. */
 const STATIC_ROWS = 50;
 
-/** The whole page. The data lie in it compressed, and all text of trajectories reaches the page as text, never as HTML. */
+/**
+ * The whole page. The data lie in it compressed, and all text of trajectories reaches the
+ * page as text, never as HTML.
+ */
 export async function viewerHtml({ title, data, ...page }: ViewerPage): Promise<string> {
   const count = data.trajectories.length.toLocaleString('en');
   const body = [
@@ -43,9 +54,14 @@ export async function viewerHtml({ title, data, ...page }: ViewerPage): Promise<
 const aboutHtml = (about: string): string =>
   `<details id="about" class="about"><summary>About these trajectories</summary><div>${about}</div></details>`;
 
-/** What shows where scripts are off: what is needed, and the first trajectories as a table. */
+/**
+ * What shows where scripts are off: what is needed, and the first trajectories as a
+ * table.
+ */
 function staticHtml(data: ViewerData): string {
-  const rows = data.trajectories.slice(0, STATIC_ROWS).map((trajectory) => staticRow(trajectory, data));
+  const rows = data.trajectories
+    .slice(0, STATIC_ROWS)
+    .map((trajectory) => staticRow(trajectory, data));
   const numbers = `first ${rows.length} of ${data.trajectories.length.toLocaleString('en')} trajectories`;
   const table = tableHtml({
     caption: `The ${numbers}`,

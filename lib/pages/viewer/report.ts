@@ -1,4 +1,7 @@
-/** The report to look through: the trajectories of the experiment of that name in the viewer. */
+/**
+ * The report to look through: the trajectories of the experiment of that name in the
+ * viewer.
+ */
 import { join } from 'node:path';
 import {
   loadTrajectories,
@@ -52,11 +55,20 @@ export interface ExportTrajectoriesOptions {
  * @throws Error naming the command that records trajectories, where they are missing
  */
 export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const { folder, outDir, questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'), log } = options;
+  const {
+    folder,
+    outDir,
+    questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'),
+    log,
+  } = options;
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
   const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
-  const page = { title: TITLE, description: descriptionOf(data), about: aboutHtml(data, provenance) };
+  const page = {
+    title: TITLE,
+    description: descriptionOf(data),
+    about: aboutHtml(data, provenance),
+  };
   const file = join(outDir, 'trajectories.html');
   const written = await writeViewer(file, { ...page, data });
   log?.(`trajectories: ${written}`);

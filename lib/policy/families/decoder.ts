@@ -1,6 +1,6 @@
 /**
- * What the decoders of Llama's kind share: the fields of their config.json, their tensors and the names of these. A family of
- * it says what its models have besides.
+ * What the decoders of Llama's kind share: the fields of their config.json, their
+ * tensors and the names of these. A family of it says what its models have besides.
  */
 import { z } from 'zod';
 import { MAX_VOCAB_SIZE } from '../../text/tokenizer.js';
@@ -31,8 +31,9 @@ const scalingSchema = z.preprocess(
 );
 
 /**
- * The fields of a Hugging Face `config.json` that a decoder is computed from. Each is at most about ten times that of the largest
- * models, so that a damaged or hostile file is refused before anything is allocated; what would be computed otherwise is refused.
+ * The fields of a Hugging Face `config.json` that a decoder is computed from. Each is
+ * at most about ten times that of the largest models, so that a damaged or hostile file
+ * is refused before anything is allocated; what would be computed otherwise is refused.
  */
 const configSchema = z.object({
   vocab_size: upTo(MAX_VOCAB_SIZE),
@@ -83,7 +84,8 @@ function parseRope({ rope_theta, rope_scaling, rope_parameters }: DecoderFields)
     ...(rope_scaling ?? { rope_type: 'default' }),
     rope_theta: undefined,
   };
-  if (scaling.rope_type === 'linear') return { theta, scaling: { type: 'linear', factor: scaling.factor } };
+  if (scaling.rope_type === 'linear')
+    return { theta, scaling: { type: 'linear', factor: scaling.factor } };
   if (scaling.rope_type !== 'llama3') return { theta, scaling: { type: 'none' } };
   return {
     theta,
@@ -117,7 +119,9 @@ function printRope({ theta, scaling }: RopeConfig): Record<string, unknown> {
 function parse(json: unknown, { name, biases, qkNorm = false, window }: Traits): ModelConfig {
   const parsed = configSchema.safeParse(json);
   if (!parsed.success)
-    throw new Error(`Expected the config.json of a ${name} model, but ${z.prettifyError(parsed.error)}`);
+    throw new Error(
+      `Expected the config.json of a ${name} model, but ${z.prettifyError(parsed.error)}`,
+    );
   const c = parsed.data;
   const numKeyValueHeads = c.num_key_value_heads ?? c.num_attention_heads;
   if (c.num_attention_heads % numKeyValueHeads !== 0)
@@ -125,7 +129,8 @@ function parse(json: unknown, { name, biases, qkNorm = false, window }: Traits):
       `Expected num_attention_heads to be a multiple of num_key_value_heads, but got ${c.num_attention_heads} and ${numKeyValueHeads}.`,
     );
   const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads;
-  if (headDim % 2 !== 0) throw new Error(`Expected head_dim to be an even integer, but got ${headDim}.`);
+  if (headDim % 2 !== 0)
+    throw new Error(`Expected head_dim to be an even integer, but got ${headDim}.`);
   const maxPositionEmbeddings = Math.min(c.max_position_embeddings, window?.(c) ?? Infinity);
   if (maxPositionEmbeddings * headDim > MAX_POSITION_VALUES)
     throw new Error(
@@ -195,7 +200,12 @@ function layerSlots(c: ModelConfig, i: number): Slot[] {
       parts: parts('weight'),
       kind: 'matrix',
     };
-    const bias: Slot = { key: `${i}.${key}Bias`, shape: [columns], parts: parts('bias'), kind: 'bias' };
+    const bias: Slot = {
+      key: `${i}.${key}Bias`,
+      shape: [columns],
+      parts: parts('bias'),
+      kind: 'bias',
+    };
     return hasBias ? [matrix, bias] : [matrix];
   };
   return [
@@ -224,7 +234,12 @@ function layerSlots(c: ModelConfig, i: number): Slot[] {
       ],
       c.biases.mlp,
     ),
-    ...product('down', c.intermediateSize, [{ name: 'mlp.down_proj', columns: c.hiddenSize }], c.biases.mlp),
+    ...product(
+      'down',
+      c.intermediateSize,
+      [{ name: 'mlp.down_proj', columns: c.hiddenSize }],
+      c.biases.mlp,
+    ),
   ];
 }
 
@@ -236,7 +251,9 @@ function slots(c: ModelConfig): Slot[] {
     whole('embed', 'model.embed_tokens.weight', 'embedding', [c.vocabSize, c.hiddenSize]),
     ...Array.from({ length: c.numLayers }, (_, i) => layerSlots(c, i)).flat(),
     whole('norm', 'model.norm.weight', 'gain', [c.hiddenSize]),
-    ...(c.tieWordEmbeddings ? [] : [whole('head', 'lm_head.weight', 'matrix', [c.hiddenSize, c.vocabSize])]),
+    ...(c.tieWordEmbeddings
+      ? []
+      : [whole('head', 'lm_head.weight', 'matrix', [c.hiddenSize, c.vocabSize])]),
   ];
 }
 

@@ -12,22 +12,30 @@ export const FAMILIES = createRegistry<ModelFamily>('model_type', [llama, mistra
 
 /**
  * Reads a Hugging Face `config.json`.
- * @throws Error for an unknown `model_type`, or naming the field that is missing or not supported
+ * @throws Error for an unknown `model_type`, or naming the field that is missing or not
+ * supported
  */
 export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
 
-/** Prints a config as Hugging Face's `config.json`, so that `transformers` loads the folder. */
+/**
+ * Prints a config as Hugging Face's `config.json`, so that `transformers` loads the
+ * folder.
+ */
 export const printModelConfig = (config: ModelConfig): Record<string, unknown> =>
   FAMILIES.get(config.modelType).print(config);
 
 /** Every weight, its shape and the tensors of a checkpoint that it is made of. */
-export const weightSlots = (config: ModelConfig): Slot[] => FAMILIES.get(config.modelType).slots(config);
+export const weightSlots = (config: ModelConfig): Slot[] =>
+  FAMILIES.get(config.modelType).slots(config);
 
 /** Number of weights, the tied head counted once. */
 export const numParameters = (config: ModelConfig): number =>
   weightSlots(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 
-/** Weights from which on a model is trained by adapters alone, with one layer's activations in memory at a time. */
+/**
+ * Weights from which on a model is trained by adapters alone, with one layer's
+ * activations in memory at a time.
+ */
 const LARGE = 20e6;
 export const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;

@@ -4,6 +4,10 @@ import { decoderFamily } from './decoder.js';
 export const llama = decoderFamily({
   name: 'llama',
   architecture: 'LlamaForCausalLM',
-  biases: ({ attention_bias, mlp_bias }) => ({ qkv: attention_bias, o: attention_bias, mlp: mlp_bias }),
+  biases: ({ attention_bias, mlp_bias }) => ({
+    qkv: attention_bias,
+    o: attention_bias,
+    mlp: mlp_bias,
+  }),
   print: ({ biases }) => ({ attention_bias: biases.qkv, mlp_bias: biases.mlp }),
 });

@@ -1,6 +1,9 @@
 import { decoderFamily } from './decoder.js';
 
-/** Mistral 7B and its like. Attention slides over `sliding_window` tokens, 4,096 where config.json doesn't say. */
+/**
+ * Mistral 7B and its like. Attention slides over `sliding_window` tokens, 4,096 where
+ * config.json doesn't say.
+ */
 export const mistral = decoderFamily({
   name: 'mistral',
   architecture: 'MistralForCausalLM',

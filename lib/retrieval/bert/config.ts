@@ -26,7 +26,10 @@ export interface BertConfig {
   numLayers: number;
   numHeads: number;
   layerNormEps: number;
-  /** Row of the positions' table that the first token has: RoBERTa counts on from the padding token's id. */
+  /**
+   * Row of the positions' table that the first token has: RoBERTa counts on from the
+   * padding token's id.
+   */
   firstPosition: number;
   /** Longest text (tokens), special ones included. */
   maxTokens: number;
@@ -57,7 +60,9 @@ export function parseBertConfig(json: unknown): BertConfig {
   const layer = (_: unknown, i: number): [string, number[]][] => {
     const at = `encoder.layer.${i}`;
     return [
-      ...['query', 'key', 'value'].flatMap((name) => dense(`${at}.attention.self.${name}`, width, width)),
+      ...['query', 'key', 'value'].flatMap((name) =>
+        dense(`${at}.attention.self.${name}`, width, width),
+      ),
       ...dense(`${at}.attention.output.dense`, width, width),
       ...norm(`${at}.attention.output`),
       ...dense(`${at}.intermediate.dense`, c.intermediate_size, width),

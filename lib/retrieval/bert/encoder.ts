@@ -1,4 +1,6 @@
-/** Sentence encoders in Hugging Face format: of BERT's kind, mean pooling, unit length. */
+/**
+ * Sentence encoders in Hugging Face format: of BERT's kind, mean pooling, unit length.
+ */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -23,22 +25,33 @@ const poolingSchema = z.record(z.string(), z.unknown());
 /** What E5 was trained with (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
 
-/** What goes before a text of each kind: as the folder says, and for a model of E5's name, whose folder says nothing, E5's, as FlashRAG does. */
+/**
+ * What goes before a text of each kind: as the folder says, and for a model of E5's name,
+ * whose folder says nothing, E5's, as FlashRAG does.
+ */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
   const { prompts } = promptsSchema.parse(
     await readJsonIfThere(join(folder, 'config_sentence_transformers.json')),
   );
   if (prompts?.query !== undefined)
     return { query: prompts.query, passage: prompts.passage ?? prompts.document ?? '' };
-  const names = [basename(resolve(folder)), String((config as { _name_or_path?: unknown })._name_or_path)];
-  return names.some((name) => /(^|[-_/])e5([-_]|$)/i.test(name)) ? E5_PROMPTS : { query: '', passage: '' };
+  const names = [
+    basename(resolve(folder)),
+    String((config as { _name_or_path?: unknown })._name_or_path),
+  ];
+  return names.some((name) => /(^|[-_/])e5([-_]|$)/i.test(name))
+    ? E5_PROMPTS
+    : { query: '', passage: '' };
 }
 
 /** @throws Error where the model pools in another way than by the mean */
 async function requireMeanPooling(folder: string): Promise<void> {
-  const pooling = poolingSchema.parse(await readJsonIfThere(join(folder, '1_Pooling', 'config.json')));
+  const pooling = poolingSchema.parse(
+    await readJsonIfThere(join(folder, '1_Pooling', 'config.json')),
+  );
   const other = Object.entries(pooling).find(
-    ([name, isUsed]) => /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && isUsed === true,
+    ([name, isUsed]) =>
+      /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && isUsed === true,
   );
   if (other)
     throw new Error(
@@ -52,10 +65,12 @@ export interface FileEncoder extends Encoder {
 }
 
 /** Whether a folder holds a model in Hugging Face format. */
-export const isHuggingFaceFolder = (folder: string): boolean => existsSync(join(folder, 'config.json'));
+export const isHuggingFaceFolder = (folder: string): boolean =>
+  existsSync(join(folder, 'config.json'));
 
 /**
- * Loads an encoder on the current backend; it stays in memory. Texts are cut to the model's longest.
+ * Loads an encoder on the current backend; it stays in memory. Texts are cut to the
+ * model's longest.
  * @throws Error naming the file that is missing, or what is not supported
  */
 export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
@@ -78,7 +93,9 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
 
   const { before, after } = tokenizer.around;
   const idsOf = (text: string, kind: TextKind): number[] => {
-    const ids = tokenizer.encode(prompts[kind] + text).slice(0, maxTokens - before.length - after.length);
+    const ids = tokenizer
+      .encode(prompts[kind] + text)
+      .slice(0, maxTokens - before.length - after.length);
     return [...before, ...ids, ...after];
   };
   return {
@@ -105,7 +122,10 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   };
 }
 
-/** Places of texts of similar length, of at most {@link TOKENS_AT_ONCE} padded tokens together. */
+/**
+ * Places of texts of similar length, of at most {@link TOKENS_AT_ONCE} padded tokens
+ * together.
+ */
 function batchesOf(texts: readonly (readonly number[])[]): number[][] {
   const order = texts.map((_, i) => i).sort((a, b) => texts[a].length - texts[b].length);
   const batches: number[][] = [];

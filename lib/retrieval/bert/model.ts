@@ -1,6 +1,7 @@
 /**
- * An encoder of BERT's kind (Devlin et al. 2019): embeddings, blocks of attention over the whole text and a product through GELU,
- * each normalised after its residual. Without gradients.
+ * An encoder of BERT's kind (Devlin et al. 2019): embeddings, blocks of attention over
+ * the whole text and a product through GELU, each normalised after its residual. Without
+ * gradients.
  *
  * Shape letters: B texts, T tokens, C width, H heads, D head width.
  */
@@ -18,13 +19,18 @@ const PREFIX = /^(bert|roberta)\./;
 
 /**
  * Weights of a checkpoint. The caller disposes of them.
- * @throws Error naming a tensor that is missing, of another shape than the config says, or not of use
+ * @throws Error naming a tensor that is missing, of another shape than the config says,
+ * or not of use
  */
 export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeights {
-  const names = new Map(Array.from(arrays.keys(), (name) => [name.replace(PREFIX, ''), name] as const));
+  const names = new Map(
+    Array.from(arrays.keys(), (name) => [name.replace(PREFIX, ''), name] as const),
+  );
   const unused = [...names.keys()].find((name) => !shapes.has(name) && !SPARE.test(name));
   if (unused)
-    throw new Error(`Expected only tensors that an encoder of BERT's kind has, but there is ${unused}.`);
+    throw new Error(
+      `Expected only tensors that an encoder of BERT's kind has, but there is ${unused}.`,
+    );
   const weights: BertWeights = {};
   for (const [name, shape] of shapes) {
     const array = arrays.get(names.get(name) ?? name);
@@ -54,13 +60,16 @@ function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number):
 }
 
 /** The exact one, as transformers' `gelu`. */
-const gelu = (x: tf.Tensor): tf.Tensor => tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
+const gelu = (x: tf.Tensor): tf.Tensor =>
+  tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
 
 const MASKED = -1e9;
 
 /**
- * Vectors (B, C) of texts: the mean of their tokens' hidden states, of unit length. The caller disposes of the result.
- * @param texts token ids, special ones included; each at least one and at most `config.maxTokens`
+ * Vectors (B, C) of texts: the mean of their tokens' hidden states, of unit length. The
+ * caller disposes of the result.
+ * @param texts token ids, special ones included; each at least one and at most
+ * `config.maxTokens`
  */
 export function embedTexts(
   w: BertWeights,
@@ -106,7 +115,12 @@ export function embedTexts(
         const output = `${at}.attention.output`;
         const y = layerNorm(tf.add(dense(attended, w, `${output}.dense`), x), w, output, epsilon);
         const inner = gelu(dense(y, w, `${at}.intermediate.dense`));
-        return layerNorm(tf.add(dense(inner, w, `${at}.output.dense`), y), w, `${at}.output`, epsilon);
+        return layerNorm(
+          tf.add(dense(inner, w, `${at}.output.dense`), y),
+          w,
+          `${at}.output`,
+          epsilon,
+        );
       });
     }
     // The mean needs no division: unit length comes next.

@@ -1,7 +1,14 @@
-/** Contrastive training of the embedded encoder, with gradients by TensorFlow.js on the backend in use. */
+/**
+ * Contrastive training of the embedded encoder, with gradients by TensorFlow.js on the
+ * backend in use.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { createRandom } from '../../random.js';
-import { createHashedEncoder, type HashedEncoder, type HashedWeights } from '../../retrieval/encoder.js';
+import {
+  createHashedEncoder,
+  type HashedEncoder,
+  type HashedWeights,
+} from '../../retrieval/encoder.js';
 import { hashFeatures, type Features, type TextKind } from '../../retrieval/features.js';
 import { requireInteger } from '../../retrieval/top-k.js';
 
@@ -33,19 +40,28 @@ export interface TrainingOptions {
 const TRAINED = ['projection', 'queryGain', 'passageGain'] as const;
 
 /**
- * Trains the embedded encoder by in-batch softmax (InfoNCE, van den Oord et al. 2018; as DPR, Karpukhin et al. 2020):
- * minimises the mean of `-log softmax(cosine / temperature)` of the positive among all passages of the batch, by AdaGrad.
- * `initial` is not changed. The same seed gives the same weights on the same backend.
+ * Trains the embedded encoder by in-batch softmax (InfoNCE, van den Oord et al. 2018;
+ * as DPR, Karpukhin et al. 2020): minimises the mean of `-log softmax(cosine /
+ * temperature)` of the positive among all passages of the batch, by AdaGrad. `initial` is
+ * not changed. The same seed gives the same weights on the same backend.
  */
 export function trainEncoder(
   initial: HashedWeights,
   pairs: readonly TrainingPair[],
   options: TrainingOptions = {},
 ): HashedEncoder {
-  const { epochs = 3, batchSize = 64, learningRate = 0.03, temperature = 0.1, seed = 0, onEpoch } = options;
+  const {
+    epochs = 3,
+    batchSize = 64,
+    learningRate = 0.03,
+    temperature = 0.1,
+    seed = 0,
+    onEpoch,
+  } = options;
   requireInteger('epochs', epochs);
   requireInteger('batchSize', batchSize, 2);
-  if (pairs.length === 0) throw new RangeError('Expected at least one training pair, but got none.');
+  if (pairs.length === 0)
+    throw new RangeError('Expected at least one training pair, but got none.');
   const weights = {
     ...initial,
     projection: Float32Array.from(initial.projection),
@@ -78,31 +94,45 @@ const NOTHING = -1e9;
 /** Keeps the length of a text without features from being 0. */
 const TINY = 1e-12;
 
-/** The batch's mean loss (nats), and its gradients by those rows of the {@link TRAINED} arrays that the batch touches. */
+/**
+ * The batch's mean loss (nats), and its gradients by those rows of the {@link TRAINED}
+ * arrays that the batch touches.
+ */
 function batchGradients(
   pairs: readonly TrainingPair[],
   weights: HashedWeights,
   { featuresOf, temperature }: { featuresOf: FeatureCache; temperature: number },
 ): { loss: number; rows: number[]; gradients: Float32Array[] } {
-  const texts = [...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives]))];
+  const texts = [
+    ...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives])),
+  ];
   const queries = pairs.map(({ query }) => featuresOf(query, 'query'));
   const passages = texts.map((text) => featuresOf(text, 'passage'));
   const rows = [...new Set([...queries, ...passages].flatMap(({ buckets }) => [...buckets]))];
   const table = (valueOf: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
     tf.tensor2d(pairs.map((pair) => texts.map((text) => valueOf(pair, text)))); // (pairs, texts)
   return tf.tidy(() => {
-    const [queryFeatures, passageFeatures] = [denseFeatures(queries, rows), denseFeatures(passages, rows)];
+    const [queryFeatures, passageFeatures] = [
+      denseFeatures(queries, rows),
+      denseFeatures(passages, rows),
+    ];
     const isTarget = table(({ positive }, text) => Number(text === positive));
     const ignored = table(({ positive, otherPositives = [] }, text) =>
       text !== positive && otherPositives.includes(text) ? NOTHING : 0,
     );
-    const loss = (projection: tf.Tensor, queryGain: tf.Tensor, passageGain: tf.Tensor): tf.Scalar => {
+    const loss = (
+      projection: tf.Tensor,
+      queryGain: tf.Tensor,
+      passageGain: tf.Tensor,
+    ): tf.Scalar => {
       const encode = (features: tf.Tensor2D, gain: tf.Tensor): tf.Tensor2D => {
         const sum = tf.matMul<tf.Tensor2D>(tf.mul(features, gain), projection); // (texts, dimensions)
         return tf.div(sum, tf.sqrt(tf.add(tf.sum(tf.square(sum), 1, true), TINY)));
       };
       const [q, p] = [encode(queryFeatures, queryGain), encode(passageFeatures, passageGain)];
-      const logProbs = tf.logSoftmax(tf.add(tf.div(tf.matMul(q, p, false, true), temperature), ignored));
+      const logProbs = tf.logSoftmax(
+        tf.add(tf.div(tf.matMul(q, p, false, true), temperature), ignored),
+      );
       return tf.sub(0, tf.div(tf.sum(tf.mul(logProbs, isTarget)), pairs.length));
     };
     const touched = TRAINED.map((name) => takeRows(weights[name], rows, weights));
@@ -122,7 +152,10 @@ function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.
   return tf.tensor2d(dense, [texts.length, rows.length]);
 }
 
-/** Some rows of an array that has one for each bucket: of the projection (rows, dimensions), of a gain (rows). */
+/**
+ * Some rows of an array that has one for each bucket: of the projection (rows,
+ * dimensions), of a gain (rows).
+ */
 function takeRows(
   array: HashedWeights['projection'],
   rows: readonly number[],
@@ -138,7 +171,11 @@ function takeRows(
 function adagrad(
   values: Float32Array,
   squares: Float32Array,
-  { rows, gradient, learningRate }: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
+  {
+    rows,
+    gradient,
+    learningRate,
+  }: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
 ): void {
   const width = gradient.length / rows.length;
   gradient.forEach((slope, i) => {

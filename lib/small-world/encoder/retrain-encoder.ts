@@ -17,7 +17,10 @@ function recallTable(recall: EncoderReport['recall']): string {
       ...recall[retriever][kind].map((at) => at.recall.toFixed(3)),
     ]),
   );
-  return markdownTable(['queries', 'retriever', ...recall.bm25.subQueries.map(({ k }) => `@${k}`)], rows);
+  return markdownTable(
+    ['queries', 'retriever', ...recall.bm25.subQueries.map(({ k }) => `@${k}`)],
+    rows,
+  );
 }
 
 const typedKeys = <K extends string>(titles: Record<K, string>): K[] => Object.keys(titles) as K[];
@@ -44,7 +47,10 @@ ${recallTable(report.recall)}
 `;
 }
 
-/** Trains the encoder on the small world's training questions into `data/encoder`, with a card. */
+/**
+ * Trains the encoder on the small world's training questions into `data/encoder`, with a
+ * card.
+ */
 export async function retrainEncoder(folder = ENCODER): Promise<EncoderReport> {
   const report = await trainEncoderFiles({ ...(await loadDataSet()), outputFolder: folder });
   await writeFileSafely(join(folder, 'README.md'), modelCard(report));

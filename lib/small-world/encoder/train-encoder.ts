@@ -50,15 +50,20 @@ export interface EncoderReport {
 const KS = [1, 2, 3, 5, 10];
 
 /**
- * Trains the embedded encoder on the train split's questions and search queries with their evidence passages, measures
- * it on the dev split as it is stored (8 bits), and writes encoder.safetensors and encoder.json (the report). Gradients are computed
- * on the backend in use.
+ * Trains the embedded encoder on the train split's questions and search queries with
+ * their evidence passages, measures it on the dev split as it is stored (8 bits), and
+ * writes encoder.safetensors and encoder.json (the report). Gradients are computed on the
+ * backend in use.
  */
 export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<EncoderReport> {
   const { passages, questions, outputFolder, seed = 0 } = options;
   const start = performance.now();
   const texts = passages.map(({ contents }) => contents);
-  const untrained = randomWeights(texts, createRandom(seed).fork('encoder-projection'), options.encoder);
+  const untrained = randomWeights(
+    texts,
+    createRandom(seed).fork('encoder-projection'),
+    options.encoder,
+  );
   const pairs = trainingPairs(passages, questions);
   const bytes = encoderToBytes(trainEncoder(untrained, pairs, { ...options.training, seed }));
   const elapsedMs = performance.now() - start;
@@ -74,8 +79,14 @@ export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<E
   return report;
 }
 
-/** Every query with its evidence, and every title with its passage, which needs no question. */
-function trainingPairs(passages: readonly Passage[], questions: readonly EvidenceQuestion[]): TrainingPair[] {
+/**
+ * Every query with its evidence, and every title with its passage, which needs no
+ * question.
+ */
+function trainingPairs(
+  passages: readonly Passage[],
+  questions: readonly EvidenceQuestion[],
+): TrainingPair[] {
   const contents = new Map(passages.map((passage) => [passage.id, passage.contents]));
   const queries = (['subQueries', 'questions'] as const).flatMap((of) =>
     queriesWithEvidence(questions, { split: 'train', of }),
@@ -84,15 +95,23 @@ function trainingPairs(passages: readonly Passage[], questions: readonly Evidenc
     const positives = evidence.map((id) => contents.get(id) ?? missingPassage(id, query));
     return positives.map((positive) => ({ query, positive, otherPositives: positives }));
   });
-  const titles = passages.map(({ contents: text }) => ({ query: splitTitle(text).title, positive: text }));
+  const titles = passages.map(({ contents: text }) => ({
+    query: splitTitle(text).title,
+    positive: text,
+  }));
   return [...pairs, ...titles];
 }
 
 function missingPassage(id: string, query: string): never {
-  throw new Error(`Expected a passage with id ${id} (evidence for "${query}"), but the corpus has none.`);
+  throw new Error(
+    `Expected a passage with id ${id} (evidence for "${query}"), but the corpus has none.`,
+  );
 }
 
-async function exactRetriever(encoder: HashedEncoder, passages: readonly Passage[]): Promise<Retriever> {
+async function exactRetriever(
+  encoder: HashedEncoder,
+  passages: readonly Passage[],
+): Promise<Retriever> {
   return createDenseRetriever({
     encoder,
     index: buildExactIndex(await encodePassages(encoder, passages)),

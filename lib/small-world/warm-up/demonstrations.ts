@@ -1,7 +1,9 @@
 /**
- * Demonstrations for the supervised warm-up, written from a question's dependency graph: whole transcripts with real retrieved
- * passages. They are right in grammar, reading and comparing, and leave open what reward is to teach: which words find a fact, whether to
- * search again after a miss, and how much to ask at once. Each way is shown some of the time, none always.
+ * Demonstrations for the supervised warm-up, written from a question's dependency
+ * graph: whole transcripts with real retrieved passages. They are right in grammar,
+ * reading and comparing, and leave open what reward is to teach: which words find a fact,
+ * whether to search again after a miss, and how much to ask at once. Each way is shown
+ * some of the time, none always.
  */
 import type { Operation, Passage, Question, SubQuestion } from '../../data/question.js';
 import { chainTo, finalNodes, planOf, type SearchMode } from '../../data/search-plan.js';
@@ -11,7 +13,9 @@ import { printBlock, printInformation, printSearch } from '../../text/tags.js';
 import type { Piece } from '../../training/supervised.js';
 import { weightedChoice } from './weighted-choice.js';
 
-/** The passages that an environment returns for a query about a sub-question, best first. */
+/**
+ * The passages that an environment returns for a query about a sub-question, best first.
+ */
 export type Lookup = (query: string, node: SubQuestion) => Passage[];
 
 export interface DemonstrationOptions {
@@ -28,7 +32,10 @@ export interface DemonstrationOptions {
   recapWeight: number;
 }
 
-/** Parts of an ideal query: the name, the kind, and the words that find the fact however it is said. */
+/**
+ * Parts of an ideal query: the name, the kind, and the words that find the fact however
+ * it is said.
+ */
 function queryParts({ entity, query }: SubQuestion): { kind: string; words: string[] } {
   const [kind, ...words] = query.slice(entity.length + 1).split(' ');
   return { kind, words };
@@ -53,7 +60,10 @@ export function drawQueryStyle(random: Random): (node: SubQuestion) => string {
 
 const UNKNOWN = 'unknown';
 
-/** What has been read: the answer of each sub-question that was asked, or that it is unknown. */
+/**
+ * What has been read: the answer of each sub-question that was asked, or that it is
+ * unknown.
+ */
 export type Known = Map<SubQuestion, string>;
 
 const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
@@ -66,14 +76,19 @@ const recall = (turn: readonly SubQuestion[], known: Known): string =>
 export interface Verdict {
   /** What was read, such as `year: A = 1922 A; B = 1904 B.` */
   recap: string;
-  /** What follows from it, such as ` Least 1904 B.`; empty when the last fact is the answer. */
+  /**
+   * What follows from it, such as ` Least 1904 B.`; empty when the last fact is the
+   * answer.
+   */
   conclusion: string;
   answer: string;
 }
 
 /**
- * Recalls the final facts and draws the conclusion from those that are known. Where values are compared, each is followed by its entity once
- * more, with nothing between them: what follows the extreme value is then what followed it before, which attention finds most easily.
+ * Recalls the final facts and draws the conclusion from those that are known. Where
+ * values are compared, each is followed by its entity once more, with nothing between
+ * them: what follows the extreme value is then what followed it before, which attention
+ * finds most easily.
  */
 export function verdictOf(
   graph: readonly SubQuestion[],
@@ -130,7 +145,9 @@ export function demonstrate(
 ): Piece[] {
   const { graph, operation } = question.metadata;
   if (!graph)
-    throw new Error(`Expected question ${question.id} to have a dependency graph, but it has none.`);
+    throw new Error(
+      `Expected question ${question.id} to have a dependency graph, but it has none.`,
+    );
   const { mode, contextWeight, recapWeight } = options;
   const context = (text: string): Piece => ({ text, weight: contextWeight });
   const policy = (text: string, weight = 1): Piece => ({ text, weight });
@@ -144,7 +161,9 @@ export function demonstrate(
   let turn: SubQuestion[] = [];
   for (let b = 0; b < options.maxSearchTurns; b++) {
     const isRetried = turn.length > 0 && random.uniform() < options.retryShare;
-    const missing = isRetried ? turn.filter((node) => known.get(node) === UNKNOWN && !tried.has(node)) : [];
+    const missing = isRetried
+      ? turn.filter((node) => known.get(node) === UNKNOWN && !tried.has(node))
+      : [];
     missing.forEach((node) => tried.add(node));
     const thought = b === 0 ? planOf(graph, mode) : recall(turn, known);
     turn = nextTurn(graph, known, missing, mode);
@@ -173,7 +192,10 @@ const promptPiece = ({ question }: Question, { prompt, contextWeight }: DrillOpt
   weight: contextWeight,
 });
 
-/** Only the beginning, up to the first search of all parts: a short exercise in copying names. */
+/**
+ * Only the beginning, up to the first search of all parts: a short exercise in copying
+ * names.
+ */
 export function copyDrill(question: Question, options: DrillOptions, random: Random): Piece[] {
   const graph = question.metadata.graph ?? [];
   const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
@@ -184,9 +206,15 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
   ];
 }
 
-/** Question, recap, conclusion, answer, without passages: a short exercise in comparing. The recap is given, not learned. */
+/**
+ * Question, recap, conclusion, answer, without passages: a short exercise in comparing.
+ * The recap is given, not learned.
+ */
 export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
-  const { recap, conclusion, answer } = verdictOf(question.metadata.graph ?? [], question.metadata.operation);
+  const { recap, conclusion, answer } = verdictOf(
+    question.metadata.graph ?? [],
+    question.metadata.operation,
+  );
   return [
     promptPiece(question, options),
     { text: `<think> ${recap}`, weight: 0 },
@@ -195,13 +223,17 @@ export function verdictDrill(question: Question, options: DrillOptions): Piece[]
   ];
 }
 
-/** Passages, and what is known from them or is not: a dense exercise in reading. Only values are learned. */
+/**
+ * Passages, and what is known from them or is not: a dense exercise in reading. Only
+ * values are learned.
+ */
 export function readDrill(
   nodes: readonly SubQuestion[],
   passages: readonly Passage[],
   { contextWeight, recapWeight }: Pick<DrillOptions, 'contextWeight' | 'recapWeight'>,
 ): Piece[] {
-  const isFound = ({ evidence }: SubQuestion): boolean => passages.some(({ id }) => evidence.includes(id));
+  const isFound = ({ evidence }: SubQuestion): boolean =>
+    passages.some(({ id }) => evidence.includes(id));
   return [
     { text: `${printInformation([{ status: 'ok', passages }])}<think>`, weight: contextWeight },
     ...nodes.flatMap((node) => [

@@ -1,4 +1,7 @@
-/** Model cards: what an initial model was trained on, and what it does under each prompt, measured on dev questions. */
+/**
+ * Model cards: what an initial model was trained on, and what it does under each prompt,
+ * measured on dev questions.
+ */
 import { join } from 'node:path';
 import { group, mean, sort } from 'd3-array';
 import type { DataSet } from '../../data/flashrag.js';
@@ -46,13 +49,12 @@ function resultTable(measured: readonly Measurement[]): string {
   return markdownTable(
     ['questions', 'n', 'EM', 'valid', 'decomposed', 'model calls'],
     kinds.map(([kind, some]) => [
-      ...[
-        kind,
-        String(some.length),
-        share(some, ({ em }) => em),
-        share(some, ({ formatOk }) => Number(formatOk)),
-      ],
-      ...[share(some, ({ decomposed }) => Number(decomposed)), share(some, ({ modelCalls }) => modelCalls)],
+      kind,
+      String(some.length),
+      share(some, ({ em }) => em),
+      share(some, ({ formatOk }) => Number(formatOk)),
+      share(some, ({ decomposed }) => Number(decomposed)),
+      share(some, ({ modelCalls }) => modelCalls),
     ]),
   );
 }
@@ -62,7 +64,9 @@ function stageTable({ stages }: Recipe): string {
   return markdownTable(
     ['steps', 'learning rate', 'rows a step', ...used],
     stages.map(({ steps, learningRate, finalLearningRate, options: { rowsPerStep, mix } }) => [
-      ...[String(steps), `${learningRate} to ${finalLearningRate}`, String(rowsPerStep)],
+      String(steps),
+      `${learningRate} to ${finalLearningRate}`,
+      String(rowsPerStep),
       ...used.map((kind) => `${Math.round(100 * (mix[kind] ?? 0))} %`),
     ]),
   );

@@ -1,8 +1,9 @@
 /**
- * What the initial models of the embedded scale are trained on. `base` learns to copy, to read and to compare, and sees some transcripts and
- * raw text; `instruct` goes on from it with demonstrations under the prompts that reinforcement uses. Both are unfinished where reward is to
- * teach: their queries are worded at random, they search again after a third of their misses, and most of what could be asked at once
- * they ask one by one.
+ * What the initial models of the embedded scale are trained on. `base` learns to copy,
+ * to read and to compare, and sees some transcripts and raw text; `instruct` goes on from
+ * it with demonstrations under the prompts that reinforcement uses. Both are unfinished
+ * where reward is to teach: their queries are worded at random, they search again after a
+ * third of their misses, and most of what could be asked at once they ask one by one.
  */
 import type { ModelConfig } from '../../policy/model-config.js';
 import type { WarmUpOptions } from './rows.js';
@@ -47,7 +48,10 @@ const COMMON: Omit<WarmUpOptions, 'mix'> = {
   parallelShare: 0.25,
 };
 
-/** A stage of so many steps, between two learning rates, with what differs from {@link COMMON}. */
+/**
+ * A stage of so many steps, between two learning rates, with what differs from
+ * {@link COMMON}.
+ */
 function stage(
   steps: number,
   [learningRate, finalLearningRate]: readonly [number, number],
@@ -56,18 +60,26 @@ function stage(
     ...options
   }: Partial<WarmUpOptions> & Pick<WarmUpOptions, 'mix'> & { warmupSteps?: number },
 ): WarmUpStage {
-  return { steps, learningRate, finalLearningRate, warmupSteps, options: { ...COMMON, ...options } };
+  return {
+    steps,
+    learningRate,
+    finalLearningRate,
+    warmupSteps,
+    options: { ...COMMON, ...options },
+  };
 }
 
 // prettier-ignore
 const STAGES: Record<WarmUpName, WarmUpStage[]> = {
   base: [
-    // Copying comes all at once, at a high learning rate, and sooner where little else is practised; all that follows needs it.
+    // Copying comes all at once, at a high learning rate, and sooner where little else is
+    // practised; all that follows needs it.
     stage(700, [2e-3, 2e-3], {
       warmupSteps: 50, rowsPerStep: 64, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
       mix: { passages: 0.04, repeat: 0.45, find: 0.25, copy: 0.26 },
     }),
-    // From question to search, from passage to fact, from recap to conclusion, and the first transcripts.
+    // From question to search, from passage to fact, from recap to conclusion, and the
+    // first transcripts.
     stage(1000, [2e-3, 2e-3], {
       rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
       mix: { repeat: 0.05, sort: 0.1, find: 0.08, read: 0.32, copy: 0.1, verdict: 0.22, skill: 0.13 },
@@ -97,6 +109,9 @@ const MAX_TOKENS = 640;
 
 /** The recipe of a model, with at most so many steps of each stage. */
 export function recipeOf(name: WarmUpName, maxSteps = Infinity): Recipe {
-  const stages = STAGES[name].map((stage) => ({ ...stage, steps: Math.min(maxSteps, stage.steps) }));
+  const stages = STAGES[name].map((stage) => ({
+    ...stage,
+    steps: Math.min(maxSteps, stage.steps),
+  }));
   return { supervised: SUPERVISED, stages, maxTokens: MAX_TOKENS };
 }

@@ -1,7 +1,9 @@
 /**
- * The rows that the supervised warm-up reads, about practice worlds: they have the grammar of the small world and things of their own, so that nothing
- * of the small world itself is seen. Skill is drilled apart from habit: reading, comparing and copying under the drill prompt, which
- * reinforcement never uses, and full demonstrations under the prompts that it does use.
+ * The rows that the supervised warm-up reads, about practice worlds: they have the
+ * grammar of the small world and things of their own, so that nothing of the small world
+ * itself is seen. Skill is drilled apart from habit: reading, comparing and copying under
+ * the drill prompt, which reinforcement never uses, and full demonstrations under the
+ * prompts that it does use.
  */
 import { range } from 'd3-array';
 import { questionShape, type Passage, type Question } from '../../data/question.js';
@@ -27,15 +29,28 @@ import { weightedChoice } from './weighted-choice.js';
 
 /** Kinds of row; {@link rowMakers} says what each is. */
 export const ROW_KINDS = [
-  ...['passages', 'repeat', 'sort', 'read', 'copy', 'verdict', 'skill', 'drillHabit'],
-  ...['sequentialHabit', 'parallelHabit', 'direct', 'continuation', 'find'],
+  'passages',
+  'repeat',
+  'sort',
+  'read',
+  'copy',
+  'verdict',
+  'skill',
+  'drillHabit',
+  'sequentialHabit',
+  'parallelHabit',
+  'direct',
+  'continuation',
+  'find',
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
   | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find');
 
 export interface WarmUpOptions {
-  /** Share of each kind of row, none of those left out; they are normalised to sum to 1. */
+  /**
+   * Share of each kind of row, none of those left out; they are normalised to sum to 1.
+   */
   mix: Partial<Record<RowKind, number>>;
   rowsPerStep: number;
   /** Most names of a list to copy. */
@@ -50,8 +65,14 @@ export interface WarmUpOptions {
   parallelShare: number;
 }
 
-/** How often each sort of question is drawn. Long transcripts cost more and teach little that shorter ones do not. */
-const QUESTION_SORTS: readonly { weight: number; draw: (make: QuestionMaker, random: Random) => Draft }[] = [
+/**
+ * How often each sort of question is drawn. Long transcripts cost more and teach little
+ * that shorter ones do not.
+ */
+const QUESTION_SORTS: readonly {
+  weight: number;
+  draw: (make: QuestionMaker, random: Random) => Draft;
+}[] = [
   ...[4, 3, 1, 0.5].map((weight, i) => ({
     weight,
     draw: (make: QuestionMaker, random: Random) => make.chain(i + 1, 'train', random),
@@ -82,12 +103,16 @@ function createPractice(random: Random): Practice {
   return {
     ...world,
     make: createQuestionMaker(world.things),
-    search: (query, topK) => retriever.search(query, topK).map(({ index }) => world.passages[index]),
+    search: (query, topK) =>
+      retriever.search(query, topK).map(({ index }) => world.passages[index]),
     passageOf: new Map(world.passages.map((passage) => [passage.id, passage])),
   };
 }
 
-/** A list that is given and then copied, the second time with a loss: the shortest way to learn to copy. */
+/**
+ * A list that is given and then copied, the second time with a loss: the shortest way to
+ * learn to copy.
+ */
 function saidTwice(names: readonly string[]): Piece[] {
   const list = `${names.map((name) => ` ${name}`).join('')}\n`;
   return [
@@ -99,7 +124,10 @@ function saidTwice(names: readonly string[]): Piece[] {
 const MOST_READ = 14;
 
 /** One row of each kind. */
-function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, (random: Random) => Piece[]> {
+function rowMakers(
+  practice: Practice,
+  options: WarmUpOptions,
+): Record<RowKind, (random: Random) => Piece[]> {
   const { make, passages, search, passageOf, things } = practice;
   const { contextWeight, recapWeight, maxSearchTurns, retryShare } = options;
   const drill = { prompt: 'drill', contextWeight, recapWeight };
@@ -137,12 +165,15 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
     range(2 + random.integer(options.mostRepeated - 1)).map(() => random.choice(things).name);
   return {
     /** Plain passages, as language modelling. */
-    passages: (random) => range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
+    passages: (random) =>
+      range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
     /** A list of names twice: nothing but copying helps to predict them. */
     repeat: (random) => saidTwice(names(random)),
     /** Numbers, then the same in order: the densest exercise in comparing. */
     sort: (random) => {
-      const numbers = random.shuffle(random.choice([YEARS, NUMBERS])).slice(0, 3 + random.integer(6));
+      const numbers = random
+        .shuffle(random.choice([YEARS, NUMBERS]))
+        .slice(0, 3 + random.integer(6));
       const sign = random.choice([1, -1]);
       const list = (some: readonly number[]): string => some.map((number) => ` ${number}`).join('');
       return [
@@ -150,7 +181,10 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
         { text: `${list(numbers.toSorted((a, b) => sign * (a - b)))}\n`, weight: 1 },
       ];
     },
-    /** A recap, then whose each value was: the step from the extreme value to its name, many times. */
+    /**
+     * A recap, then whose each value was: the step from the extreme value to its name,
+     * many times.
+     */
     find: (random) => {
       const values = random.shuffle(random.choice([YEARS, NUMBERS]));
       const facts = names(random).map((name, i) => ({ name, value: values[i] }));
@@ -188,14 +222,23 @@ function rowMakers(practice: Practice, options: WarmUpOptions): Record<RowKind, 
     drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
     /** Whole transcripts under Search-R1's prompt, all sequential. */
     sequentialHabit: (random) => show(random, 'search-r1', () => 'sequential'),
-    /** Whole transcripts under the parallel prompt, `parallelShare` of the parallelizable ones parallel. */
-    parallelHabit: (random) => show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
+    /**
+     * Whole transcripts under the parallel prompt, `parallelShare` of the parallelizable
+     * ones parallel.
+     */
+    parallelHabit: (random) =>
+      show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
     /** Question and answer under the prompt without search. */
     direct: (random) => show(random, 'r1', () => 'direct'),
-    /** A prompt that searches, followed by a passage: a base model that goes on writing instead of answering. */
+    /**
+     * A prompt that searches, followed by a passage: a base model that goes on writing
+     * instead of answering.
+     */
     continuation: (random) => [
       {
-        text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, { form: 'short' }),
+        text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, {
+          form: 'short',
+        }),
         weight: contextWeight,
       },
       { text: random.choice(passages).contents, weight: 1 },
@@ -209,7 +252,8 @@ const MOST_TRIES = 50;
 const STEPS_PER_WORLD = 50;
 
 /**
- * A function that draws the rows of a step; the same step of the same seed gives the same rows.
+ * A function that draws the rows of a step; the same step of the same seed gives the
+ * same rows.
  * @param maxTokens rows that are longer are drawn again
  * @throws Error from the function that is returned, when row after row is too long
  */
@@ -234,7 +278,9 @@ export function createWarmUpSampler(
       const row = encodePieces(makers[kind](stepRandom), tokenizer);
       if (row.tokenIds.length <= maxTokens) return row;
       if (triesLeft > 0) return drawRow(triesLeft - 1);
-      throw new Error(`Expected rows of at most ${maxTokens} tokens, but got one of ${row.tokenIds.length}.`);
+      throw new Error(
+        `Expected rows of at most ${maxTokens} tokens, but got one of ${row.tokenIds.length}.`,
+      );
     };
     return Array.from({ length: options.rowsPerStep }, () => drawRow());
   };

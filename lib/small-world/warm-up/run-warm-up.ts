@@ -1,4 +1,7 @@
-/** Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and checkpoints. */
+/**
+ * Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and
+ * checkpoints.
+ */
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
@@ -9,10 +12,16 @@ import { disposeWeights, type Weights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';
 import { AdamW, scheduledRate } from '../../training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../training/checkpoint.js';
-import { trainSupervised, type SupervisedOptions, type SupervisedStep } from '../../training/supervised.js';
+import {
+  trainSupervised,
+  type SupervisedOptions,
+  type SupervisedStep,
+} from '../../training/supervised.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 
-/** What is read for some steps, and the learning rate's linear rise and fall over them. */
+/**
+ * What is read for some steps, and the learning rate's linear rise and fall over them.
+ */
 export interface WarmUpStage {
   steps: number;
   learningRate: number;
@@ -33,10 +42,14 @@ export interface WarmUpRun {
 }
 
 /** Steps of all stages. */
-export const totalSteps = (stages: readonly WarmUpStage[]): number => sum(stages, ({ steps }) => steps);
+export const totalSteps = (stages: readonly WarmUpStage[]): number =>
+  sum(stages, ({ steps }) => steps);
 
 /** The stage of a step, and which of its own steps that is. */
-function stageAt(stages: readonly WarmUpStage[], step: number): { stage: WarmUpStage; ownStep: number } {
+function stageAt(
+  stages: readonly WarmUpStage[],
+  step: number,
+): { stage: WarmUpStage; ownStep: number } {
   let ownStep = step;
   for (const stage of stages) {
     if (ownStep < stage.steps) return { stage, ownStep };
@@ -53,19 +66,27 @@ function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
 }
 
 /**
- * Trains `model` and returns the new weights; the model's own are disposed of. A run that was stopped goes on from its
- * checkpoint.
- * @throws the signal's reason, after a checkpoint; Error when another process works in the folder
+ * Trains `model` and returns the new weights; the model's own are disposed of. A run
+ * that was stopped goes on from its checkpoint.
+ * @throws the signal's reason, after a checkpoint; Error when another process works in
+ * the folder
  */
-export const runWarmUp = (model: Model, run: WarmUpRun, options: WarmUpRunOptions): Promise<Weights> =>
-  withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
+export const runWarmUp = (
+  model: Model,
+  run: WarmUpRun,
+  options: WarmUpRunOptions,
+): Promise<Weights> => withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
 
 interface WarmUpRunOptions {
   signal?: AbortSignal;
   onStep?: (report: SupervisedStep) => void;
 }
 
-async function warmUpInFolder(model: Model, run: WarmUpRun, options: WarmUpRunOptions): Promise<Weights> {
+async function warmUpInFolder(
+  model: Model,
+  run: WarmUpRun,
+  options: WarmUpRunOptions,
+): Promise<Weights> {
   const checkpointFolder = join(run.folder, 'checkpoint');
   const optimizer = new AdamW({ weightDecay: 0.01 });
   const { seed, supervised, stages } = run;

@@ -1,6 +1,8 @@
 /**
- * The tokenizer of the small policy, trained on the text of a practice world. Numbers and phrases are whole tokens: a number of two tokens is hard to
- * compare. Names stay of one to three: a policy learns to copy sooner where a token predicts the next one of its name.
+ * The tokenizer of the small policy, trained on the text of a practice world. Numbers
+ * and phrases are whole tokens: a number of two tokens is hard to compare. Names stay of
+ * one to three: a policy learns to copy sooner where a token predicts the next one of its
+ * name.
  */
 import { range } from 'd3-array';
 import type { Random } from '../../random.js';
@@ -22,26 +24,26 @@ const NUMBER_COPIES = 1000;
 
 /** What stands in prompts, thoughts and printed passages beside the text of the world. */
 const PHRASES = [
-  ...[
-    ' Need',
-    ' of each, all at once.',
-    ' of each, one by one.',
-    ', then',
-    ' =',
-    ' ;',
-    ' unknown',
-    ' Least',
-    ' Most',
-  ],
-  ...[' No search.', ' first:', 'Practice.', 'Answer directly.', ' ##'],
-  ...[
-    'Answer with search.',
-    'Answer with search, split parts with ##.',
-    ' Question:',
-    'Doc',
-    '(Title:',
-    ' The',
-  ],
+  ' Need',
+  ' of each, all at once.',
+  ' of each, one by one.',
+  ', then',
+  ' =',
+  ' ;',
+  ' unknown',
+  ' Least',
+  ' Most',
+  ' No search.',
+  ' first:',
+  'Practice.',
+  'Answer directly.',
+  ' ##',
+  'Answer with search.',
+  'Answer with search, split parts with ##.',
+  ' Question:',
+  'Doc',
+  '(Title:',
+  ' The',
   ...range(1, 15).map((rank) => ` ${rank}`),
 ];
 
@@ -59,7 +61,9 @@ function tokenizerLines(random: Random): string[] {
     ...things.map(({ name }) => ` ${name}`),
     ...range(NUMBER_COPIES).flatMap(() => [
       ...[...YEARS, ...NUMBERS].map((number) => ` ${number}`),
-      ...KINDS.flatMap((kind) => Object.keys(SPECS[kind].attributes)).map((attribute) => ` ${attribute}:`),
+      ...KINDS.flatMap((kind) => Object.keys(SPECS[kind].attributes)).map(
+        (attribute) => ` ${attribute}:`,
+      ),
       ...PHRASES,
     ]),
   ];
@@ -72,7 +76,8 @@ export const trainTokenizer = (random: Random, vocabSize: number): object =>
     minFrequency: 2,
     addedTokens: [
       ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
-      // Not special: other trainers decode with special tokens skipped, and the tags must stay.
+      // Not special: other trainers decode with special tokens skipped, and the tags must
+      // stay.
       ...TAG_TOKENS.map((content) => ({ content, special: false })),
     ],
   });

@@ -1,4 +1,7 @@
-/** Trains an initial model of the embedded scale by supervision, from fresh weights or from the model before it. */
+/**
+ * Trains an initial model of the embedded scale by supervision, from fresh weights or
+ * from the model before it.
+ */
 import { loadModel, saveModel, type Model } from '../../policy/model-folder.js';
 import { disposeWeights, randomWeights } from '../../policy/weights.js';
 import { createRandom } from '../../random.js';

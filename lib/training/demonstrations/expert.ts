@@ -1,6 +1,7 @@
 /**
- * A policy that knows the dependency graph of every question and plays it out in the grammar of actions. Its rollouts are demonstrations: in
- * the very form, with the very passages and limits, in which the model that imitates them will be asked.
+ * A policy that knows the dependency graph of every question and plays it out in the
+ * grammar of actions. Its rollouts are demonstrations: in the very form, with the very
+ * passages and limits, in which the model that imitates them will be asked.
  */
 import { finalNodes, searchPlan } from '../../data/search-plan.js';
 import type { Question, SubQuestion } from '../../data/question.js';
@@ -9,7 +10,13 @@ import type { Random } from '../../random.js';
 import { listed } from '../../text/listed.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
-import { oneLine, parseBlocks, parseInformation, printBlock, printSearch } from '../../text/tags.js';
+import {
+  oneLine,
+  parseBlocks,
+  parseInformation,
+  printBlock,
+  printSearch,
+} from '../../text/tags.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 
 /** HotpotQA's annotations name articles, without saying what of them is to be known. */
@@ -21,14 +28,19 @@ function wanted({ entity, attribute, question }: SubQuestion): string {
   return attribute === question ? `to know: ${question}` : `the ${attribute} of ${entity}`;
 }
 
-/** What a sub-question has found; where annotations have no attribute, in the words of the passage that says it. */
+/**
+ * What a sub-question has found; where annotations have no attribute, in the words of the
+ * passage that says it.
+ */
 function found(node: SubQuestion, passages: readonly string[], { question }: Question): string {
   const { entity, attribute, answers } = node;
   const isRead = (one: string): boolean =>
     passages.some((text) => normalizeAnswer(text).includes(normalizeAnswer(one)));
   const answer = answers.find(isRead) ?? answers[0];
   if (attribute !== NO_ATTRIBUTE)
-    return attribute === node.question ? `${attribute} ${answer}.` : `${entity}: ${attribute} ${answer}.`;
+    return attribute === node.question
+      ? `${attribute} ${answer}.`
+      : `${entity}: ${attribute} ${answer}.`;
   const about = passages.filter((text) => normalizeAnswer(text).includes(normalizeAnswer(answer)));
   return about.length > 0 ? sentenceAbout(about[0], [answer], question) : `${entity}: ${answer}.`;
 }
@@ -48,7 +60,10 @@ export interface ExpertOptions {
   maxLength: number;
   /** Those that it can be asked, each with a dependency graph. */
   questions: readonly Question[];
-  /** Share of the rollouts that search at once for what can be asked at once; the others search one by one. */
+  /**
+   * Share of the rollouts that search at once for what can be asked at once; the others
+   * search one by one.
+   */
   parallelShare: number;
   /** Without any search: what it knows, then the answer. */
   isClosedBook?: boolean;
@@ -56,7 +71,10 @@ export interface ExpertOptions {
 
 type Way = 'parallel' | 'sequential' | 'closed-book';
 
-/** The next turn of a transcript: a search while the graph has open sub-questions, then the answer. */
+/**
+ * The next turn of a transcript: a search while the graph has open sub-questions, then
+ * the answer.
+ */
 function nextTurn(question: Question, soFar: string, way: Way): string {
   const { graph = [] } = question.metadata;
   const plan = way === 'closed-book' ? [] : searchPlan(graph, way);
@@ -77,7 +95,8 @@ function nextTurn(question: Question, soFar: string, way: Way): string {
   const turn = plan[numDone];
   const known = new Set(plan.slice(0, numDone).flat());
   const isOpen = (node: SubQuestion): boolean =>
-    !known.has(node) && node.dependsOn.every((id) => graph.some((one) => one.id === id && known.has(one)));
+    !known.has(node) &&
+    node.dependsOn.every((id) => graph.some((one) => one.id === id && known.has(one)));
   const before = numDone === 0 ? '' : `${recall(plan[numDone - 1])} `;
   const thought = printBlock('think', oneLine(before + intention(turn, graph.filter(isOpen))));
   const queries = turn.map(({ query }) => oneLine(query).replaceAll('##', ' '));
@@ -97,7 +116,9 @@ export function createExpert(options: ExpertOptions): Policy {
     const asked = ASKED.exec(text);
     const question = asked && known.get(plain(asked[1]));
     if (!question)
-      throw new RangeError(`Expected a question with a dependency graph, but got ${asked?.[1] ?? text}.`);
+      throw new RangeError(
+        `Expected a question with a dependency graph, but got ${asked?.[1] ?? text}.`,
+      );
     const soFar = text.slice(asked.index + asked[0].length);
     const first = parseBlocks(soFar).find(({ tag }) => tag === 'search');
     const isParallel = first ? first.body.includes('##') : random.uniform() < parallelShare;
@@ -106,7 +127,9 @@ export function createExpert(options: ExpertOptions): Policy {
     return { tokenIds: tokenizer.encode(turn), text: turn, finish: 'stop' };
   }
   return {
-    ...{ name: 'expert', tokenizer, maxLength },
+    name: 'expert',
+    tokenizer,
+    maxLength,
     generate: (contexts, { randoms }) =>
       Promise.resolve(contexts.map((context, i) => write(context, randoms[i]))),
   };

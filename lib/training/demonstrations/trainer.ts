@@ -1,7 +1,9 @@
 /**
- * The supervised warm-up of a language model on questions with dependency graphs: it imitates an expert that searches by the graph. Two of five
- * steps are under Search-R1's prompt and sequential; two are under the parallel prompt, where a share asks independent sub-questions at once (what is
- * left is for reward to teach); one answers without a search, so that the model without search is no stranger to its prompt either.
+ * The supervised warm-up of a language model on questions with dependency graphs: it
+ * imitates an expert that searches by the graph. Two of five steps are under Search-R1's
+ * prompt and sequential; two are under the parallel prompt, where a share asks
+ * independent sub-questions at once (what is left is for reward to teach); one answers
+ * without a search, so that the model without search is no stranger to its prompt either.
  */
 import type { Question } from '../../data/question.js';
 import { imitation } from '../imitation.js';
@@ -13,16 +15,27 @@ import { normalizeAnswer } from '../../text/normalize.js';
 import type { TrainingTask } from '../trainer.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 
-/** Share of parallelizable questions that the parallel prompt's demonstrations ask at once. */
+/**
+ * Share of parallelizable questions that the parallel prompt's demonstrations ask at
+ * once.
+ */
 const PARALLEL_SHARE = 0.3;
 
 const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
 
-/** Whether every word of an answer to every sub-question was shown; what never came must not be recited. */
-function isFounded({ segments }: RewardedTrajectory, { metadata: { graph = [] } }: Question): boolean {
+/**
+ * Whether every word of an answer to every sub-question was shown; what never came must
+ * not be recited.
+ */
+function isFounded(
+  { segments }: RewardedTrajectory,
+  { metadata: { graph = [] } }: Question,
+): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;
-  const shown = new Set(information.flatMap(({ text }) => wordsOf(text.replace('</information>', ''))));
+  const shown = new Set(
+    information.flatMap(({ text }) => wordsOf(text.replace('</information>', ''))),
+  );
   return graph.every(({ answers }) =>
     answers.some((answer) => wordsOf(answer).every((word) => shown.has(word))),
   );

@@ -1,4 +1,7 @@
-/** The loss of group relative policy optimisation (Shao et al. 2024), and what it tells of a step. */
+/**
+ * The loss of group relative policy optimisation (Shao et al. 2024), and what it tells of
+ * a step.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 
 /** What the loss needs of each masked-in token, (M) each. */
@@ -11,7 +14,10 @@ interface GrpoTokens {
   weights: tf.Tensor1D;
 }
 
-/** min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 + clip]. Differentiable in `logProbs`. */
+/**
+ * min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 +
+ * clip]. Differentiable in `logProbs`.
+ */
 export function clippedObjective(
   logProbs: tf.Tensor1D,
   { oldLogProbs, advantages }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages'>,
@@ -19,13 +25,15 @@ export function clippedObjective(
 ): tf.Tensor1D {
   const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
   const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
-  // Not tf.where, whose gradient asks for one of the comparison. Equal shapes: tfjs's gradient is wrong for broadcast ones.
+  // Not tf.where, whose gradient asks for one of the comparison. Equal shapes: tfjs's
+  // gradient is wrong for broadcast ones.
   return tf.minimum(tf.mul(ratio, advantages), clipped);
 }
 
 /**
- * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's low-variance estimator
- * KL = exp(d) - d - 1, d = log reference - log policy. Differentiable in `logProbs`.
+ * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with
+ * Schulman's low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
+ * Differentiable in `logProbs`.
  * @param options.clip the ratio is clipped to [1 - clip, 1 + clip]
  * @param options.beta weight of the KL term
  */
@@ -41,8 +49,8 @@ export function grpoLoss(
 }
 
 /**
- * Token means that tell how a step went, from plain numbers: of the KL estimator (nats), and the share of tokens whose clipped
- * surrogate is the smaller one.
+ * Token means that tell how a step went, from plain numbers: of the KL estimator
+ * (nats), and the share of tokens whose clipped surrogate is the smaller one.
  */
 export function grpoStatistics(
   logProbs: ArrayLike<number>,
@@ -56,7 +64,8 @@ export function grpoStatistics(
     const ratio = Math.exp(logProbs[m] - old[m]);
     const d = reference[m] - logProbs[m];
     kl += Math.exp(d) - d - 1;
-    if ((advantages[m] > 0 && ratio > 1 + clip) || (advantages[m] < 0 && ratio < 1 - clip)) clipped++;
+    if ((advantages[m] > 0 && ratio > 1 + clip) || (advantages[m] < 0 && ratio < 1 - clip))
+      clipped++;
   }
   const n = Math.max(1, logProbs.length);
   return { kl: kl / n, clipFraction: clipped / n };

@@ -1,6 +1,7 @@
 /**
- * Group relative policy optimisation (Shao et al. 2024): a rollout is worth what its reward is above those of its group. Groups of equal
- * rewards are skipped and counted (`frac_reward_zero_std`).
+ * Group relative policy optimisation (Shao et al. 2024): a rollout is worth what its
+ * reward is above those of its group. Groups of equal rewards are skipped and counted
+ * (`frac_reward_zero_std`).
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { isZeroVariance, tokenAdvantages, withAdvantages } from '../advantages.js';
@@ -9,7 +10,9 @@ import { groupsOf } from '../rollouts.js';
 import type { TrainingTask } from '../trainer.js';
 import { grpoLoss, grpoStatistics } from './loss.js';
 
-/** The tokens of a trajectory with everything the loss needs, a value a masked-in token. */
+/**
+ * The tokens of a trajectory with everything the loss needs, a value a masked-in token.
+ */
 export interface GrpoRow extends PolicyRow {
   advantages: number[];
 }

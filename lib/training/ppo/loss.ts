@@ -1,4 +1,7 @@
-/** The loss of proximal policy optimisation (Schulman et al. 2017), with a value loss that is clipped as in OpenAI's and verl's code. */
+/**
+ * The loss of proximal policy optimisation (Schulman et al. 2017), with a value loss that
+ * is clipped as in OpenAI's and verl's code.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { clippedObjective } from '../grpo/loss.js';
 
@@ -14,7 +17,10 @@ interface PpoTokens {
   weights: tf.Tensor1D;
 }
 
-/** Sum over tokens of weight * max((V - R)^2, (clip(V) - R)^2) / 2, with V clipped to `valueClip` around the old value. */
+/**
+ * Sum over tokens of weight * max((V - R)^2, (clip(V) - R)^2) / 2, with V clipped to
+ * `valueClip` around the old value.
+ */
 export function valueLoss(
   values: tf.Tensor1D,
   { oldValues, returns, weights }: Pick<PpoTokens, 'oldValues' | 'returns' | 'weights'>,
@@ -26,7 +32,10 @@ export function valueLoss(
   return tf.sum(tf.mul(tf.maximum(squares, clipped), tf.mul(weights, 0.5)));
 }
 
-/** Policy and value loss: sum over tokens of weight * -min(ratio A, clip(ratio) A), plus `valueWeight` times {@link valueLoss}. */
+/**
+ * Policy and value loss: sum over tokens of weight * -min(ratio A, clip(ratio) A), plus
+ * `valueWeight` times {@link valueLoss}.
+ */
 export function ppoLoss(
   logProbs: tf.Tensor1D,
   values: tf.Tensor1D,

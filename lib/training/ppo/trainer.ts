@@ -1,10 +1,13 @@
 /**
- * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch use it (App. A.4): every question is asked once, and a
- * token is worth what follows it, less what a value head expected. The KL to the initial model is taken from the reward of each
- * token; what a reward gives for a search turn comes at its last token, the rest at the rollout's last.
+ * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch
+ * use it (App. A.4): every question is asked once, and a token is worth what follows it,
+ * less what a value head expected. The KL to the initial model is taken from the reward
+ * of each token; what a reward gives for a search turn comes at its last token, the rest
+ * at the rollout's last.
  *
- * Departures: the value head reads the policy's own hidden states, where the paper trains a second model; its gradient reaches the
- * adapter with weight `valueWeight`. Learning rates and warm-up are the paper's in proportion, for 200 steps.
+ * Departures: the value head reads the policy's own hidden states, where the paper trains
+ * a second model; its gradient reaches the adapter with weight `valueWeight`. Learning
+ * rates and warm-up are the paper's in proportion, for 200 steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { mean, sum } from 'd3-array';
@@ -18,7 +21,9 @@ import { explainedVariance, generalisedAdvantages, whitened } from './advantages
 import { ppoLoss, valueLoss } from './loss.js';
 import { ppoSchema, type PpoOptions } from './options.js';
 
-/** The tokens of a trajectory with everything the loss needs, a value a masked-in token. */
+/**
+ * The tokens of a trajectory with everything the loss needs, a value a masked-in token.
+ */
 interface PpoRow extends PolicyRow {
   advantages: number[];
   oldValues: number[];
@@ -33,7 +38,11 @@ const valuesOf = (hidden: tf.Tensor2D, trained: Weights): tf.Tensor1D =>
   tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, trained[HEAD]), [1]), trained[BIAS]);
 
 /** The reward of each token that the policy wrote, without the KL. */
-export function tokenRewards({ segments, rewards, turnRewards = [] }: RewardedTrajectory): number[] {
+export function tokenRewards({
+  segments,
+  rewards,
+  turnRewards = [],
+}: RewardedTrajectory): number[] {
   const tokens: number[] = [];
   let turn = 0;
   for (const { kind, tokenIds } of segments) {
@@ -68,7 +77,10 @@ const ppo: Algorithm<PpoRow> = {
     return {
       trajectories: rewarded.map((one, i) => ({ ...one, advantage: mean(advantages[i]) ?? 0 })),
       rows: known.map((row, i) => ({
-        ...{ ...row, advantages: advantages[i], oldValues: values[i], returns: returns[i] },
+        ...row,
+        advantages: advantages[i],
+        oldValues: values[i],
+        returns: returns[i],
       })),
       metrics: { explained_variance: explainedVariance(returns.flat(), values.flat()) },
     };
@@ -79,7 +91,8 @@ const ppo: Algorithm<PpoRow> = {
     const options = optionsOf(config);
     const { valueLearningRate: peak, valueWarmupSteps: warmupSteps } = options;
     const valueRate = scheduledRate(step, { peak, final: peak, warmupSteps, totalSteps: steps });
-    const rateOf = (key: string): number => (key === HEAD || key === BIAS ? valueRate : learningRate);
+    const rateOf = (key: string): number =>
+      key === HEAD || key === BIAS ? valueRate : learningRate;
     const numTokens = sum(rows, (row) => row.oldLogProbs.length);
     const means = { kl: 0, clip_ratio: 0, value_loss: 0 };
     const { loss, gradNorm } = await trained.update(
@@ -102,7 +115,10 @@ const ppo: Algorithm<PpoRow> = {
           weights: tf.fill<tf.Rank.R1>([old.length], 1 / numTokens),
         };
         const values = valuesOf(states.hidden, states.trained);
-        states.look(valueLoss(values, tokens, options.valueClip), ([part]) => (means.value_loss += part));
+        states.look(
+          valueLoss(values, tokens, options.valueClip),
+          ([part]) => (means.value_loss += part),
+        );
         return ppoLoss(logProbs, values, tokens, { ...options, clip });
       },
     );

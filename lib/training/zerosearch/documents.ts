@@ -1,4 +1,7 @@
-/** What the policy that plays the search engine reads and writes (ZeroSearch, Fig. 2 and Table 2; github.com/Alibaba-NLP/ZeroSearch, `generation.py`). */
+/**
+ * What the policy that plays the search engine reads and writes (ZeroSearch, Fig. 2 and
+ * Table 2; github.com/Alibaba-NLP/ZeroSearch, `generation.py`).
+ */
 import type { Passage, Question } from '../../data/question.js';
 import { wordsOf } from '../../rewards/coverage.js';
 import type { PromptForm } from '../../text/prompts.js';
@@ -11,8 +14,9 @@ export type DocumentKind = (typeof KINDS)[number];
 export const END_OF_DOCUMENTS = '</information>';
 
 /**
- * Asks for the documents of a query. The question and its answer are told, as in the paper: who plays the search engine may know them. What a
- * large model knows besides is told as well, as far as the graph says it: the answers to sub-questions.
+ * Asks for the documents of a query. The question and its answer are told, as in the
+ * paper: who plays the search engine may know them. What a large model knows besides is
+ * told as well, as far as the graph says it: the answers to sub-questions.
  */
 export function documentsPrompt(
   kind: DocumentKind,
@@ -36,20 +40,25 @@ export function documentsPrompt(
 export const printDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
   printInformation([{ status: 'ok', passages }]);
 
-/** Documents that were written, with ids that tell their kind; none where the text holds none. */
+/**
+ * Documents that were written, with ids that tell their kind; none where the text holds
+ * none.
+ */
 export function parseDocuments(text: string, kind: DocumentKind, topK: number): Passage[] {
   const [result] = parseInformation(text);
   const written = result?.status === 'ok' ? result.passages.slice(0, topK) : [];
   return written.map(({ title, text }, i) => ({
     id: `${kind}-${i + 1}`,
     contents: `${title}\n${text}`,
-    ...{ title, text },
+    title,
+    text,
   }));
 }
 
 /**
- * Whether documents state what is true of what a query asks for: the answer to a sub-question about an entity that the query names.
- * Null where it names none of the graph's.
+ * Whether documents state what is true of what a query asks for: the answer to a
+ * sub-question about an entity that the query names. Null where it names none of the
+ * graph's.
  */
 export function areTrue(
   query: string,

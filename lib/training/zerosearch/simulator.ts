@@ -1,11 +1,14 @@
 /**
- * Training of the policy that plays the search engine in ZeroSearch (Sun et al. 2025, arXiv 2505.04588, Sec. 3.2): the initial model answers
- * questions with the real search engine; what came back for a query is imitated, as useful documents where it states what the query asks
- * for and as noisy ones where it does not.
+ * Training of the policy that plays the search engine in ZeroSearch (Sun et al. 2025,
+ * arXiv 2505.04588, Sec. 3.2): the initial model answers questions with the real search
+ * engine; what came back for a query is imitated, as useful documents where it states
+ * what the query asks for and as noisy ones where it does not.
  *
- * Departures: there, all answers are sampled first and learned from afterwards; here step by step, which is the same but for the order, since
- * it is always the initial model that is sampled. There, the documents of a right answer are useful and those of a wrong one noisy, as here
- * without a graph: small policies answer too few questions to learn from those alone. For the same reason what states it stands first.
+ * Departures: there, all answers are sampled first and learned from afterwards; here step
+ * by step, which is the same but for the order, since it is always the initial model that
+ * is sampled. There, the documents of a right answer are useful and those of a wrong one
+ * noisy, as here without a graph: small policies answer too few questions to learn from
+ * those alone. For the same reason what states it stands first.
  */
 import { sort } from 'd3-array';
 import type { Passage, Question } from '../../data/question.js';
@@ -20,7 +23,10 @@ import { areTrue, documentsPrompt, printDocuments } from './documents.js';
 
 type PrintedPassage = Pick<Passage, 'title' | 'text'>;
 
-/** Each query that was answered in a trajectory, with the documents that the policy was shown. */
+/**
+ * Each query that was answered in a trajectory, with the documents that the policy was
+ * shown.
+ */
 function searchesOf({ segments, searchTurns }: RewardedTrajectory) {
   const shown = segments.filter(({ kind }) => kind === 'information');
   return searchTurns.flatMap(({ queries }, turn) => {
@@ -37,7 +43,8 @@ function searchesOf({ segments, searchTurns }: RewardedTrajectory) {
 const simulator = ({ model: { tokenizer }, config }: TrainingTask): Algorithm<Sequence> => {
   const rowsOf = (one: RewardedTrajectory, question: Question): Sequence[] =>
     searchesOf(one).map(({ query, passages }) => {
-      const isTrue = (some: readonly PrintedPassage[]): boolean | null => areTrue(query, some, question);
+      const isTrue = (some: readonly PrintedPassage[]): boolean | null =>
+        areTrue(query, some, question);
       const kind = (isTrue(passages) ?? isRight(one)) ? 'useful' : 'noisy';
       const prompt = documentsPrompt(kind, query, question, config.rollout.promptForm);
       const ordered = sort(passages, (passage) => Number(!isTrue([passage])));

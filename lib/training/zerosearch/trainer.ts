@@ -1,9 +1,12 @@
 /**
- * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): a policy learns to search while another one plays the search engine, which writes useful or
- * noisy documents as it is told; in the course of training more of them are noisy. The update is GRPO's; what is tested is real search.
+ * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): a policy learns to search while
+ * another one plays the search engine, which writes useful or noisy documents as it is
+ * told; in the course of training more of them are noisy. The update is GRPO's; what is
+ * tested is real search.
  *
- * Departures: as many documents a query as our retrievers give, where the paper has five; the simulator is an adapter on the policy's own
- * initial model, where the paper takes a larger model, and is told what that one knows (`documents.ts`).
+ * Departures: as many documents a query as our retrievers give, where the paper has five;
+ * the simulator is an adapter on the policy's own initial model, where the paper takes a
+ * larger model, and is told what that one knows (`documents.ts`).
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,20 +36,33 @@ import type { ZeroSearchOptions } from './options.js';
 /** Most tokens of a document: 30 words in the paper. */
 const TOKENS_PER_DOCUMENT = 64;
 
-/** Share of queries that get noisy documents at a step of `numSteps` (Eq. 1): p_s + (b^(i/m) - 1) / (b - 1) (p_e - p_s). */
+/**
+ * Share of queries that get noisy documents at a step of `numSteps` (Eq. 1): p_s +
+ * (b^(i/m) - 1) / (b - 1) (p_e - p_s).
+ */
 export function noiseProbability(
   step: number,
   numSteps: number,
-  { startNoise, endNoise, noiseBase }: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
+  {
+    startNoise,
+    endNoise,
+    noiseBase,
+  }: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
 ): number {
   const course = (noiseBase ** (step / numSteps) - 1) / (noiseBase - 1);
   return startNoise + course * (endNoise - startNoise);
 }
 
-/** The policy that plays the search engine, opened at its first query; its weights are the task's model's but for what the adapter changes. */
+/**
+ * The policy that plays the search engine, opened at its first query; its weights are the
+ * task's model's but for what the adapter changes.
+ */
 class SearchSimulator {
   private opened: { policy: LocalPolicy; weights: Weights } | null = null;
-  /** Of the queries since {@link takeMetrics} that name an entity of the graph: whether what was written is true. */
+  /**
+   * Of the queries since {@link takeMetrics} that name an entity of the graph: whether
+   * what was written is true.
+   */
   private told: { kind: DocumentKind; isTrue: boolean }[] = [];
 
   constructor(
@@ -54,7 +70,10 @@ class SearchSimulator {
     private readonly options: ZeroSearchOptions,
   ) {}
 
-  /** Writes documents for each query. @param options.noise share of the queries that get noisy ones */
+  /**
+   * Writes documents for each query. @param options.noise share of the queries that get
+   * noisy ones
+   */
   async search(
     queries: readonly SimulatedQuery[],
     { noise, random }: { noise: number; random: Random },
@@ -69,7 +88,9 @@ class SearchSimulator {
     const generations = await policy.generate(
       prompts.map((prompt) => policy.tokenizer.encode(prompt)),
       {
-        ...{ temperature: this.options.temperature, topP: 1, stop: [END_OF_DOCUMENTS] },
+        temperature: this.options.temperature,
+        topP: 1,
+        stop: [END_OF_DOCUMENTS],
         maxNewTokens: topK * TOKENS_PER_DOCUMENT,
         randoms: queries.map((_, i) => random.fork(`query ${i}`)),
       },
@@ -80,8 +101,12 @@ class SearchSimulator {
       const { query, question } = queries[i];
       const isTrue = areTrue(query, passages, question);
       if (isTrue !== null) this.told.push({ kind: kinds[i], isTrue });
-      if (passages.length === 0) return { status: 'failed', reason: 'The simulator wrote no document.' };
-      return { status: 'ok', passages: passages.map((passage, rank) => ({ passage, score: topK - rank })) };
+      if (passages.length === 0)
+        return { status: 'failed', reason: 'The simulator wrote no document.' };
+      return {
+        status: 'ok',
+        passages: passages.map((passage, rank) => ({ passage, score: topK - rank })),
+      };
     });
   }
 
@@ -137,7 +162,10 @@ function zeroSearch(task: TrainingTask): Algorithm<GrpoRow> {
       simulator.search(queries, { noise: noiseProbability(step, steps, options), random }),
     assess: async (rewarded, context) => ({
       ...(await grpo.assess(rewarded, context)),
-      metrics: { noise: noiseProbability(context.step, steps, options), ...simulator.takeMetrics() },
+      metrics: {
+        noise: noiseProbability(context.step, steps, options),
+        ...simulator.takeMetrics(),
+      },
     }),
     dispose: () => simulator.dispose(),
   };

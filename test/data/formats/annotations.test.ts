@@ -18,9 +18,7 @@ function corpus(): PassageCollector {
 const question = (
   metadata: QuestionMetadata,
   text = 'When was the director of Red River born?',
-): Question => ({
-  ...{ id: 'q', question: text, goldenAnswers: ['1904'], metadata },
-});
+): Question => ({ id: 'q', question: text, goldenAnswers: ['1904'], metadata });
 const graphOf = (asked: Question) => withAnnotatedGraph(asked, corpus()).metadata.graph;
 const summary = (asked: Question) =>
   graphOf(asked)?.map(({ entity, answers, dependsOn, evidence }) => [
@@ -69,7 +67,10 @@ it('makes them of HotpotQA’s supporting articles, with the sentence of each th
 });
 
 it('leaves a question as it is that has a graph, or annotations that tell none', () => {
-  const withGraph = withAnnotatedGraph(question({ type: 'bridge', supporting: ['b', 'a'] }), corpus());
+  const withGraph = withAnnotatedGraph(
+    question({ type: 'bridge', supporting: ['b', 'a'] }),
+    corpus(),
+  );
   for (const same of [
     withGraph,
     question({}),

@@ -26,8 +26,14 @@ describe('HotpotQA', () => {
     const passages = new PassageCollector();
     const question = read(hotpotqa, HOTPOT_COMPARISON, passages);
     expect(question).toMatchObject({
-      ...{ id: 'h1', goldenAnswers: ['Bo Reed'] },
-      metadata: { benchmark: 'hotpotqa', type: 'comparison', level: 'hard', supporting: ['p2', 'p3'] },
+      id: 'h1',
+      goldenAnswers: ['Bo Reed'],
+      metadata: {
+        benchmark: 'hotpotqa',
+        type: 'comparison',
+        level: 'hard',
+        supporting: ['p2', 'p3'],
+      },
     });
     expect(questionShape(graphOf(question))).toBe('parallelizable');
     expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
@@ -55,7 +61,10 @@ describe('HotpotQA', () => {
     const byAnswer = read(hotpotqa, { ...HOTPOT_OPEN, context });
     expect(graphOf(byAnswer).map(({ entity }) => entity)).toEqual(['Red River', 'Bo Reed']);
     expect(read(hotpotqa, HOTPOT_OPEN).metadata).toEqual({
-      ...{ benchmark: 'hotpotqa', type: 'bridge', level: 'easy', supporting: ['p1', 'p2'] },
+      benchmark: 'hotpotqa',
+      type: 'bridge',
+      level: 'easy',
+      supporting: ['p1', 'p2'],
     });
   });
 
@@ -84,7 +93,9 @@ describe('2WikiMultiHopQA', () => {
       ['Bo Reed'],
       ['Ada Stone'],
     ]);
-    expect(passages.contents.get('p1')).toBe('Red River\nRed River is a film. Bo Reed directed it.');
+    expect(passages.contents.get('p1')).toBe(
+      'Red River\nRed River is a film. Bo Reed directed it.',
+    );
   });
 
   it('takes the order of the hops where a name differs', () => {
@@ -92,23 +103,38 @@ describe('2WikiMultiHopQA', () => {
     const evidences = [red, blue, ['B. Reeves Reed', 'date of death', '1956'], ada];
     const compared = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences });
     expect(graphOf(compared).map(({ dependsOn }) => dependsOn)).toEqual([[], [], ['q1'], ['q2']]);
-    const chain = { ...TWO_WIKI_BRIDGE_COMPARISON, type: 'compositional', evidences: [red, evidences[2]] };
+    const chain = {
+      ...TWO_WIKI_BRIDGE_COMPARISON,
+      type: 'compositional',
+      evidences: [red, evidences[2]],
+    };
     expect(questionShape(graphOf(read(twoWiki, chain)))).toBe('sequential');
-    expect(questionShape(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe('parallelizable');
+    expect(questionShape(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe(
+      'parallelizable',
+    );
   });
 
   it('asks once for what has several answers, and writes a triple for each', () => {
     const [red, blue, bo, ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
-    const evidences = [red, ['Red River', 'director', 'Cy Hill'], blue, bo, ['Cy Hill', ...bo.slice(1)], ada];
+    const evidences = [
+      red,
+      ['Red River', 'director', 'Cy Hill'],
+      blue,
+      bo,
+      ['Cy Hill', ...bo.slice(1)],
+      ada,
+    ];
     const passages = new PassageCollector();
     const question = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences }, passages);
-    expect(graphOf(question).map(({ id, answers, dependsOn }) => [id, answers, dependsOn])).toEqual([
-      ['q1', ['Bo Reed', 'Cy Hill'], []],
-      ['q2', ['Ada Stone'], []],
-      ['q3', ['1956'], ['q1']],
-      ['q4', ['1956'], ['q1']],
-      ['q5', ['1993'], ['q2']],
-    ]);
+    expect(graphOf(question).map(({ id, answers, dependsOn }) => [id, answers, dependsOn])).toEqual(
+      [
+        ['q1', ['Bo Reed', 'Cy Hill'], []],
+        ['q2', ['Ada Stone'], []],
+        ['q3', ['1956'], ['q1']],
+        ['q4', ['1956'], ['q1']],
+        ['q5', ['1993'], ['q2']],
+      ],
+    );
     expect(twoWiki.print(question, passages)).toMatchObject({ evidences });
     // A hop counts sub-questions, not triples.
     const renamed = [...evidences.slice(0, 3), ['B. Reeves Reed', ...bo.slice(1)], ada];
@@ -145,7 +171,9 @@ describe('MuSiQue', () => {
   });
 
   it('leaves out what its paragraphs do not answer', () => {
-    expect(musique.read({ ...MUSIQUE_TWO_AND_ONE, answerable: false }, new PassageCollector())).toBeNull();
+    expect(
+      musique.read({ ...MUSIQUE_TWO_AND_ONE, answerable: false }, new PassageCollector()),
+    ).toBeNull();
   });
 });
 
@@ -159,10 +187,14 @@ it.each([
   const passages = new PassageCollector();
   const question = read(format, row, passages);
   const again = read(format, format.print(question, passages), passages);
-  // A paragraph is one sentence there, and so the sentence that a comparison is answered by is all of it.
+  // A paragraph is one sentence there, and so the sentence that a comparison is answered
+  // by is all of it.
   const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
-    ...{ ...rest, metadata },
-    graph: graph?.map(({ answers, ...node }) => (row === HOTPOT_COMPARISON ? node : { ...node, answers })),
+    ...rest,
+    metadata,
+    graph: graph?.map(({ answers, ...node }) =>
+      row === HOTPOT_COMPARISON ? node : { ...node, answers },
+    ),
   });
   expect(withoutSentences(again)).toEqual(withoutSentences(question));
 });

@@ -4,7 +4,12 @@ import { PassageCollector } from '../../../lib/data/formats/format.js';
 import { readBenchmark } from '../../../lib/data/formats/read.js';
 import type { Question } from '../../../lib/data/question.js';
 import { folderForEach } from '../../folder.js';
-import { HOTPOT_BRIDGE, HOTPOT_COMPARISON, MUSIQUE_TWO_AND_ONE, TWO_WIKI_BRIDGE_COMPARISON } from './rows.js';
+import {
+  HOTPOT_BRIDGE,
+  HOTPOT_COMPARISON,
+  MUSIQUE_TWO_AND_ONE,
+  TWO_WIKI_BRIDGE_COMPARISON,
+} from './rows.js';
 
 const inFolder = folderForEach();
 
@@ -12,7 +17,8 @@ async function readFile(name: string, content: string): Promise<(Question | null
   const file = inFolder(name);
   writeFileSync(file, content);
   const questions: (Question | null)[] = [];
-  for await (const question of readBenchmark(file, new PassageCollector())) questions.push(question);
+  for await (const question of readBenchmark(file, new PassageCollector()))
+    questions.push(question);
   return questions;
 }
 
@@ -26,7 +32,10 @@ describe('readBenchmark', () => {
       ['h2', 'dev'],
       ['h1', 'dev'],
     ]);
-    const [wiki] = await readFile('train.json', JSON.stringify([TWO_WIKI_BRIDGE_COMPARISON], null, 2));
+    const [wiki] = await readFile(
+      'train.json',
+      JSON.stringify([TWO_WIKI_BRIDGE_COMPARISON], null, 2),
+    );
     expect(wiki).toMatchObject({ split: 'train', metadata: { benchmark: '2wikimultihopqa' } });
     const [musique] = await readFile(
       'musique_ans_v1.0_dev.jsonl',
@@ -49,7 +58,10 @@ describe('readBenchmark', () => {
       /Expected row 1 of .* to be one of hotpotqa, 2wikimultihopqa, musique, but got \{"_id":"a"\}\./,
     ],
     ['3\n', /Expected row 1 of/],
-    [JSON.stringify([{ ...HOTPOT_BRIDGE, context: 'x' }]), /Row 1 of .* is none of hotpotqa: .*context/s],
+    [
+      JSON.stringify([{ ...HOTPOT_BRIDGE, context: 'x' }]),
+      /Row 1 of .* is none of hotpotqa: .*context/s,
+    ],
     [`[${JSON.stringify(HOTPOT_BRIDGE)},`, /Expected the whole of a JSON array in/],
     [`[${JSON.stringify(HOTPOT_BRIDGE)} {]`, /Expected JSON in .*rows\.json, but /],
     ['{"id": \n', /rows\.json:1: /],

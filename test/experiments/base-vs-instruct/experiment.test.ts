@@ -20,7 +20,9 @@ const find = (frame: Frame, fields: Row): Row => matching(rowsOf(frame), fields)
 
 it('the two models differ by their rows, and in the paper by +3.3 points on average', () => {
   const cell = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };
-  const [base, instruct] = ['base', 'instruct'].map((model) => find(results.rows, { ...cell, model }));
+  const [base, instruct] = ['base', 'instruct'].map((model) =>
+    find(results.rows, { ...cell, model }),
+  );
   const gap = find(results.contrasts, { ...cell, against: 'parallelsearch', kind: 'difference' });
   expect(gap).toMatchObject({ model: 'base', against_model: 'instruct' });
   expect(gap.value).toBeCloseTo(Number(base.value) - Number(instruct.value), 5);
@@ -31,7 +33,13 @@ it('training stands in the tidy table and in frames of its own: all of it, and i
   const { rows, training, tenths, tidy } = results;
   expect(tidy.rows).toHaveLength(rows.shape[0] + training.shape[0]);
   expect(rowsOf(rows).some(({ benchmark }) => benchmark === 'training')).toBe(false);
-  const turns = { metric: 'turns', benchmark: 'training', subset: 'all', seeds: 6, band: 'range of seeds' };
+  const turns = {
+    metric: 'turns',
+    benchmark: 'training',
+    subset: 'all',
+    seeds: 6,
+    band: 'range of seeds',
+  };
   expect(find(training, { metric: 'turns' })).toMatchObject(turns);
   expect(new Set(rowsOf(tenths).map(({ step }) => step)).size).toBe(Math.min(10, numTrainedSteps));
 });

@@ -23,16 +23,20 @@ const root = temporaryFolder();
 
 /** Puts folders where the weights of the runs are looked for. */
 const train = (runs: ReturnType<typeof baselineRuns>): void =>
-  runs.flatMap((run) => weightFolders(run, root)).forEach((folder) => mkdirSync(folder, { recursive: true }));
+  runs
+    .flatMap((run) => weightFolders(run, root))
+    .forEach((folder) => mkdirSync(folder, { recursive: true }));
 
 it('every baseline is trained once from either initial model, who plays a search engine first', () => {
   const runs = baselineRuns();
   expect(runs).toHaveLength(BASELINES.length * 2);
   expect(new Set(runs.map(runName)).size).toBe(runs.length);
-  const preparations = BASELINES.filter(({ isPreparation }) => isPreparation).map(({ name }) => name);
-  expect(runs.slice(0, 2 * preparations.length).every(({ method }) => preparations.includes(method))).toBe(
-    true,
+  const preparations = BASELINES.filter(({ isPreparation }) => isPreparation).map(
+    ({ name }) => name,
   );
+  expect(
+    runs.slice(0, 2 * preparations.length).every(({ method }) => preparations.includes(method)),
+  ).toBe(true);
 });
 
 it('what has been trained from both kinds of model is compared', () => {
@@ -47,7 +51,11 @@ it('what has been trained from both kinds of model is compared', () => {
   train([...ofMethod('otc'), ...ofMethod('stepsearch'), ...ofMethod('search-r1:ppo').slice(0, 1)]);
   const compared = comparedRuns(join(root));
   expect([...new Set(compared.map(({ method }) => method))]).toEqual([
-    ...['search-r1', 'search-r1-parallel-prompt', 'parallelsearch', 'otc', 'stepsearch'],
+    'search-r1',
+    'search-r1-parallel-prompt',
+    'parallelsearch',
+    'otc',
+    'stepsearch',
   ]);
   expect(compared).toHaveLength(10);
 });
@@ -81,8 +89,12 @@ it('ranks are means over cells, and equal figures share theirs', () => {
   });
   expect(
     meanRanks([
-      ...[row('nq', 'a', 0.5), row('nq', 'b', 0.5), row('nq', 'c', 0.1)],
-      ...[row('popqa', 'a', 0.2), row('popqa', 'b', 0.3), row('popqa', 'c', 0.1)],
+      row('nq', 'a', 0.5),
+      row('nq', 'b', 0.5),
+      row('nq', 'c', 0.1),
+      row('popqa', 'a', 0.2),
+      row('popqa', 'b', 0.3),
+      row('popqa', 'c', 0.1),
     ]),
   ).toEqual([
     { method: 'b', mean_rank: 1.25, cells: 2 },
@@ -108,18 +120,31 @@ describe('how far trainings of one method end apart', () => {
     const once = answered('b', 1, [1]).map((answer) => ({ ...answer, benchmark: 'nq' }));
     const [spread, ...others] = spreadOf([...inAverage, ...once]);
     expect(others).toEqual([]);
-    expect(spread).toMatchObject({ method: 'a', model: 'base', trainings: 2, lowest: 0.5, highest: 0.75 });
+    expect(spread).toMatchObject({
+      method: 'a',
+      model: 'base',
+      trainings: 2,
+      lowest: 0.5,
+      highest: 0.75,
+    });
     expect(spread.deviation).toBeCloseTo(0.25 / Math.SQRT2, 12);
   });
 
   it('counts every benchmark once', () => {
-    const more = twice.slice(0, 2).map((answer) => ({ ...answer, benchmark: 'popqa', em: 1 as const }));
+    const more = twice
+      .slice(0, 2)
+      .map((answer) => ({ ...answer, benchmark: 'popqa', em: 1 as const }));
     expect(spreadOf([...inAverage, ...more])[0]).toMatchObject({ lowest: 0.75, highest: 0.75 });
   });
 
   it('pools variances by their degrees of freedom', () => {
     const of = (trainings: number, deviation: number) => ({
-      ...{ method: 'a', model: 'base', lowest: 0, highest: 1, trainings, deviation },
+      method: 'a',
+      model: 'base',
+      lowest: 0,
+      highest: 1,
+      trainings,
+      deviation,
     });
     // (5 * 0.01 ** 2 + 0.04 ** 2) / 6 = 0.00035
     expect(apartOf([of(6, 0.01), of(2, 0.04)])).toBeCloseTo(1.959964 * Math.sqrt(2 * 0.00035), 7);
@@ -132,7 +157,9 @@ describe('the report', () => {
   );
   // OTC answers as Search-R1 does, with a call less.
   const otc = matching(answers, { method: 'search-r1' }).map((answer) => ({
-    ...{ ...answer, method: 'otc', modelCalls: answer.modelCalls - 1 },
+    ...answer,
+    method: 'otc',
+    modelCalls: answer.modelCalls - 1,
   }));
   const spread = [
     { method: 'search-r1', model: 'base', trainings: 3, lowest: 0, highest: 1, deviation: 0.0001 },
@@ -161,7 +188,10 @@ describe('the report', () => {
 
   it('judges what the papers of the baselines say, and ranks', () => {
     const [fewer, noLoss] = rowsOf(report.predictions);
-    expect(fewer).toMatchObject({ prediction: 'OTC needs fewer model calls than Search-R1', holds: true });
+    expect(fewer).toMatchObject({
+      prediction: 'OTC needs fewer model calls than Search-R1',
+      holds: true,
+    });
     expect(noLoss).toMatchObject({ holds: true });
     expect(rowsOf(report.ranks).map(({ method }) => method)).toContain('otc');
   });
@@ -185,10 +215,19 @@ it('the chart of answers and calls joins the methods that none beats in both', (
     ['sft', 0.4, 3],
   ].flatMap(([method, em, calls]) =>
     Object.entries({ em, model_calls: calls }).map(([metric, value]) => ({
-      ...{ method, metric, value, low: value, high: value },
+      method,
+      metric,
+      value,
+      low: value,
+      high: value,
     })),
   );
-  const options = { of: 'method', color: 'method', questions: 'all questions', hasFront: true } as const;
+  const options = {
+    of: 'method',
+    color: 'method',
+    questions: 'all questions',
+    hasFront: true,
+  } as const;
   const { spec, alt } = tradeOffChart(frameOf(rows), options);
   const [line] = spec.layer as { data: { values: { method: string }[] } }[];
   expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);

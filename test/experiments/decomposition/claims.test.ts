@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { alwaysF1, decompositionClaims } from '../../../lib/experiments/decomposition/experiment.js';
+import {
+  alwaysF1,
+  decompositionClaims,
+} from '../../../lib/experiments/decomposition/experiment.js';
 
 const interval = { value: 0.9, low: 0.8, high: 1 };
 const sizes = [
@@ -13,7 +16,11 @@ it('a policy that decomposes every question finds all 16 of 72 that it should: F
 });
 
 it('F1 from each model must be above that', () => {
-  const rows = ['base', 'instruct'].map((model) => ({ ...sizes[0], method: 'parallelsearch', model }));
+  const rows = ['base', 'instruct'].map((model) => ({
+    ...sizes[0],
+    method: 'parallelsearch',
+    model,
+  }));
   const [{ evidence }] = decompositionClaims;
   if ('untestable' in evidence) throw new Error('Expected evidence.');
   const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [] });

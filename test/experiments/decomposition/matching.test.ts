@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { countOmissions, matchSubQuestions } from '../../../lib/experiments/decomposition/measures.js';
+import {
+  countOmissions,
+  matchSubQuestions,
+} from '../../../lib/experiments/decomposition/measures.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../../training/tiny.js';
 
 describe('matchSubQuestions', () => {
@@ -49,7 +52,12 @@ describe('matchSubQuestions', () => {
       ],
       { asked: 4, independent: 2, matched: 2, atOnce: 2 },
     ],
-    ['has nothing to pair without searches', SINGLE, [], { asked: 0, independent: 1, matched: 0, atOnce: 0 }],
+    [
+      'has nothing to pair without searches',
+      SINGLE,
+      [],
+      { asked: 0, independent: 1, matched: 0, atOnce: 0 },
+    ],
   ])('%s', (_, question, searches, expected) => {
     expect(matchSubQuestions(question, searches)).toEqual(expected);
   });
@@ -65,7 +73,11 @@ describe('countOmissions', () => {
     expect(count(['Ada Stone', 'Bo Reed', 'Cy Hall'])).toEqual({ ...none, misnamed: 1 });
     expect(count(['Ada Stone'], ['Bo Reed'], ['bo reed'])).toEqual({ ...none, repeated: 1 });
     expect(count(['Ada Stone', 'Bo Reed'])).toEqual({ ...none, overlooked: 1 });
-    expect(count(['Ada Stone', 'Ada Stone', 'Hall'])).toEqual({ ...none, misnamed: 1, repeated: 1 });
+    expect(count(['Ada Stone', 'Ada Stone', 'Hall'])).toEqual({
+      ...none,
+      misnamed: 1,
+      repeated: 1,
+    });
     expect(count(['weather', 'wind', 'rain', 'snow'])).toEqual({ ...none, misnamed: 3 });
   });
 });

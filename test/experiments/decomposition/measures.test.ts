@@ -11,7 +11,10 @@ import { result } from '../synthetic.js';
 
 const PEOPLE = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
 
-/** Five questions: two parallelizable (one decomposed), one sequential (decomposed), one single-hop, one hybrid. */
+/**
+ * Five questions: two parallelizable (one decomposed), one sequential (decomposed), one
+ * single-hop, one hybrid.
+ */
 const second = { ...COMPARISON, id: 'second' };
 const shared = { benchmark: 'hotpotqa', entitiesCompared: 3, subset: 'parallelizable' } as const;
 const answers = [
@@ -25,12 +28,25 @@ const answers = [
     searches: [['Bo Reed'], ['Bo Reed']],
   }),
   result({
-    ...{ questionId: 'sequential', benchmark: 'hotpotqa', subset: 'sequential' },
-    ...{ decomposed: true, em: 0, searches: [['Red River', 'Bo Reed']] },
+    questionId: 'sequential',
+    benchmark: 'hotpotqa',
+    subset: 'sequential',
+    decomposed: true,
+    em: 0,
+    searches: [['Red River', 'Bo Reed']],
   }),
-  result({ questionId: 'single', benchmark: 'hotpotqa', decomposed: false, em: 1, searches: [['Cy Hill']] }),
   result({
-    ...{ questionId: 'hybrid', benchmark: 'hotpotqa', subset: 'hybrid', decomposed: true },
+    questionId: 'single',
+    benchmark: 'hotpotqa',
+    decomposed: false,
+    em: 1,
+    searches: [['Cy Hill']],
+  }),
+  result({
+    questionId: 'hybrid',
+    benchmark: 'hotpotqa',
+    subset: 'hybrid',
+    decomposed: true,
     searches: [['Red River', 'Blue Lake']],
   }),
 ];
@@ -91,8 +107,13 @@ describe('parallelizing over training', () => {
   const curveOf = (share: number, ratio: number | null, decomposed: number) =>
     parallelizingCurves([
       {
-        ...{ method: 'm', model: 'base', seed: 1, step: 0, 'share/parallelizable': share },
-        ...{ 'decomposition_ratio/parallelizable': ratio, decomposition_ratio: decomposed },
+        method: 'm',
+        model: 'base',
+        seed: 1,
+        step: 0,
+        'share/parallelizable': share,
+        'decomposition_ratio/parallelizable': ratio,
+        decomposition_ratio: decomposed,
       },
     ])[0];
 

@@ -5,10 +5,20 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { firstSearches } from '../../../lib/experiments/first-steps/first-search.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
-import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, TOKENIZER } from '../../training/tiny.js';
+import {
+  COMPARISON,
+  PASSAGES,
+  QUESTIONS,
+  SEQUENTIAL,
+  tinyModel,
+  TOKENIZER,
+} from '../../training/tiny.js';
 
 const config = parseTrainConfig({
-  ...{ method: 'parallelsearch', model: 'tiny', rewards: { preset: 'paper' }, grpo: { steps: 1 } },
+  method: 'parallelsearch',
+  model: 'tiny',
+  rewards: { preset: 'paper' },
+  grpo: { steps: 1 },
   rollout: { prompt: 'parallel', splitQueries: true },
 });
 
@@ -19,10 +29,17 @@ describe('firstSearches', () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
     const trainer = new GrpoTrainer({
-      ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+      config,
+      model,
+      questions: QUESTIONS,
+      retriever: createBm25Retriever(PASSAGES),
     });
     const found = await firstSearches(trainer, [COMPARISON]);
-    expect(found.map(({ beginning }) => beginning)).toEqual(['all at once', 'one by one', 'in other words']);
+    expect(found.map(({ beginning }) => beginning)).toEqual([
+      'all at once',
+      'one by one',
+      'in other words',
+    ]);
     expect(found.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(1, 9);
     const prompt = TOKENIZER.encode(
       'Answer with search, split parts with ##. Question: Who was born first, Ada Stone, Bo Reed or Cy Hill?\n',
@@ -50,7 +67,10 @@ describe('firstSearches', () => {
   it('refuses a question with one way to begin', async () => {
     const model = tinyModel();
     const trainer = new GrpoTrainer({
-      ...{ config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+      config,
+      model,
+      questions: QUESTIONS,
+      retriever: createBm25Retriever(PASSAGES),
     });
     await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(
       'Expected questions with independent sub-questions, but got sequential with fewer.',

@@ -36,7 +36,11 @@ describe('the settings', () => {
     const cell = { ...ON_PARALLEL, rewards: 'paper', benchmark: '2wikimultihopqa' };
     const figures = matching(rows, cell);
     expect(Object.fromEntries(figures.map(({ metric, paper }) => [metric, paper]))).toEqual({
-      ...{ em: 0.65, decomposition_ratio: 0.9975, model_calls: 2.03, coverage: null, turns: null },
+      em: 0.65,
+      decomposition_ratio: 0.9975,
+      model_calls: 2.03,
+      coverage: null,
+      turns: null,
     });
   });
 
@@ -44,7 +48,9 @@ describe('the settings', () => {
     const againstOthers = differences({ setting: '(0.15, 0.35)', metric: 'model_calls' });
     expect(againstOthers).toHaveLength(7);
     expect(againstOthers.find((row) => row.against_setting === '(0.15, 0)')).toMatchObject({
-      ...{ value: -2, low: -2, high: -2 },
+      value: -2,
+      low: -2,
+      high: -2,
     });
     const sides = { setting: '(0.15, 0.35)', against_setting: '(0, 0.35)' };
     const decomposed = { ...sides, metric: 'decomposition_ratio' };
@@ -55,7 +61,9 @@ describe('the settings', () => {
     // In the made-up answers any lambda_s saves two calls.
     const alone = differences({ against_setting: '(0, 0)', metric: 'model_calls' });
     expect(Object.fromEntries(alone.map(({ setting, value }) => [setting, value]))).toEqual({
-      ...{ '(0.15, 0.35)': -2, '(0, 0.35)': -2, '(0.15, 0)': 0 },
+      '(0.15, 0.35)': -2,
+      '(0, 0.35)': -2,
+      '(0.15, 0)': 0,
     });
   });
 });

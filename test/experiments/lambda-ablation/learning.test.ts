@@ -5,8 +5,13 @@ import type { CurvePoint } from '../../../lib/report/curves.js';
 /** A seed's curve; a step without parallelizable questions has no share. */
 const curve = (method: string, seed: number, shares: readonly (number | null)[]): CurvePoint[] =>
   shares.map((share, step) => ({
-    ...{ method, model: 'instruct', seed, step },
-    ...{ 'decomposition_ratio/parallelizable': share, turns: 1 + seed, 'rewards/outcome': step / 10 },
+    method,
+    model: 'instruct',
+    seed,
+    step,
+    'decomposition_ratio/parallelizable': share,
+    turns: 1 + seed,
+    'rewards/outcome': step / 10,
   }));
 
 describe('learningRows', () => {

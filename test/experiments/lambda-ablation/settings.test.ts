@@ -26,7 +26,8 @@ describe('the settings of Table 4', () => {
   });
 
   it('have names that can be read back', () => {
-    for (const setting of lambdaSettings()) expect(lambdasOfMethod(lambdaMethod(setting))).toEqual(setting);
+    for (const setting of lambdaSettings())
+      expect(lambdasOfMethod(lambdaMethod(setting))).toEqual(setting);
     expect(lambdaMethod(PAPER)).toBe('lambda_d=0.15,lambda_s=0.35');
     expect(() => lambdasOfMethod('parallelsearch')).toThrow('but got "parallelsearch"');
   });
@@ -34,17 +35,30 @@ describe('the settings of Table 4', () => {
   it('are told apart by which of the two rewards they have', () => {
     const kinds = lambdaSettings().map((setting) => [lambdaTitle(setting), rewardsOf(setting)]);
     expect(Object.fromEntries(kinds)).toEqual({
-      ...{ '(0, 0)': 'neither', '(0, 0.35)': 'one', '(0.15, 0)': 'one', '(0.15, 0.35)': 'paper' },
-      ...{ '(0.35, 0.35)': 'both', '(0.5, 0.35)': 'both', '(0.15, 0.15)': 'both', '(0.15, 0.5)': 'both' },
+      '(0, 0)': 'neither',
+      '(0, 0.35)': 'one',
+      '(0.15, 0)': 'one',
+      '(0.15, 0.35)': 'paper',
+      '(0.35, 0.35)': 'both',
+      '(0.5, 0.35)': 'both',
+      '(0.15, 0.15)': 'both',
+      '(0.15, 0.5)': 'both',
     });
   });
 
   it('lie on two lines that cross at the paper’s', () => {
-    const rows = lambdaSettings().map(({ lambdaD, lambdaS }) => ({ lambda_d: lambdaD, lambda_s: lambdaS }));
+    const rows = lambdaSettings().map(({ lambdaD, lambdaS }) => ({
+      lambda_d: lambdaD,
+      lambda_s: lambdaS,
+    }));
     const places = onLines(rows).map(({ line, weight }) => `${line}: ${weight}`);
     expect(places.toSorted()).toEqual([
-      ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_d varied, lambda_s = 0.35: ${weight}`),
-      ...['0', '0.15', '0.35', '0.5'].map((weight) => `lambda_s varied, lambda_d = 0.15: ${weight}`),
+      ...['0', '0.15', '0.35', '0.5'].map(
+        (weight) => `lambda_d varied, lambda_s = 0.35: ${weight}`,
+      ),
+      ...['0', '0.15', '0.35', '0.5'].map(
+        (weight) => `lambda_s varied, lambda_d = 0.15: ${weight}`,
+      ),
     ]);
   });
 });
@@ -60,7 +74,9 @@ describe('the runs', () => {
     );
     expect(names).toContain('instruct-2-parallelsearch-d0-s0.35-seed1');
     expect(names).toContain('instruct-2-parallelsearch-d0-s0-seed1');
-    expect(lambdasOf({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 })).toEqual(PAPER);
+    expect(lambdasOf({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 })).toEqual(
+      PAPER,
+    );
   });
 
   it('are trained with their own weights of the rewards', () => {

@@ -1,11 +1,17 @@
-/** Made-up answers after training with each setting of the two weights, with known effects of both. */
+/**
+ * Made-up answers after training with each setting of the two weights, with known effects
+ * of both.
+ */
 import { matching } from '../../../lib/evaluation/table.js';
 import { lambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
 import { lambdasOf } from '../../../lib/experiments/lambda-ablation/settings.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { syntheticResults, writeRecords } from '../synthetic.js';
 
-/** Without lambda_d nothing is decomposed; every parallelizable question takes two calls more without lambda_s. */
+/**
+ * Without lambda_d nothing is decomposed; every parallelizable question takes two calls
+ * more without lambda_s.
+ */
 export async function writeSyntheticLambdaAblation(folder: string): Promise<void> {
   const ours = matching(syntheticResults({ perTemplate: 8 }), {
     method: 'parallelsearch',
@@ -20,7 +26,8 @@ export async function writeSyntheticLambdaAblation(folder: string): Promise<void
         return {
           ...answer,
           decomposed: answer.decomposed && lambdaD > 0,
-          ...{ turns: answer.turns + extra, modelCalls: answer.modelCalls + extra },
+          turns: answer.turns + extra,
+          modelCalls: answer.modelCalls + extra,
         };
       },
     );

@@ -43,8 +43,15 @@ describe('summariseLatency', () => {
     const set = { retriever: 'slow-50', method: 'one-turn', limit: 1, sub_queries: 3 };
     // limit 1: 3 * (2 + 1 + 50)
     expect(matching(tidy.rows, set)[0]).toEqual({
-      ...{ ...set, delay_ms: 50, metric: 'wall_ms' },
-      ...{ value: 159, low: 143.1, high: 190.8, n: 5, seeds: 3, predicted: 159 },
+      ...set,
+      delay_ms: 50,
+      metric: 'wall_ms',
+      value: 159,
+      low: 143.1,
+      high: 190.8,
+      n: 5,
+      seeds: 3,
+      predicted: 159,
     });
   });
 
@@ -53,8 +60,15 @@ describe('summariseLatency', () => {
     const set = { retriever: 'slow-50', method: 'one-turn', limit: 'unlimited', sub_queries: 8 };
     // (8 * 3 + 50) / (8 * 53); the factors of a repeat cancel out
     expect(matching(tidy.contrasts, set)[0]).toEqual({
-      ...{ ...set, delay_ms: 50, against: 'in-turns', metric: 'wall_ms', kind: 'ratio' },
-      ...{ value: 0.175, low: 0.175, high: 0.175, predicted: 0.175 },
+      ...set,
+      delay_ms: 50,
+      against: 'in-turns',
+      metric: 'wall_ms',
+      kind: 'ratio',
+      value: 0.175,
+      low: 0.175,
+      high: 0.175,
+      predicted: 0.175,
     });
   });
 
@@ -62,7 +76,8 @@ describe('summariseLatency', () => {
     // (8 * 3 + 200) / (8 * 203)
     expect(predictionsFrom(tidy, [WAITED_FOR_ONCE])).toEqual([
       {
-        prediction: '8 sub-queries to a retriever that takes 200 ms need less than half the time in one turn',
+        prediction:
+          '8 sub-queries to a retriever that takes 200 ms need less than half the time in one turn',
         found: '0.138 [0.138, 0.138]',
         holds: true,
       },
@@ -78,7 +93,8 @@ describe('summariseLatency', () => {
     expect(tidy.rows.some((r) => r.metric === 'question_ms')).toBe(false);
     const { rows } = summariseLatency(syntheticLatency(), generation);
     const questions = matching(rows, { metric: 'question_ms', retriever: 'http', sub_queries: 2 });
-    // in turns 3 calls and 2 * 3 ms, in one turn 2 calls and 2 * 3 ms, in one request 2 calls and 2 + 2 ms
+    // in turns 3 calls and 2 * 3 ms, in one turn 2 calls and 2 * 3 ms, in one request 2
+    // calls and 2 + 2 ms
     expect(questions.map((r) => r.value)).toEqual([306, 206, 206, 206, 206, 204]);
   });
 });
@@ -113,11 +129,14 @@ describe('frames of the latency report', () => {
   });
 
   it('say how much faster one turn is: towards the ratio of calls as the model gets slower', () => {
-    type SpeedUp = Record<'sub_queries' | 'generation_ms' | 'value', number> & { retriever: string };
+    type SpeedUp = Record<'sub_queries' | 'generation_ms' | 'value', number> & {
+      retriever: string;
+    };
     const at = (retriever: string, numQueries: number): [number, number][] =>
-      matching(speedUpsOf(rows, generation) as SpeedUp[], { retriever, sub_queries: numQueries }).map(
-        ({ generation_ms, value }) => [generation_ms, value],
-      );
+      matching(speedUpsOf(rows, generation) as SpeedUp[], {
+        retriever,
+        sub_queries: numQueries,
+      }).map(({ generation_ms, value }) => [generation_ms, value]);
     const slow = at('slow-50', 3);
     expect(slow.find(([ms]) => ms === 100)![1]).toBeCloseTo(559 / 259, 9);
     expect(slow.map(([ms]) => ms)).toEqual(slow.map(([ms]) => ms).sort((a, b) => a - b));

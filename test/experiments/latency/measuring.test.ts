@@ -10,7 +10,10 @@ import { graphOf, questionOf } from '../../data/questions.js';
 import { echoRetriever } from '../../retrieval/passages.js';
 
 const settings = {
-  ...{ seeds: [1, 2], numQueries: [1, 2, 5], topK: 1, warmUps: 1 },
+  seeds: [1, 2],
+  numQueries: [1, 2, 5],
+  topK: 1,
+  warmUps: 1,
   limits: [1, 2, 'unlimited'] as const,
 };
 const queries = Array.from({ length: 20 }, (_, i) => `q${i}`);
@@ -19,7 +22,9 @@ const options = { settings, repeats: 2, queries };
 afterEach(() => void vi.restoreAllMocks());
 
 describe('measureLatency', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+  beforeEach(
+    () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }),
+  );
   afterEach(() => void vi.useRealTimers());
 
   it('measures exactly what the model predicts of a retriever that only waits', async () => {
@@ -66,7 +71,10 @@ describe('measureLatency', () => {
 
   it('reports progress up to the whole', async () => {
     const fractions: number[] = [];
-    await measureLatency(echoRetriever(), { ...options, onProgress: (fraction) => fractions.push(fraction) });
+    await measureLatency(echoRetriever(), {
+      ...options,
+      onProgress: (fraction) => fractions.push(fraction),
+    });
     expect(fractions).toEqual([0.25, 0.5, 0.75, 1]);
   });
 

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { modelCalls, predictTime, questionMs, requestsMs } from '../../../lib/experiments/latency/model.js';
+import {
+  modelCalls,
+  predictTime,
+  questionMs,
+  requestsMs,
+} from '../../../lib/experiments/latency/model.js';
 
 describe('requestsMs', () => {
   const costs = { workMs: 2, delayMs: 10 };
@@ -22,7 +27,8 @@ describe('requestsMs', () => {
   });
 
   it('lets a freed slot wait for the work of others', () => {
-    // work 10, wait 5, limit 2: work ends at 10, 20, 30, 40; slots are free at 15, 25, 35, long before
+    // work 10, wait 5, limit 2: work ends at 10, 20, 30, 40; slots are free at 15, 25,
+    // 35, long before
     expect(requestsMs(4, { limit: 2, workMs: 10, delayMs: 5 })).toBe(45);
   });
 
@@ -35,7 +41,8 @@ describe('requestsMs', () => {
         cost,
         cost,
         (n, limit, w, d) => {
-          const at = (most: number): number => requestsMs(n, { limit: most, workMs: w, delayMs: d });
+          const at = (most: number): number =>
+            requestsMs(n, { limit: most, workMs: w, delayMs: d });
           expect(at(1)).toBe(n * (w + d));
           expect(at(n)).toBe(n * w + d);
           expect(at(limit + 1)).toBeLessThanOrEqual(at(limit));
@@ -48,15 +55,27 @@ describe('requestsMs', () => {
 
 describe('predictTime', () => {
   const costs = { callMs: 2, serviceMs: 1, delayMs: 50 };
-  const at = (method: 'in-turns' | 'one-turn' | 'one-request', limit: number | 'unlimited' | null) =>
-    predictTime({ method, limit, numQueries: 4 }, costs);
+  const at = (
+    method: 'in-turns' | 'one-turn' | 'one-request',
+    limit: number | 'unlimited' | null,
+  ) => predictTime({ method, limit, numQueries: 4 }, costs);
 
   it('adds requests, searches and waiting up', () => {
     expect(at('in-turns', null)).toEqual({ callMs: 8, serviceMs: 4, waitingMs: 200, totalMs: 212 });
-    expect(at('one-turn', 'unlimited')).toEqual({ callMs: 8, serviceMs: 4, waitingMs: 50, totalMs: 62 });
+    expect(at('one-turn', 'unlimited')).toEqual({
+      callMs: 8,
+      serviceMs: 4,
+      waitingMs: 50,
+      totalMs: 62,
+    });
     // work ends at 3, 6, 56, 59; the last wait at 109
     expect(at('one-turn', 2)).toEqual({ callMs: 8, serviceMs: 4, waitingMs: 97, totalMs: 109 });
-    expect(at('one-request', null)).toEqual({ callMs: 2, serviceMs: 4, waitingMs: 50, totalMs: 56 });
+    expect(at('one-request', null)).toEqual({
+      callMs: 2,
+      serviceMs: 4,
+      waitingMs: 50,
+      totalMs: 56,
+    });
   });
 
   it('gains nothing from one turn where nobody waits', () => {
@@ -72,9 +91,11 @@ describe('questionMs', () => {
   it('counts a call of the model for each turn and one for the answer', () => {
     expect(modelCalls({ method: 'in-turns', numQueries: 3 })).toBe(4);
     expect(modelCalls({ method: 'one-turn', numQueries: 3 })).toBe(2);
-    expect(questionMs({ method: 'in-turns', numQueries: 3 }, { searchMs: 150, generationMs: 100 })).toBe(550);
-    expect(questionMs({ method: 'one-request', numQueries: 3 }, { searchMs: 50, generationMs: 100 })).toBe(
-      250,
-    );
+    expect(
+      questionMs({ method: 'in-turns', numQueries: 3 }, { searchMs: 150, generationMs: 100 }),
+    ).toBe(550);
+    expect(
+      questionMs({ method: 'one-request', numQueries: 3 }, { searchMs: 50, generationMs: 100 }),
+    ).toBe(250);
   });
 });

@@ -1,4 +1,7 @@
-/** Made-up latencies: exactly what the model of time says of known costs, spread by known factors. */
+/**
+ * Made-up latencies: exactly what the model of time says of known costs, spread by known
+ * factors.
+ */
 import { latency } from '../../../lib/experiments/latency/experiment.js';
 import type { Latency } from '../../../lib/experiments/latency/measures.js';
 import type { LatencyMeasurement } from '../../../lib/experiments/latency/measuring.js';

@@ -18,7 +18,8 @@ it('the predictions are answered by the figures, and go into the tidy table', as
     return found.map(({ holds }) => holds);
   };
   expect(about('Reinforcement teaches')).toHaveLength(2 * 2 * 3);
-  // Two calls in place of three, two in place of six; made-up ParallelSearch decomposes all parallelizable questions and no other.
+  // Two calls in place of three, two in place of six; made-up ParallelSearch decomposes
+  // all parallelizable questions and no other.
   expect(about('comparisons of two')).toEqual([true]);
   expect(about('comparisons of up to eight')).toEqual([true]);
   expect(about('of sequential questions')).toEqual([true, true]);

@@ -9,7 +9,9 @@ import { result } from '../synthetic.js';
 
 describe('cumulative distributions', () => {
   it('give the share of questions with at most so many calls, and leave other rows alone', () => {
-    const answers = [2, 2, 3, 5].map((modelCalls, i) => result({ questionId: `q${i}`, modelCalls }));
+    const answers = [2, 2, 3, 5].map((modelCalls, i) =>
+      result({ questionId: `q${i}`, modelCalls }),
+    );
     const em = { metric: 'em', of: () => 1 };
     const measures = [em, ...distributionMeasures(answers)];
     const { rows } = summariseResults(answers, { measures, resamples: 5 });
@@ -23,7 +25,9 @@ describe('cumulative distributions', () => {
 
   it('reach the largest in round steps, and few of them', () => {
     expect(thresholds(3)).toEqual([0, 1, 2, 3]);
-    expect(thresholds(131)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140]);
+    expect(thresholds(131)).toEqual([
+      0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140,
+    ]);
     expect(thresholds(0)).toEqual([0]);
     for (const largest of [16, 97, 1000, 123_456]) {
       const steps = thresholds(largest);

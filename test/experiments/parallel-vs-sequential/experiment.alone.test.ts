@@ -27,7 +27,8 @@ const where = (frame: Frame, fields: Row): Row[] => matching(rowsOf(frame), fiel
 describe('the two kinds of question', () => {
   it('are as many as were asked, beside those of Table 5', () => {
     const { sizes } = untimed;
-    const of = (benchmark: string) => where(sizes, { benchmark }).map(({ paper, here }) => [paper, here]);
+    const of = (benchmark: string) =>
+      where(sizes, { benchmark }).map(({ paper, here }) => [paper, here]);
     expect(of('hotpotqa')).toEqual([
       [1487, 8],
       [5918, 8],
@@ -73,7 +74,12 @@ describe('the two kinds of question', () => {
       .map((answer) => ({ ...answer, seconds: 0.01 * answer.modelCalls }));
     vi.mocked(loadTiming).mockResolvedValueOnce({ answers, provenance: { backend: 'made up' } });
     const timed = await load();
-    const cell = { subset: 'parallelizable', method: 'parallelsearch', model: 'base', metric: 'seconds' };
+    const cell = {
+      subset: 'parallelizable',
+      method: 'parallelsearch',
+      model: 'base',
+      metric: 'seconds',
+    };
     expect(where(timed.rows, { ...cell, benchmark: 'all' })[0].value).toBeCloseTo(0.02, 6);
     expect(where(timed.rows, { ...cell, benchmark: 'hotpotqa' })[0].paper).toBe(2.16);
     expect(timed.tidy.provenance.timing).toEqual({ backend: 'made up' });

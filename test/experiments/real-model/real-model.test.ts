@@ -36,21 +36,32 @@ import { result, syntheticCurves, syntheticResults } from '../synthetic.js';
 const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');
 
-/** Comparisons and chains about invented people, in the layout and with the annotations of HotpotQA's FlashRAG folder; others without. */
+/**
+ * Comparisons and chains about invented people, in the layout and with the annotations of
+ * HotpotQA's FlashRAG folder; others without.
+ */
 function writeBenchmark(name: string): void {
   const folder = join(benchmarks, name);
   mkdirSync(folder, { recursive: true });
-  const people = Array.from({ length: 200 }, (_, i) => ({ title: `${name} Person ${i}`, year: 1700 + i }));
+  const people = Array.from({ length: 200 }, (_, i) => ({
+    title: `${name} Person ${i}`,
+    year: 1700 + i,
+  }));
   const passages = people.map(({ title, year }, i) => ({
-    ...{ id: `${name}-${i}`, contents: `${title}\n${title} was born in ${year}.` },
+    id: `${name}-${i}`,
+    contents: `${title}\n${title} was born in ${year}.`,
   }));
-  const questions = people.slice(1).map(({ title }, i) => ({
-    ...{ id: `${name}-q${i}`, question: `Who was born first, ${people[i].title} or ${title}?` },
-    golden_answers: [people[i].title],
-    ...{ metadata: { type: 'comparison', supporting: [`${name}-${i}`, `${name}-${i + 1}`] } },
-    split: i % 2 === 0 ? 'train' : 'test',
-  }));
-  const print = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const questions = people
+    .slice(1)
+    .map(({ title }, i) => ({
+      id: `${name}-q${i}`,
+      question: `Who was born first, ${people[i].title} or ${title}?`,
+      golden_answers: [people[i].title],
+      metadata: { type: 'comparison', supporting: [`${name}-${i}`, `${name}-${i + 1}`] },
+      split: i % 2 === 0 ? 'train' : 'test',
+    }));
+  const print = (rows: readonly object[]): string =>
+    rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   writeFileSync(join(folder, 'corpus.jsonl'), print(passages));
   writeFileSync(join(folder, 'questions.jsonl'), print(questions));
 }
@@ -59,7 +70,10 @@ beforeAll(() => Object.keys(FOLDERS).forEach(writeBenchmark));
 describe('the runs of the real model', () => {
   it('train either method alike from what the warm-up made, with small adapters', () => {
     expect(TRAINED.map(realRunName)).toEqual([
-      ...['parallelsearch-seed1', 'search-r1-seed1', 'parallelsearch-seed2', 'search-r1-seed2'],
+      'parallelsearch-seed1',
+      'search-r1-seed1',
+      'parallelsearch-seed2',
+      'search-r1-seed2',
     ]);
     const [ours, searchR1] = TRAINED.map(realConfigOf);
     expect(ours.grpo).toEqual(searchR1.grpo);
@@ -100,7 +114,10 @@ describe('the runs of the real model', () => {
     expect(isThere(ours, kept)).toBe(false);
     mkdirSync(adapterOf(WARM_UP, kept));
     expect(ANSWERING.filter((run) => isThere(run, kept)).map(realRunName)).toEqual([
-      ...['parallelsearch-seed1', 'r1-seed1', 'untrained-search-r1-seed1', 'untrained-parallel-seed1'],
+      'parallelsearch-seed1',
+      'r1-seed1',
+      'untrained-search-r1-seed1',
+      'untrained-parallel-seed1',
     ]);
   });
 });
@@ -131,7 +148,9 @@ describe('the questions', () => {
 
   it('and the model are asked for by name where they are missing', () => {
     const model = join(root, 'model');
-    expect(missingInputs(model, benchmarks)).toContain('npx parallelsearch model smollm2-135m-instruct');
+    expect(missingInputs(model, benchmarks)).toContain(
+      'npx parallelsearch model smollm2-135m-instruct',
+    );
     mkdirSync(model);
     writeFileSync(join(model, 'config.json'), '{}');
     expect(missingInputs(model, join(root, 'nowhere'))).toContain('there is no benchmark nq in');
@@ -156,11 +175,14 @@ it('the report sets what was found beside what was to be, with right answers by 
   const byTopK = [1, 10].flatMap((topK) =>
     answers
       .filter(
-        ({ benchmark, seed, method }) => benchmark === 'hotpotqa' && seed === 1 && method === 'search-r1',
+        ({ benchmark, seed, method }) =>
+          benchmark === 'hotpotqa' && seed === 1 && method === 'search-r1',
       )
       .map((answer) => ({ ...answer, topK })),
   );
-  const curves = syntheticCurves({ steps: 4, seeds: 2 }).filter(({ model }) => model === 'instruct');
+  const curves = syntheticCurves({ steps: 4, seeds: 2 }).filter(
+    ({ model }) => model === 'instruct',
+  );
   const timed = {
     answers: matching(answers, { benchmark: 'hotpotqa', seed: 1 }).map((answer) => ({
       ...answer,
@@ -180,7 +202,11 @@ it('the report sets what was found beside what was to be, with right answers by 
   // Two methods, four steps.
   expect(rowsOf(report.dev)).toHaveLength(8);
   // Where nothing says what the evidence is, there is no figure.
-  const seen = matching(rowsOf(report.rows), { metric: 'evidence_seen', method: 'search-r1', subset: 'all' });
+  const seen = matching(rowsOf(report.rows), {
+    metric: 'evidence_seen',
+    method: 'search-r1',
+    subset: 'all',
+  });
   const known = matching(answers, { method: 'search-r1', hops: 1 });
   expect(seen.map(({ benchmark }) => benchmark)).not.toContain('nq');
   expect(seen.find(({ benchmark }) => benchmark === 'all')!.value).toBeCloseTo(
@@ -194,12 +220,26 @@ it('the report sets what was found beside what was to be, with right answers by 
 });
 
 it('cases to read are of ParallelSearch’s first seed, beside Search-R1’s answer to the same question', () => {
-  const answer = (method: string, questionId: string, fields: Partial<QuestionResult>): QuestionResult =>
+  const answer = (
+    method: string,
+    questionId: string,
+    fields: Partial<QuestionResult>,
+  ): QuestionResult =>
     result({ method, questionId, benchmark: 'hotpotqa', model: 'instruct', seed: 1, ...fields });
   const answers = [
-    answer('parallelsearch', 'saved', { em: 1, modelCalls: 2, subset: 'parallelizable', decomposed: true }),
+    answer('parallelsearch', 'saved', {
+      em: 1,
+      modelCalls: 2,
+      subset: 'parallelizable',
+      decomposed: true,
+    }),
     answer('search-r1', 'saved', { em: 0, modelCalls: 3 }),
-    answer('parallelsearch', 'too-much', { em: 1, modelCalls: 2, subset: 'sequential', decomposed: true }),
+    answer('parallelsearch', 'too-much', {
+      em: 1,
+      modelCalls: 2,
+      subset: 'sequential',
+      decomposed: true,
+    }),
     answer('search-r1', 'too-much', { em: 1, modelCalls: 2 }),
     answer('parallelsearch', 'saved', { em: 1, modelCalls: 2, seed: 2 }),
     answer('parallelsearch', 'elsewhere', { em: 1, modelCalls: 2, benchmark: 'nq' }),
@@ -207,12 +247,22 @@ it('cases to read are of ParallelSearch’s first seed, beside Search-R1’s ans
   ];
   expect(casesOf(answers)).toEqual([
     {
-      ...{ metric: 'calls_saved', benchmark: 'hotpotqa', question: 'saved', right: true, calls: 2 },
-      ...{ callsAgainst: 3, rightAgainst: false },
+      metric: 'calls_saved',
+      benchmark: 'hotpotqa',
+      question: 'saved',
+      right: true,
+      calls: 2,
+      callsAgainst: 3,
+      rightAgainst: false,
     },
     {
-      ...{ metric: 'failure_over_parallelized', benchmark: 'hotpotqa', question: 'too-much', right: true },
-      ...{ calls: 2, callsAgainst: 2, rightAgainst: true },
+      metric: 'failure_over_parallelized',
+      benchmark: 'hotpotqa',
+      question: 'too-much',
+      right: true,
+      calls: 2,
+      callsAgainst: 2,
+      rightAgainst: true,
     },
   ]);
 });

@@ -10,7 +10,9 @@ import {
 
 const CLUSTER: Cluster = {
   engine: { stepMs: (rows) => 9 + rows, readMs: (tokens) => tokens },
-  ...{ replicas: 1, inFlight: 2, promptTokens: 5 },
+  replicas: 1,
+  inFlight: 2,
+  promptTokens: 5,
   search: { requestMs: 3, serviceMs: 20, servers: 2 },
   foundTokens: (subQueries) => 10 * subQueries,
 };
@@ -20,21 +22,25 @@ const LONG: RolloutShape = [{ written: 10, subQueries: 3 }, ANSWER];
 
 describe('rollouts by hand', () => {
   it('of one rollout: it reads, writes, searches, reads and answers', () => {
-    // 5 of the prompt, 10 steps of 10, three sub-queries for two servers, 3 of the request, 30 to read, 2 steps of 10.
+    // 5 of the prompt, 10 steps of 10, three sub-queries for two servers, 3 of the
+    // request, 30 to read, 2 steps of 10.
     const expected = { readingMs: 35, decodingMs: 120, searchingMs: 43, idleMs: 0, totalMs: 198 };
-    for (const schedule of SCHEDULES) expect(simulateRollouts([LONG], CLUSTER, schedule)).toEqual(expected);
+    for (const schedule of SCHEDULES)
+      expect(simulateRollouts([LONG], CLUSTER, schedule)).toEqual(expected);
     expect(aloneMs(LONG, CLUSTER)).toBe(198);
   });
 
   it('turn by turn: the short one waits for the long one, and both for the slowest search', () => {
-    // Both prompts 10; 4 steps of 11, 6 of 10. Four sub-queries for two servers 40, request 3. 40 to read, 2 steps of 11.
+    // Both prompts 10; 4 steps of 11, 6 of 10. Four sub-queries for two servers 40,
+    // request 3. 40 to read, 2 steps of 11.
     const expected = { readingMs: 50, decodingMs: 126, searchingMs: 43, idleMs: 0, totalMs: 219 };
     expect(simulateRollouts([SHORT, LONG], CLUSTER, 'turn by turn')).toEqual(expected);
   });
 
   it('overlapping: the short one searches, reads and answers while the long one writes', () => {
-    // 10, 4 of 11 = 54: the short one searches until 77, the long one has 2.3 of its 6 steps; 10 to read until 87. 2 of 11 until 109: the
-    // short one is done. The long one has 1.7 steps of 10 left, until 126; searches 43, reads 30, writes 20.
+    // 10, 4 of 11 = 54: the short one searches until 77, the long one has 2.3 of its 6
+    // steps; 10 to read until 87. 2 of 11 until 109: the short one is done. The long one
+    // has 1.7 steps of 10 left, until 126; searches 43, reads 30, writes 20.
     const { totalMs, searchingMs } = simulateRollouts([SHORT, LONG], CLUSTER, 'overlapping');
     expect(totalMs).toBeCloseTo(126 + 43 + 30 + 20, 9);
     expect(searchingMs).toBeCloseTo(43, 9);
@@ -42,7 +48,8 @@ describe('rollouts by hand', () => {
 
   it('on two engines: one is idle while the other still writes, and searches are shared', () => {
     const two = { ...CLUSTER, replicas: 2 };
-    // The second engine: 5, 100, search 43, 30, 20. The first: 5, 40, 23, 10, 20 = 98, then idle until 105, then searches are under way.
+    // The second engine: 5, 100, search 43, 30, 20. The first: 5, 40, 23, 10, 20 = 98,
+    // then idle until 105, then searches are under way.
     const time = simulateRollouts([SHORT, LONG], two, 'overlapping');
     expect(time.totalMs).toBeCloseTo(198, 9);
     expect(time.idleMs).toBeCloseTo((7 + 50) / 2, 9);
@@ -51,18 +58,25 @@ describe('rollouts by hand', () => {
   it('in batches of as many as may be under way', () => {
     const one = simulateRollouts([LONG], CLUSTER, 'turn by turn').totalMs;
     const single = { ...CLUSTER, inFlight: 1 };
-    expect(simulateRollouts([LONG, LONG, LONG], single, 'turn by turn').totalMs).toBeCloseTo(3 * one, 9);
-    expect(simulateRollouts([LONG, LONG, LONG], single, 'overlapping').totalMs).toBeCloseTo(3 * one, 9);
+    expect(simulateRollouts([LONG, LONG, LONG], single, 'turn by turn').totalMs).toBeCloseTo(
+      3 * one,
+      9,
+    );
+    expect(simulateRollouts([LONG, LONG, LONG], single, 'overlapping').totalMs).toBeCloseTo(
+      3 * one,
+      9,
+    );
   });
 });
 
 const shapes = fc.array(
   fc
     .array(
-      fc.record({ written: fc.integer({ min: 1, max: 60 }), subQueries: fc.integer({ min: 1, max: 5 }) }),
-      {
-        maxLength: 4,
-      },
+      fc.record({
+        written: fc.integer({ min: 1, max: 60 }),
+        subQueries: fc.integer({ min: 1, max: 5 }),
+      }),
+      { maxLength: 4 },
     )
     .map((calls) => [...calls, ANSWER]),
   { minLength: 1, maxLength: 30 },
@@ -71,17 +85,17 @@ const shapes = fc.array(
 it('parts add up to the total, which is never less than the longest rollout takes alone, nor than all of the reading', () => {
   fc.assert(
     fc.property(
-      ...[
-        shapes,
-        fc.integer({ min: 1, max: 3 }),
-        fc.integer({ min: 1, max: 8 }),
-        fc.constantFrom(...SCHEDULES),
-      ],
+      shapes,
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 8 }),
+      fc.constantFrom(...SCHEDULES),
       (rollouts, replicas, inFlight, schedule) => {
         const cluster = { ...CLUSTER, replicas, inFlight };
         const { totalMs, ...parts } = simulateRollouts(rollouts, cluster, schedule);
         expect(Object.values(parts).reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(totalMs, 6);
-        expect(totalMs).toBeGreaterThan(Math.max(...rollouts.map((one) => aloneMs(one, cluster))) - 1e-6);
+        expect(totalMs).toBeGreaterThan(
+          Math.max(...rollouts.map((one) => aloneMs(one, cluster))) - 1e-6,
+        );
       },
     ),
   );

@@ -25,7 +25,13 @@ describe('timing', () => {
     const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
     expect(rows).toContainEqual(
       // One search and the answer, whatever is compared.
-      expect.objectContaining({ ...cell, method: 'parallelsearch', value: 0.02, low: 0.02, high: 0.02 }),
+      expect.objectContaining({
+        ...cell,
+        method: 'parallelsearch',
+        value: 0.02,
+        low: 0.02,
+        high: 0.02,
+      }),
     );
     const [ratio] = matching(contrasts, { ...cell, kind: 'ratio' });
     expect(ratio).toMatchObject({ method: 'parallelsearch', against: 'search-r1' });

@@ -15,7 +15,9 @@ describe('the questions', () => {
   it('are of both kinds and of the two data sets that the paper times', async () => {
     const world = await loadWorld();
     const questions = timedQuestions(world.questions, 15);
-    expect(new Set(questions.map(({ split }) => split))).toEqual(new Set([evaluatedSplit(world.questions)]));
+    expect(new Set(questions.map(({ split }) => split))).toEqual(
+      new Set([evaluatedSplit(world.questions)]),
+    );
     expect(new Set(questions.map(({ metadata }) => metadata.benchmark))).toEqual(
       new Set(['hotpotqa', '2wikimultihopqa']),
     );
@@ -35,7 +37,9 @@ describe('timeAnswers', () => {
       run: { method, model: 'instruct', warmUp: 1, seed: 1 },
       rollout: rolloutOf({ method, model: 'instruct', warmUp: 1, seed: 1 }),
       policy: {
-        ...{ name: method, tokenizer: policy.tokenizer, maxLength: policy.maxLength },
+        name: method,
+        tokenizer: policy.tokenizer,
+        maxLength: policy.maxLength,
         release: () => policy.release(),
         generate: async (prompts, options) => {
           expect(prompts).toHaveLength(1);
@@ -46,16 +50,23 @@ describe('timeAnswers', () => {
     });
     let clock = 0;
     const done: number[] = [];
-    const answers = await timeAnswers([contestant('r1'), contestant('search-r1')], retriever, sample, {
-      now: () => (clock += 250),
-      onAnswer: (count) => done.push(count),
-    });
+    const answers = await timeAnswers(
+      [contestant('r1'), contestant('search-r1')],
+      retriever,
+      sample,
+      { now: () => (clock += 250), onAnswer: (count) => done.push(count) },
+    );
     policy.dispose();
     expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
-    expect(answers.map(({ questionId }) => questionId)).toEqual([0, 0, 1, 1].map((i) => sample[i].id));
+    expect(answers.map(({ questionId }) => questionId)).toEqual(
+      [0, 0, 1, 1].map((i) => sample[i].id),
+    );
     expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
     // The first question is answered once more, to warm up.
-    const calls = [...answers.slice(0, 2), ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    const calls = [...answers.slice(0, 2), ...answers].reduce(
+      (sum, { modelCalls }) => sum + modelCalls,
+      0,
+    );
     expect(asked).toHaveLength(calls);
     expect(done).toEqual([1, 2, 3, 4]);
   });

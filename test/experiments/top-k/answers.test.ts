@@ -29,7 +29,13 @@ describe('the sample', () => {
   it('is answered under a setting, and what was retrieved is told with each answer', async () => {
     const single = { ...world, questions: sampleOf(world).slice(0, 3) };
     const fractions: number[] = [];
-    const run = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1, topK: 1 } as const;
+    const run = {
+      method: 'parallelsearch',
+      model: 'instruct',
+      warmUp: 1,
+      seed: 1,
+      topK: 1,
+    } as const;
     const context = { backend: 'wasm', world: single, kept: [], until: Infinity } as const;
     const answers = await answersUnder(
       { run, retriever: 'hnsw', k: 5, trainedK: 1 },
@@ -42,7 +48,12 @@ describe('the sample', () => {
     expect(fractions.at(-1)).toBe(1);
     expect(answers.length).toBeGreaterThan(0);
     for (const { searches, subQueries, passagesFound, ...answer } of answers) {
-      expect(answer).toMatchObject({ retriever: 'hnsw', k: 5, trainedK: 1, method: 'parallelsearch' });
+      expect(answer).toMatchObject({
+        retriever: 'hnsw',
+        k: 5,
+        trainedK: 1,
+        method: 'parallelsearch',
+      });
       expect(subQueries).toBe(searches.flat().length);
       expect(passagesFound).toBe(5 * subQueries);
     }
@@ -57,7 +68,9 @@ describe('measureRecall', () => {
       topKSettings().map(({ retriever, k }) => ({ retriever, k })),
     );
     for (const retriever of TOP_K.retrievers) {
-      const shares = recall.filter((row) => row.retriever === retriever).map(({ hitRate }) => hitRate);
+      const shares = recall
+        .filter((row) => row.retriever === retriever)
+        .map(({ hitRate }) => hitRate);
       expect(shares).toEqual(shares.toSorted((a, b) => a - b));
       expect(shares[0]).toBeGreaterThan(0.5);
     }
@@ -70,9 +83,18 @@ describe('retrievedIn', () => {
     passages: ids.map((id) => ({ id, title: id, score: 1 })),
     ...(numLeftOut ? { numLeftOut } : {}),
   });
-  const trajectory = (results: SearchResult[][], finish: Trajectory['finish'] = 'answer'): Trajectory => {
+  const trajectory = (
+    results: SearchResult[][],
+    finish: Trajectory['finish'] = 'answer',
+  ): Trajectory => {
     const searchTurns = results.map((turn) => ({ queries: turn.map(() => 'q'), results: turn }));
-    const asked = { questionId: 'x', question: 'x', goldenAnswers: ['x'], segments: [], answer: null };
+    const asked = {
+      questionId: 'x',
+      question: 'x',
+      goldenAnswers: ['x'],
+      segments: [],
+      answer: null,
+    };
     return { ...asked, searchTurns, modelCalls: results.length, finish };
   };
 
@@ -82,13 +104,19 @@ describe('retrievedIn', () => {
       [{ status: 'failed', reason: 'late' } as const],
     ];
     expect(retrievedIn(trajectory(turns))).toEqual({
-      ...{ subQueries: 3, passagesFound: 20, passagesShown: 3, isContextFull: false },
+      subQueries: 3,
+      passagesFound: 20,
+      passagesShown: 3,
+      isContextFull: false,
     });
   });
 
   it('tells when the context was full, and knows questions without a search', () => {
     expect(retrievedIn(trajectory([], 'length'))).toEqual({
-      ...{ subQueries: 0, passagesFound: 0, passagesShown: 0, isContextFull: true },
+      subQueries: 0,
+      passagesFound: 0,
+      passagesShown: 0,
+      isContextFull: true,
     });
   });
 });

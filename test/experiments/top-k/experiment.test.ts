@@ -14,7 +14,8 @@ it('is 96 evaluations and the recall, in less than half an hour on two cores', a
   expect(new Set(ofRun.map(({ hash }) => hash)).size).toBe(3 * 4);
   expect(jobs.map(({ key }) => key)).toEqual(
     expect.arrayContaining([
-      ...['top-k/instruct-2-search-r1-seed1-exact-k5', 'top-k/instruct-3-search-r1-k1-seed1-bm25-k5'],
+      'top-k/instruct-2-search-r1-seed1-exact-k5',
+      'top-k/instruct-3-search-r1-k1-seed1-bm25-k5',
     ]),
   );
   expect(sum(jobs, ({ seconds }) => seconds) / 2).toBeLessThan(30 * 60);
@@ -29,7 +30,12 @@ describe('passages per query', () => {
     const results = await loadTopK(folder, { resamples: 60 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
     expect(rowsOf(results.recall)).toHaveLength(3 * 4);
-    expect(results.tidy.provenance.recall).toContainEqual({ retriever: 'bm25', k: 10, hitRate: 0.96, n: 20 });
+    expect(results.tidy.provenance.recall).toContainEqual({
+      retriever: 'bm25',
+      k: 10,
+      hitRate: 0.96,
+      n: 20,
+    });
   });
 
   it('are in every row and contrast, with the retriever and those of training', () => {
@@ -55,7 +61,9 @@ describe('passages per query', () => {
     expect(others).toEqual([]);
     expect(gain.value).toBeGreaterThan(0);
     expect(matching(contrasts, { ...more, retriever: 'exact' })).toMatchObject([{ value: 0 }]);
-    expect(matching(contrasts, { ...em, retriever: 'hnsw', against_retriever: 'bm25' })).toHaveLength(1);
+    expect(
+      matching(contrasts, { ...em, retriever: 'hnsw', against_retriever: 'bm25' }),
+    ).toHaveLength(1);
     expect(matching(contrasts, { ...em, against: 'search-r1' })).toHaveLength(3);
     expect(matching(contrasts, { ...em, against_trained_k: 1 })).toHaveLength(1);
   });
@@ -65,7 +73,8 @@ describe('passages per query', () => {
     for (const [metric, value] of Object.entries({ passages_shown: 3, passages_left_out: 0.7 })) {
       const figures = matching(atTen, { metric });
       expect(figures).toHaveLength((3 + 1) * 2);
-      for (const figure of figures) expect(figure).toMatchObject({ value, low: value, high: value });
+      for (const figure of figures)
+        expect(figure).toMatchObject({ value, low: value, high: value });
     }
   });
 });

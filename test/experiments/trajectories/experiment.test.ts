@@ -21,7 +21,9 @@ import { scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
 const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
-const retriever = createBm25Retriever(passagesOf({ Town0: 'Town0 is old.', River0: 'River0 is new.' }));
+const retriever = createBm25Retriever(
+  passagesOf({ Town0: 'Town0 is old.', River0: 'River0 is new.' }),
+);
 const [comparison, chain] = [syntheticQuestion(0), syntheticQuestion(1)];
 const policy = () =>
   scriptedPolicy({
@@ -33,7 +35,8 @@ const policy = () =>
   });
 const answers = (run = RUN): Promise<TrajectoryLine[]> =>
   answerQuestions(policy(), retriever, [chain, comparison], {
-    ...{ rollout: rolloutConfigOf(run.method), batchSize: 2 },
+    rollout: rolloutConfigOf(run.method),
+    batchSize: 2,
     keep: (question, trajectory) => scoredLine(run, question, trajectory),
   });
 
@@ -41,7 +44,12 @@ describe('scoredLine', () => {
   it('keeps the order of the questions, with every token, passage and part of the reward', async () => {
     const [wrong, right] = await answers();
     expect([wrong, right].map(({ questionId }) => questionId)).toEqual([chain.id, comparison.id]);
-    expect(right).toMatchObject({ run: RUN, shape: 'parallelizable', coverage: 1, finish: 'answer' });
+    expect(right).toMatchObject({
+      run: RUN,
+      shape: 'parallelizable',
+      coverage: 1,
+      finish: 'answer',
+    });
     expect(right.searchTurns[0].results).toMatchObject([
       { status: 'ok', passages: [{ title: 'Town0' }] },
       { status: 'ok', passages: [{ title: 'River0' }] },
@@ -61,8 +69,13 @@ describe('scoredLine', () => {
     const runs = lines.map((line) => parseTranscript(JSON.parse(printTrajectory(line))));
     const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
-      ...{ method: 'ParallelSearch (instruct)', recorded: true, advantage: null, step: null },
-      ...{ rewards: lines[1].rewards, answer: 'Town0', signs: [] },
+      method: 'ParallelSearch (instruct)',
+      recorded: true,
+      advantage: null,
+      step: null,
+      rewards: lines[1].rewards,
+      answer: 'Town0',
+      signs: [],
     });
   });
 });
@@ -73,7 +86,9 @@ describe('loadTrajectories', () => {
   it('gives the trajectories of all runs question by question, each run under its own name', async () => {
     const ofRuns = new Map<string, TrajectoryLine[]>();
     for (const run of TRAJECTORY_RUNS) ofRuns.set(policyTitle(run), await answers(run));
-    await writeRecords(folder, trajectories, (run: PolicyRun) => ({ lines: ofRuns.get(policyTitle(run)) }));
+    await writeRecords(folder, trajectories, (run: PolicyRun) => ({
+      lines: ofRuns.get(policyTitle(run)),
+    }));
     const { lines, provenance } = await loadTrajectories(folder);
     const names = TRAJECTORY_RUNS.map(policyTitle);
     expect(new Set(names).size).toBe(names.length);

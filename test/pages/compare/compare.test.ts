@@ -20,7 +20,10 @@ import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
 const root = temporaryFolder();
 const inRoot = (...parts: string[]): string => path.join(root, ...parts);
 
-/** Writes a training of six steps with this configuration in place of parts of the synthetic one. */
+/**
+ * Writes a training of six steps with this configuration in place of parts of the
+ * synthetic one.
+ */
 function writeTraining(
   name: string,
   config: object,
@@ -28,7 +31,10 @@ function writeTraining(
 ): void {
   for (let step = 0; step < 6; step++) writeStep(inRoot(name), step, metrics(step));
   mkdirSync(inRoot(name, 'adapter'));
-  writeFileSync(inRoot(name, 'adapter', 'train_config.json'), JSON.stringify({ ...RUN.config, ...config }));
+  writeFileSync(
+    inRoot(name, 'adapter', 'train_config.json'),
+    JSON.stringify({ ...RUN.config, ...config }),
+  );
 }
 
 beforeAll(() => {
@@ -40,12 +46,16 @@ beforeAll(() => {
 });
 /** What stands on the page, without its scripts. */
 const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
-const readAll = (...texts: string[]): Promise<ComparedRun[]> => readComparedRuns(parseSources(texts));
+const readAll = (...texts: string[]): Promise<ComparedRun[]> =>
+  readComparedRuns(parseSources(texts));
 
 describe('shortNames', () => {
   it('takes the ends of paths, as short as tells them apart', () => {
     expect(shortNames(['runs/a', 'other/b/'])).toEqual(['a', 'b']);
-    expect(shortNames(['runs/a/answers.jsonl', './b/answers.jsonl'])).toEqual(['a/answers', 'b/answers']);
+    expect(shortNames(['runs/a/answers.jsonl', './b/answers.jsonl'])).toEqual([
+      'a/answers',
+      'b/answers',
+    ]);
     expect(shortNames(['a', 'a'])).toEqual(['a', 'a']);
   });
 });
@@ -63,18 +73,29 @@ describe('finalFigure', () => {
   });
 });
 
-/** Answers of two runs: the second one has the first half of the common questions right, and one question more. */
+/**
+ * Answers of two runs: the second one has the first half of the common questions right,
+ * and one question more.
+ */
 function writeAnswers(): string[] {
   const lines = (ids: readonly number[], fields: (i: number) => object): string =>
     ids
-      .map((i) => JSON.stringify({ ...result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }) }) + '\n')
+      .map(
+        (i) =>
+          JSON.stringify({ ...result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }) }) +
+          '\n',
+      )
       .join('');
   const ids = Array.from({ length: 20 }, (_, i) => i);
   writeFileSync(
     inRoot('one.jsonl'),
     lines(ids, () => ({ em: 0, f1: 0, answer: INJECTION })),
   );
-  const half = (i: number): object => ({ em: i < 10 ? 1 : 0, f1: 0.5, searches: [['Town', 'River']] });
+  const half = (i: number): object => ({
+    em: i < 10 ? 1 : 0,
+    f1: 0.5,
+    searches: [['Town', 'River']],
+  });
   writeFileSync(inRoot('two.jsonl'), lines([...ids, 20], half));
   return [inRoot('one.jsonl'), inRoot('two.jsonl')];
 }
@@ -83,7 +104,9 @@ describe('answerFigures', () => {
   it('compares the questions that all runs answered, with what all of them have a figure for', async () => {
     const { rows, contrasts, numQuestions } = answerFigures(await readAll(...writeAnswers()))!;
     expect(numQuestions).toBe(20);
-    expect(rows.filter(({ metric }) => metric === 'em').map(({ method, value }) => [method, value])).toEqual([
+    expect(
+      rows.filter(({ metric }) => metric === 'em').map(({ method, value }) => [method, value]),
+    ).toEqual([
       ['one', 0],
       ['two', 0.5],
     ]);
@@ -128,9 +151,16 @@ describe('the page', () => {
   });
 
   it('draws a curve of each run into every chart', () => {
-    const charts = [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(([, id]) => id);
+    const charts = [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(
+      ([, id]) => id,
+    );
     expect(charts).toEqual([
-      ...['reward', 'rewards-outcome', 'turns', 'decomposition_ratio', 'kl', 'entropy'],
+      'reward',
+      'rewards-outcome',
+      'turns',
+      'decomposition_ratio',
+      'kl',
+      'entropy',
       'completions-mean_length',
     ]);
     expect(shown).toContain('at each of 6 steps: a from 0.200 to 0.200, b from 0.000 to 5.000.');
@@ -163,7 +193,9 @@ describe('the page', () => {
   });
 
   it('refuses what is no run, with the remedy', async () => {
-    await expect(readAll(root)).rejects.toThrow('Name a folder of `train`, or a file of `evaluate --out`.');
+    await expect(readAll(root)).rejects.toThrow(
+      'Name a folder of `train`, or a file of `evaluate --out`.',
+    );
     await expect(readAll(inRoot('absent'))).rejects.toThrow('ENOENT');
     writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');
     await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow('bad.jsonl:1: Expected segments');
@@ -173,7 +205,8 @@ describe('the page', () => {
     'works for every reader, also with the long names of a sweep',
     async () => {
       const runs = [0.15, 0.5].map((lambda, i) => ({
-        ...{ name: `rewards.lambdaD=${lambda},grpo.questionsPerStep=8`, path: inRoot('ab'[i]) },
+        name: `rewards.lambdaD=${lambda},grpo.questionsPerStep=8`,
+        path: inRoot('ab'[i]),
       }));
       writeFileSync(inRoot('compare.html'), await compareHtml(await readComparedRuns(runs)));
       expect(await complaintsAboutReport(inRoot('compare.html'))).toEqual([]);

@@ -33,9 +33,17 @@ describe('answerQuestion', () => {
     const texts = told.map((event) => (event.kind === 'token' ? event.text : ''));
     expect(texts.join('')).toBe(SEARCH + ANSWER);
     const segments = told.filter((event) => event.kind === 'segment');
-    expect(segments.map(({ segment }) => segment)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(segments.map(({ segment }) => segment)).toEqual([
+      'prompt',
+      'policy',
+      'information',
+      'policy',
+    ]);
     expect(segments[2].turn?.queries).toEqual(['X', 'Y']);
-    expect(told.at(-1)).toMatchObject({ kind: 'end', trajectory: { modelCalls: 2, finish: 'answer' } });
+    expect(told.at(-1)).toMatchObject({
+      kind: 'end',
+      trajectory: { modelCalls: 2, finish: 'answer' },
+    });
     const first = told.find((event) => event.kind === 'token');
     expect(first?.probability).toBe(1);
   });
@@ -59,7 +67,9 @@ describe('delayRetriever', () => {
     const retriever = echoRetriever();
     const delayed = delayRetriever(retriever, 20);
     const start = performance.now();
-    expect(await delayed.retrieve(['x'], { topK: 1 })).toEqual(await retriever.retrieve(['x'], { topK: 1 }));
+    expect(await delayed.retrieve(['x'], { topK: 1 })).toEqual(
+      await retriever.retrieve(['x'], { topK: 1 }),
+    );
     expect(performance.now() - start).toBeGreaterThan(15);
     const signal = AbortSignal.abort(new Error('no'));
     await expect(delayed.retrieve(['x'], { topK: 1, signal })).rejects.toThrow('no');

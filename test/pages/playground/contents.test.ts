@@ -15,7 +15,11 @@ import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { parseQuestions } from '../../../lib/data/flashrag-text.js';
 import type { Question } from '../../../lib/data/question.js';
 import { clearQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
-import { QUESTIONS_FILE, SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
+import {
+  QUESTIONS_FILE,
+  SETUP_FILE,
+  type PlaygroundSetup,
+} from '../../../lib/pages/playground/setup.js';
 import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -54,14 +58,27 @@ const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({
 
 describe('clearQuestion', () => {
   const partOf = (entity: string) => ({
-    ...{ id: entity, question: `${entity}?`, entity, attribute: 'born', query: `${entity} born` },
-    ...{ dependsOn: [], answers: ['1950'], evidence: [] },
+    id: entity,
+    question: `${entity}?`,
+    entity,
+    attribute: 'born',
+    query: `${entity} born`,
+    dependsOn: [],
+    answers: ['1950'],
+    evidence: [],
   });
   const questionOf = (id: string, entities: string[]): Question => {
-    return { id, question: `${id}?`, goldenAnswers: ['A'], metadata: { graph: entities.map(partOf) } };
+    return {
+      id,
+      question: `${id}?`,
+      goldenAnswers: ['A'],
+      metadata: { graph: entities.map(partOf) },
+    };
   };
   const lineOf = (questionId: string, queries: string[][], thought: string, outcome = 1) => ({
-    ...{ questionId, question: `${questionId}?`, rewards: { outcome, total: outcome } },
+    questionId,
+    question: `${questionId}?`,
+    rewards: { outcome, total: outcome },
     searchTurns: queries.map((asked) => ({ queries: asked, results: [] })),
     segments: [{ kind: 'policy' as const, text: thought, tokenIds: [] }],
   });
@@ -94,10 +111,18 @@ describe('readPlayground', () => {
 
   it('has both ends of the training, and begins with the trained policies', async () => {
     const { setup } = await read();
-    expect(idsOf(setup)).toEqual(['instruct-1', 'instruct-1-step-200', 'base-1', 'base-1-step-200']);
+    expect(idsOf(setup)).toEqual([
+      'instruct-1',
+      'instruct-1-step-200',
+      'base-1',
+      'base-1-step-200',
+    ]);
     expect(setup.firstCheckpoint).toBe('instruct-1-step-200');
     expect(setup.checkpoints.map(({ title }) => title)).toEqual([
-      ...['instruct-1, before GRPO', 'instruct-1, after GRPO', 'base-1, before GRPO', 'base-1, after GRPO'],
+      'instruct-1, before GRPO',
+      'instruct-1, after GRPO',
+      'base-1, before GRPO',
+      'base-1, after GRPO',
     ]);
     expect(setup.checkpoints[0].adapters).toEqual({});
   });
@@ -106,11 +131,17 @@ describe('readPlayground', () => {
     for (const method of METHODS) keepStep(method, 25);
     keepStep('parallelsearch', 75);
     const { files, setup } = await read();
-    expect(idsOf(setup).slice(0, 3)).toEqual(['instruct-1', 'instruct-1-step-25', 'instruct-1-step-200']);
+    expect(idsOf(setup).slice(0, 3)).toEqual([
+      'instruct-1',
+      'instruct-1-step-25',
+      'instruct-1-step-200',
+    ]);
     expect(setup.checkpoints[1].title).toBe('instruct-1, after 25 steps of GRPO');
     const folder = 'instruct-1-search-r1-seed1/step-25';
     expect(setup.checkpoints[1].adapters['search-r1']).toBe(folder);
-    expect(String(files.get(`${folder}/adapter_model.safetensors`))).toBe('instruct-1-search-r1-seed1 25');
+    expect(String(files.get(`${folder}/adapter_model.safetensors`))).toBe(
+      'instruct-1-search-r1-seed1 25',
+    );
     expect([...files.keys()].filter((name) => name.includes('step-75'))).toEqual([]);
   });
 

@@ -2,19 +2,36 @@
 import { describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
-import { comparisonRow, speedSentence, type Outcome } from '../../../lib/pages/playground/page/comparison.js';
+import {
+  comparisonRow,
+  speedSentence,
+  type Outcome,
+} from '../../../lib/pages/playground/page/comparison.js';
 import { groupByKind, kindOf } from '../../../lib/pages/playground/page/form.js';
-import { addToLane, ticksOf, timeOf, type Span } from '../../../lib/pages/playground/page/time-line.js';
+import {
+  addToLane,
+  ticksOf,
+  timeOf,
+  type Span,
+} from '../../../lib/pages/playground/page/time-line.js';
 import { percentText } from '../../../lib/pages/playground/page/tokens.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 
 describe('the lane of a method', () => {
   const token = (elapsedMs: number): AnswerEvent => ({
-    ...{ kind: 'token', tokenId: 1, text: 'a', probability: 1, elapsedMs },
+    kind: 'token',
+    tokenId: 1,
+    text: 'a',
+    probability: 1,
+    elapsedMs,
   });
   const segment = (kind: SegmentKind, text: string, elapsedMs: number): AnswerEvent => ({
-    ...{ kind: 'segment', segment: kind, text, turn: null, elapsedMs },
+    kind: 'segment',
+    segment: kind,
+    text,
+    turn: null,
+    elapsedMs,
   });
   const told = [
     segment('prompt', 'q?', 1),
@@ -39,7 +56,8 @@ describe('the lane of a method', () => {
 
   it('has at most seven ticks at round times', () => {
     expect(ticksOf(1000)).toEqual([0, 200, 400, 600, 800, 1000]);
-    for (const ms of [1, 999, 7400, 61_000, 359_000]) expect(ticksOf(ms).length).toBeLessThanOrEqual(7);
+    for (const ms of [1, 999, 7400, 61_000, 359_000])
+      expect(ticksOf(ms).length).toBeLessThanOrEqual(7);
   });
 });
 
@@ -79,7 +97,11 @@ describe('the comparison', () => {
     elapsedMs,
     spans: [{ kind: 'search', fromMs: 500, toMs: 1500, count: 2 }],
     trajectory: {
-      ...{ questionId: 'q', question: 'q?', goldenAnswers: [], modelCalls: 2, finish: 'answer' },
+      questionId: 'q',
+      question: 'q?',
+      goldenAnswers: [],
+      modelCalls: 2,
+      finish: 'answer',
       answer: 'The X',
       segments: [
         { kind: 'prompt', tokenIds: [1], text: 'q?' },
@@ -93,10 +115,13 @@ describe('the comparison', () => {
     { gold: ['x'], answer: '✓ The X' },
     { gold: ['y'], answer: '✗ The X' },
     { gold: [], answer: 'The X' },
-  ])('counts, and judges the answer where the gold answer is known: $answer', ({ gold, answer }) => {
-    const row = [answer, '2', '1', '2', '2', '1.0 s', '2.0 s'];
-    expect(comparisonRow(outcome('A', 2000), gold)).toEqual(row);
-  });
+  ])(
+    'counts, and judges the answer where the gold answer is known: $answer',
+    ({ gold, answer }) => {
+      const row = [answer, '2', '1', '2', '2', '1.0 s', '2.0 s'];
+      expect(comparisonRow(outcome('A', 2000), gold)).toEqual(row);
+    },
+  );
 
   it.each([
     [4000, 2000, 'B answered in 2.0 s; A took 2.0 times as long.'],

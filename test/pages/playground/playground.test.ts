@@ -2,7 +2,12 @@
 import { cpSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatPassages, formatQuestions, loadPassages, loadQuestions } from '../../../lib/data/flashrag.js';
+import {
+  formatPassages,
+  formatQuestions,
+  loadPassages,
+  loadQuestions,
+} from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/policies.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import {
@@ -20,7 +25,13 @@ import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { finalAnswer } from '../../../lib/text/response.js';
-import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../../browser/chromium.js';
+import {
+  chromiumPath,
+  closeChromium,
+  openPage,
+  type OpenPage,
+  type Page,
+} from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
@@ -29,7 +40,10 @@ import { INJECTION } from '../viewer/synthetic.js';
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 type Method = (typeof METHODS)[number];
 
-/** Milliseconds, for a machine that is busy with other things; a free one needs a few seconds. */
+/**
+ * Milliseconds, for a machine that is busy with other things; a free one needs a few
+ * seconds.
+ */
 const PATIENCE_MS = 100_000;
 
 const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRun => {
@@ -37,19 +51,24 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 };
 const LAST = `instruct-1-step-${numTrainedSteps}`;
 
-/** Checkpoints as in the data folder, with those of the other seed as the ones after 25 steps. */
+/**
+ * Checkpoints as in the data folder, with those of the other seed as the ones after 25
+ * steps.
+ */
 function writeCheckpoints(root: string): void {
   for (const model of INITIAL_MODELS) {
     const name = modelNameOf(runOf('', model));
     symlinkSync(join(CHECKPOINTS, name), join(root, name));
     for (const run of METHODS.map((method) => runOf(method, model))) {
       cpSync(adapterFolder(run), adapterFolder(run, root), {
-        ...{ recursive: true, dereference: true },
+        recursive: true,
+        dereference: true,
         filter: (file) => !basename(file).startsWith('step-'),
       });
       if (model === 'instruct')
         cpSync(adapterFolder({ ...run, seed: 2 }), join(adapterFolder(run, root), stepFolder(25)), {
-          ...{ recursive: true, dereference: true },
+          recursive: true,
+          dereference: true,
         });
     }
   }
@@ -123,9 +142,13 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
       expect(await texts(`${column} .query-text`)).toEqual(queries);
       const results = searchTurns.flatMap((turn) => turn.results);
       expect(await texts(`${column} .found strong`)).toEqual(
-        results.flatMap((found) => (found.status === 'ok' ? found.passages.map(({ title }) => title) : [])),
+        results.flatMap((found) =>
+          found.status === 'ok' ? found.passages.map(({ title }) => title) : [],
+        ),
       );
-      expect(await texts(`${column} .answer strong`)).toEqual([finalAnswer(expected.segments) ?? '']);
+      expect(await texts(`${column} .answer strong`)).toEqual([
+        finalAnswer(expected.segments) ?? '',
+      ]);
     }
   });
 
@@ -171,7 +194,9 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
 
   it('draws every search with its delay, and tells the probability of each token', async () => {
     const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';
-    const delays = [...lanes.matchAll(/searched, ([\d.]+) s/g)].map(([, seconds]) => Number(seconds));
+    const delays = [...lanes.matchAll(/searched, ([\d.]+) s/g)].map(([, seconds]) =>
+      Number(seconds),
+    );
     expect(delays).toHaveLength(await count('ul.queries'));
     for (const seconds of delays) expect(seconds).toBeGreaterThanOrEqual(0.3);
     await page.locator('.tokens').first().press('ArrowRight');
@@ -183,10 +208,15 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
 
   it('has the weights in the order of training, and answers anew with the last ones that were chosen', async () => {
     const options = page.locator('[name=checkpoint] option');
-    const ids = await options.evaluateAll((nodes: HTMLOptionElement[]) => nodes.map(({ value }) => value));
+    const ids = await options.evaluateAll((nodes: HTMLOptionElement[]) =>
+      nodes.map(({ value }) => value),
+    );
     expect(ids).toEqual([
-      ...['instruct-1', 'instruct-1-step-25', LAST],
-      ...['base-1', `base-1-step-${numTrainedSteps}`],
+      'instruct-1',
+      'instruct-1-step-25',
+      LAST,
+      'base-1',
+      `base-1-step-${numTrainedSteps}`,
     ]);
     const asked = await question();
     await weigh('base-1');
@@ -216,15 +246,18 @@ describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATI
     },
   );
 
-  it.skipIf(isCutShort)('stops, and then leaves asking to the reader (skipped as above)', async () => {
-    await page.getByRole('button', { name: 'Stop' }).click();
-    expect(await count('.query.waiting')).toBe(0);
-    expect(await page.getByRole('button', { name: 'Ask both' }).isEnabled()).toBe(true);
-    await weigh(LAST);
-    await ready(LAST);
-    expect(await page.locator('#status').textContent()).toMatch(/^Ready/);
-    expect(await count('.token')).toBe(0);
-  });
+  it.skipIf(isCutShort)(
+    'stops, and then leaves asking to the reader (skipped as above)',
+    async () => {
+      await page.getByRole('button', { name: 'Stop' }).click();
+      expect(await count('.query.waiting')).toBe(0);
+      expect(await page.getByRole('button', { name: 'Ask both' }).isEnabled()).toBe(true);
+      await weigh(LAST);
+      await ready(LAST);
+      expect(await page.locator('#status').textContent()).toMatch(/^Ready/);
+      expect(await count('.token')).toBe(0);
+    },
+  );
 
   it('asks nothing of a network and leaves nothing on the console', () => {
     expect(opened.requests.filter((url) => !url.startsWith('blob:'))).toEqual([]);

@@ -1,4 +1,7 @@
-/** The page of a run: what it says, that it is one file, and that it works for every reader. */
+/**
+ * The page of a run: what it says, that it is one file, and that it works for every
+ * reader.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -29,9 +32,18 @@ describe('the report of a run', () => {
   });
 
   it('draws every curve, with its data and a text alternative', () => {
-    expect([...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(([, id]) => id)).toEqual([
-      ...['reward', 'reward-components', 'turns', 'response-length', 'decomposition'],
-      ...['kl', 'entropy', 'clip-fraction', 'gradient-norm'],
+    expect(
+      [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(([, id]) => id),
+    ).toEqual([
+      'reward',
+      'reward-components',
+      'turns',
+      'response-length',
+      'decomposition',
+      'kl',
+      'entropy',
+      'clip-fraction',
+      'gradient-norm',
     ]);
     expect(html).toContain('at each of 3 steps: Reward from 0.500 to 0.700.');
     expect(html).toContain('one at a time from −0.250 to −0.250');
@@ -41,14 +53,19 @@ describe('the report of a run', () => {
   it('leaves out of a curve the steps that have no question of its kind', () => {
     const [, json] = /data-chart="curve-decomposition"[^>]*>([^<]+)</.exec(html)!;
     const { data } = JSON.parse(json) as { data: { values: { step: number; curve: string }[] } };
-    expect(data.values.filter(({ curve }) => curve === 'sequential').map(({ step }) => step)).toEqual([1]);
+    expect(
+      data.values.filter(({ curve }) => curve === 'sequential').map(({ step }) => step),
+    ).toEqual([1]);
   });
 
   it('says which guard is alarmed, and since how many steps', () => {
     expect(html).toContain('<p class="alarm">Alarm: far from the reference');
     const [, row] = /<th scope="row">kl<\/th>(.*?)<\/tr>/.exec(html)!;
     expect([...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell]) => cell).slice(0, 4)).toEqual([
-      ...['ALARM', '0.900', 'above 0.5', '1'],
+      'ALARM',
+      '0.900',
+      'above 0.5',
+      '1',
     ]);
   });
 

@@ -9,7 +9,11 @@ const root = temporaryFolder();
 
 describe('readRun', () => {
   it('has nothing of a run that has not begun', async () => {
-    expect(await readRun(path.join(root, 'absent'))).toEqual({ version: '0-0', steps: [], rollouts: [] });
+    expect(await readRun(path.join(root, 'absent'))).toEqual({
+      version: '0-0',
+      steps: [],
+      rollouts: [],
+    });
   });
 
   it('reads all steps and the rollouts of the newest, and its version changes with each', async () => {

@@ -11,22 +11,40 @@ export const RUN: RunDescription = {
   provenance: { seed: 7, commit: 'unknown', configHash: 'synthetic', backend: 'none' },
 };
 
-/** Appends one step: its metrics, and a group of two rollouts on each of two questions. */
-export function writeStep(folder: string, step: number, metrics: Record<string, number> = {}): void {
+/**
+ * Appends one step: its metrics, and a group of two rollouts on each of two questions.
+ */
+export function writeStep(
+  folder: string,
+  step: number,
+  metrics: Record<string, number> = {},
+): void {
   mkdirSync(folder, { recursive: true });
   const line = {
-    ...{ step, reward: 0.5 + step / 10, turns: 2 - step / 10, kl: step / 1000, entropy: 0.4, grad_norm: 0.2 },
-    ...{ 'rewards/outcome': 0.6, 'rewards/decomposition': 0.2, 'rewards/search_count': -0.3 },
-    ...{
-      'rewards/format': 0,
-      'rewards/one at a time': -0.25,
-      'completions/mean_length': 90,
-      'completions/clipped_ratio': 0,
-      clip_ratio: 0,
-    },
-    ...{ decomposition_ratio: 0.5, 'decomposition_ratio/parallelizable': 0.7, 'share/parallelizable': 0.75 },
-    ...{ 'decomposition_ratio/sequential': 0, 'share/sequential': step % 2 === 0 ? 0 : 0.25 },
-    ...{ frac_reward_zero_std: 0.25, rollout_seconds: 3, update_seconds: 2, alarms: [], ...metrics },
+    step,
+    reward: 0.5 + step / 10,
+    turns: 2 - step / 10,
+    kl: step / 1000,
+    entropy: 0.4,
+    grad_norm: 0.2,
+    'rewards/outcome': 0.6,
+    'rewards/decomposition': 0.2,
+    'rewards/search_count': -0.3,
+    'rewards/format': 0,
+    'rewards/one at a time': -0.25,
+    'completions/mean_length': 90,
+    'completions/clipped_ratio': 0,
+    clip_ratio: 0,
+    decomposition_ratio: 0.5,
+    'decomposition_ratio/parallelizable': 0.7,
+    'share/parallelizable': 0.75,
+    'decomposition_ratio/sequential': 0,
+    'share/sequential': step % 2 === 0 ? 0 : 0.25,
+    frac_reward_zero_std: 0.25,
+    rollout_seconds: 3,
+    update_seconds: 2,
+    alarms: [],
+    ...metrics,
   };
   appendFileSync(path.join(folder, 'metrics.jsonl'), `${JSON.stringify(line)}\n`);
   const rollouts = [0, 2].flatMap((i) => {

@@ -1,4 +1,6 @@
-/** The live page: who gets it, who does not, and that it shows a step that comes later. */
+/**
+ * The live page: who gets it, who does not, and that it shows a step that comes later.
+ */
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -18,7 +20,10 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Not by fetch, which sets the Host header itself. */
-async function ask(target: string, options: { method?: string; headers?: Record<string, string> } = {}) {
+async function ask(
+  target: string,
+  options: { method?: string; headers?: Record<string, string> } = {},
+) {
   const sent = request(new URL(target, server.url), options).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
@@ -51,8 +56,15 @@ describe('the server of the live page', () => {
   const evil = ['evil.example', 'evil.example:80', '127.0.0.1', 'localhost:1'];
   it.each([
     ...evil.map((host) => ({ status: 403, path: '/', headers: { host } })), // also by DNS rebinding
-    ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'].map((method) => ({ status: 405, path: '/', method })),
-    ...['/metrics.jsonl', '/../package.json', '/content/x', '//x'].map((path) => ({ status: 404, path })),
+    ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'].map((method) => ({
+      status: 405,
+      path: '/',
+      method,
+    })),
+    ...['/metrics.jsonl', '/../package.json', '/content/x', '//x'].map((path) => ({
+      status: 404,
+      path,
+    })),
   ])('refuses $path, $method, $headers.host with $status', async ({ status, path, ...options }) => {
     const answered = await ask(`${server.url.slice(0, -1)}${path}`, options);
     expect(answered.status).toBe(status);

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
-import { turnsOfSegments, viewerData, type ViewerTrajectory } from '../../../lib/pages/viewer/data.js';
+import {
+  turnsOfSegments,
+  viewerData,
+  type ViewerTrajectory,
+} from '../../../lib/pages/viewer/data.js';
 import { failureSigns, type SignInput } from '../../../lib/pages/viewer/signs.js';
 import { splitTranscript } from '../../../lib/text/response.js';
 import {
@@ -11,7 +15,12 @@ import {
   type TurnSpec,
 } from './synthetic.js';
 
-const prepared = (i: number, turns: TurnSpec[], answer: string | null, extra = {}): ViewerTrajectory =>
+const prepared = (
+  i: number,
+  turns: TurnSpec[],
+  answer: string | null,
+  extra = {},
+): ViewerTrajectory =>
   syntheticData([recordedLine(syntheticQuestion(i), turns, answer, extra)], i + 1).trajectories[0];
 
 describe('viewerData', () => {
@@ -25,7 +34,14 @@ describe('viewerData', () => {
   });
 
   it('takes rewards, advantage and step as recorded, and computes rewards where there are none', () => {
-    const rewards = { outcome: 1, decomposition: 9, search_count: 0, format: 0, brief: -1, total: 9 };
+    const rewards = {
+      outcome: 1,
+      decomposition: 9,
+      search_count: 0,
+      format: 0,
+      brief: -1,
+      total: 9,
+    };
     const turns = [{ queries: ['Town0', 'River0'] }];
     const told = { rewards, advantage: 1.5, step: 7 };
     expect(prepared(0, turns, 'Town0', told)).toMatchObject({ ...told, recorded: true });
@@ -41,11 +57,19 @@ describe('viewerData', () => {
     const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
     const questionOf = (extra: object) =>
       viewerData([parseTranscript({ ...transcript, ...extra })], options).questions[0];
-    for (const extra of [{}, { question: question.question }, { id: 'other', question: question.question }]) {
+    for (const extra of [
+      {},
+      { question: question.question },
+      { id: 'other', question: question.question },
+    ]) {
       expect(questionOf(extra)).toMatchObject({ type: 'comparison', shape: 'parallelizable' });
       expect(questionOf(extra).graph).toHaveLength(2);
     }
-    expect(questionOf({ question: 'Another?' })).toMatchObject({ type: 'unknown', shape: null, graph: null });
+    expect(questionOf({ question: 'Another?' })).toMatchObject({
+      type: 'unknown',
+      shape: null,
+      graph: null,
+    });
   });
 
   it('reads the turns of a plain transcript, one an information block', () => {
@@ -88,9 +112,15 @@ describe('failureSigns', () => {
   });
 
   it('are found in whole trajectories', () => {
-    expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual(['halfDecomposition']);
+    expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual([
+      'halfDecomposition',
+    ]);
     expect(prepared(1, [{ queries: ['Town1', 'River1'], failed: true }], null).signs).toEqual([
-      ...['badFormat', 'noAnswer', 'budgetReached', 'failedRetrieval', 'decomposedSequential'],
+      'badFormat',
+      'noAnswer',
+      'budgetReached',
+      'failedRetrieval',
+      'decomposedSequential',
     ]);
   });
 });

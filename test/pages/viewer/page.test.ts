@@ -1,6 +1,11 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
-import { createFilter, facetValues, FACETS, searchWords } from '../../../lib/pages/viewer/page/filter.js';
+import {
+  createFilter,
+  facetValues,
+  FACETS,
+  searchWords,
+} from '../../../lib/pages/viewer/page/filter.js';
 import {
   graphColumns,
   nodesAsked,
@@ -14,7 +19,8 @@ const data = syntheticData(syntheticLines(200), 20);
 
 describe('the filter', () => {
   const filter = createFilter(data);
-  const count = (facets: Record<string, string>, search = ''): number => filter({ ...facets, search }).length;
+  const count = (facets: Record<string, string>, search = ''): number =>
+    filter({ ...facets, search }).length;
 
   it('lists everything when nothing is asked, in order', () => {
     expect(filter({ method: '', search: ' ' })).toEqual([...Array(200).keys()]);
@@ -62,9 +68,12 @@ describe('groups', () => {
     [12, 'search-r1', 11],
     [10, 'parallelsearch', 12],
     [10, 'absent', null],
-  ])('find beside %d a partner of %s on the same question, never itself', (index, method, partner) => {
-    expect(partnerOf(data, index, method)).toBe(partner);
-  });
+  ])(
+    'find beside %d a partner of %s on the same question, never itself',
+    (index, method, partner) => {
+      expect(partnerOf(data, index, method)).toBe(partner);
+    },
+  );
 
   it('measure rewards from their mean', () => {
     expect(aboveMean([1, 0, 0.5])).toEqual([0.5, -0.5, 0]);
@@ -104,13 +113,20 @@ describe('diagrams', () => {
 
   it('leave out edges of a cycle, which has no place', () => {
     const cyclic = [{ ...firstHop, dependsOn: ['q2'] }, secondHop];
-    expect(questionDiagram(chain, cyclic, [])).toMatchObject({ columns: [[{ id: '' }]], edges: [] });
+    expect(questionDiagram(chain, cyclic, [])).toMatchObject({
+      columns: [[{ id: '' }]],
+      edges: [],
+    });
   });
 
   it('show turns one after the other and what each sub-query asks for', () => {
     const failed = { queries: ['River0'], results: [{ status: 'failed' as const, reason: '' }] };
     const turns = [turn('Town0', 'elsewhere'), failed];
-    const { columns, edges } = policyDiagram({ answer: null, exactMatch: 0 }, comparison.graph, turns);
+    const { columns, edges } = policyDiagram(
+      { answer: null, exactMatch: 0 },
+      comparison.graph,
+      turns,
+    );
     const kinds = columns.map((column) => column.map(({ kind }) => kind));
     expect(kinds).toEqual([['asked', 'stray'], ['failed'], ['wrong']]);
     expect(columns[0][0].detail).toBe('asks for q1');

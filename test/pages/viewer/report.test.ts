@@ -1,4 +1,7 @@
-/** The report to look through: what is in the file, and several methods side by side in a real browser. */
+/**
+ * The report to look through: what is in the file, and several methods side by side in a
+ * real browser.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +33,10 @@ describe('exportTrajectories', () => {
         }),
       ),
     }));
-    const known = questions.map((question) => ({ ...question, golden_answers: question.goldenAnswers }));
+    const known = questions.map((question) => ({
+      ...question,
+      golden_answers: question.goldenAnswers,
+    }));
     const questionFile = path.join(root, 'questions.jsonl');
     writeFileSync(questionFile, known.map((line) => JSON.stringify(line)).join('\n'));
     file = await exportTrajectories({ folder, outDir: root, questions: questionFile });
@@ -62,7 +68,11 @@ describe('exportTrajectories', () => {
       );
       const figures = rows.map(([, figure]) => Number(figure.replace('−', '-')));
       expect(rows.map(([name]) => name)).toEqual([
-        ...['Outcome', 'Decomposition', 'Search count', 'Format', 'Total'],
+        'Outcome',
+        'Decomposition',
+        'Search count',
+        'Format',
+        'Total',
       ]);
       expect(figures.slice(0, -1).reduce((a, b) => a + b)).toBeCloseTo(figures.at(-1)!, 9);
       expect(text).not.toMatch(/advantage|its group|step|undefined|null|NaN/i);

@@ -5,7 +5,8 @@ import { subQuestion } from '../../data/questions.js';
 import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
 
 /** What a hostile trajectory says. */
-export const INJECTION = '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
+export const INJECTION =
+  '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
 
 /** A comparison of two towns (even) or a chain (odd). */
 export function syntheticQuestion(i: number): Question {
@@ -61,7 +62,11 @@ export function trajectoryLine(
     question: question.question,
     goldenAnswers: question.goldenAnswers,
     segments: [
-      { kind: 'prompt', tokenIds: [1], text: `Answer with search. Question: ${question.question}\n` },
+      {
+        kind: 'prompt',
+        tokenIds: [1],
+        text: `Answer with search. Question: ${question.question}\n`,
+      },
       ...searched,
       ...(answer === null ? [] : [policy(`<think> done </think><answer> ${answer} </answer>`)]),
     ],
@@ -83,7 +88,10 @@ export function trajectoryLine(
 export const recordedLine = (...line: Parameters<typeof trajectoryLine>): RecordedRun =>
   parseTranscript({ method: 'm', ...trajectoryLine(...line) });
 
-/** `count` lines of two methods on the same questions, in groups of five a step: 60 % right, each tenth half a decomposition. */
+/**
+ * `count` lines of two methods on the same questions, in groups of five a step: 60 %
+ * right, each tenth half a decomposition.
+ */
 export function syntheticLines(count: number): RecordedRun[] {
   return Array.from({ length: count }, (_, i) => {
     const isParallel = i % 2 === 0;
@@ -93,7 +101,8 @@ export function syntheticLines(count: number): RecordedRun[] {
     const turns = isParallel ? [{ queries: both }] : [{ queries: [a] }, { queries: [b] }];
     const right = i % 10 < 6;
     return recordedLine(syntheticQuestion(place), turns, right ? a : 'Nowhere', {
-      ...{ step: place % 50, advantage: right ? 0.5 : -0.75 },
+      step: place % 50,
+      advantage: right ? 0.5 : -0.75,
       method: isParallel ? 'parallelsearch' : 'search-r1',
     });
   });

@@ -6,19 +6,37 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/html.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
-import { chromiumPath, closeChromium, openPage, type OpenPage, type Page } from '../../browser/chromium.js';
+import {
+  chromiumPath,
+  closeChromium,
+  openPage,
+  type OpenPage,
+  type Page,
+} from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
-import { INJECTION, recordedLine, syntheticData, syntheticLines, syntheticQuestion } from './synthetic.js';
+import {
+  INJECTION,
+  recordedLine,
+  syntheticData,
+  syntheticLines,
+  syntheticQuestion,
+} from './synthetic.js';
 
 const COUNT = 10_000;
 const folder = temporaryFolder();
 
 /** A trajectory whose every text tries to become markup. */
 function hostileData(): ViewerData {
-  const question = { ...syntheticQuestion(0), question: `Who? ${INJECTION}`, goldenAnswers: [INJECTION] };
+  const question = {
+    ...syntheticQuestion(0),
+    question: `Who? ${INJECTION}`,
+    goldenAnswers: [INJECTION],
+  };
   const rest = { method: INJECTION, benchmark: INJECTION, type: INJECTION };
-  return syntheticData([recordedLine(question, [{ queries: [INJECTION, 'Town0'] }], INJECTION, rest)]);
+  return syntheticData([
+    recordedLine(question, [{ queries: [INJECTION, 'Town0'] }], INJECTION, rest),
+  ]);
 }
 
 describe('viewerHtml', () => {
@@ -53,7 +71,8 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     return viewer;
   }
   const numRows = (): Promise<number> => page.locator('.row').count();
-  const counts = (text: string): Promise<void> => page.locator('.count', { hasText: text }).waitFor();
+  const counts = (text: string): Promise<void> =>
+    page.locator('.count', { hasText: text }).waitFor();
   const choose = (name: string, value: string): Promise<unknown> =>
     page.locator(`[name=${name}]`).selectOption(value);
   /** The place of the one selected row, which is the active one, among all rows. */
@@ -152,7 +171,11 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
       page.locator(`article:first-of-type ${selector}`).allTextContents();
     expect(await page.locator('.detail article h2').count()).toBe(2);
     expect(await texts('.segment .tag')).toEqual([
-      ...['think', 'search', 'information for 2 sub-queries', 'think', 'answer'],
+      'think',
+      'search',
+      'information for 2 sub-queries',
+      'think',
+      'answer',
     ]);
     expect(await texts('.queries li')).toEqual(['Town0', 'River0']);
     expect(await texts('.passages .figures')).toContain(' wiki-Town0 · score 7.250');
@@ -178,23 +201,37 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
   });
 
   it('says of a transcript that does not tell who wrote what that it does not', async () => {
-    const response = '<search>a</search><information>b</information></information><answer>c</answer>';
+    const response =
+      '<search>a</search><information>b</information></information><answer>c</answer>';
     const unclear = parseTranscript({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
     expect(unclear.ambiguous).toBeTruthy();
     const shown = await openViewer('unclear.html', syntheticData([unclear]));
     expect(await shown.page.locator('.signs li').allTextContents()).toContain(
       `Ambiguous, so that its scores are a guess: ${unclear.ambiguous}`,
     );
-    expect(await shown.page.locator('[name=sign] option', { hasText: 'Ambiguous' }).count()).toBe(1);
+    expect(await shown.page.locator('[name=sign] option', { hasText: 'Ambiguous' }).count()).toBe(
+      1,
+    );
   });
 
   it('sums every component of a recorded reward, also one of the reader’s own', async () => {
-    const rewards = { outcome: 1, decomposition: 0, search_count: -0.1, format: 0, own: 0.25, total: 1.15 };
+    const rewards = {
+      outcome: 1,
+      decomposition: 0,
+      search_count: -0.1,
+      format: 0,
+      own: 0.25,
+      total: 1.15,
+    };
     const line = recordedLine(syntheticQuestion(0), [], 'Town0', { rewards });
     const own = await openViewer('own.html', syntheticData([line]));
     const rows = await own.page.locator('.scores tr').allInnerTexts();
     expect(rows.map((row) => row.trim().split('\t').slice(0, 2).join(' '))).toEqual([
-      ...['Outcome +1.00', 'Decomposition 0.00', 'Search count −0.10', 'Format 0.00', 'Own +0.25'],
+      'Outcome +1.00',
+      'Decomposition 0.00',
+      'Search count −0.10',
+      'Format 0.00',
+      'Own +0.25',
       'Total +1.15',
     ]);
   });

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readJson } from '../../../lib/io/files.js';
-import { numParameters, parseModelConfig, printModelConfig } from '../../../lib/policy/families/index.js';
+import {
+  numParameters,
+  parseModelConfig,
+  printModelConfig,
+} from '../../../lib/policy/families/index.js';
 import { loadModel, saveModel } from '../../../lib/policy/model-folder.js';
 import { LocalPolicy } from '../../../lib/policy/local-policy.js';
 import { prefixTree } from '../../../lib/policy/prefix-tree.js';
@@ -28,17 +32,25 @@ const MINIMAL = {
 const inFolder = folderForEach();
 beforeAll(() => useBackend('wasm'));
 
-/** A checkpoint that `scripts/fixtures/families.py` has written, and what transformers computes of it. */
+/**
+ * A checkpoint that `scripts/fixtures/families.py` has written, and what transformers
+ * computes of it.
+ */
 async function fixture(name: string) {
   const folder = join('test/fixtures/families', name);
   await cp(folder, inFolder(), { recursive: true });
   // Of the vocabulary's size; no text is read.
   const { model } = TOKENIZER_JSON as { model: object };
-  const tokenizer = { ...TOKENIZER_JSON, added_tokens: [], model: { ...model, vocab: { a: 0 }, merges: [] } };
-  await writeFile(inFolder('tokenizer.json'), JSON.stringify(tokenizer));
-  const expected = (await readJson(join(folder, 'expected.json'))) as Record<'ids' | 'greedy', number[]> & {
-    logits: number[][];
+  const tokenizer = {
+    ...TOKENIZER_JSON,
+    added_tokens: [],
+    model: { ...model, vocab: { a: 0 }, merges: [] },
   };
+  await writeFile(inFolder('tokenizer.json'), JSON.stringify(tokenizer));
+  const expected = (await readJson(join(folder, 'expected.json'))) as Record<
+    'ids' | 'greedy',
+    number[]
+  > & { logits: number[][] };
   return { expected, load: () => loadModel(inFolder()) };
 }
 
@@ -60,7 +72,9 @@ describe('tiny models of transformers', () => {
     );
     const rows = (await logits.array()).filter((_, position) => position % 3 === 0);
     expect(rows).toHaveLength(expected.logits.length);
-    rows.forEach((row, i) => row.forEach((value, v) => expect(value).toBeCloseTo(expected.logits[i][v], 4)));
+    rows.forEach((row, i) =>
+      row.forEach((value, v) => expect(value).toBeCloseTo(expected.logits[i][v], 4)),
+    );
     const [generation] = await policy.generate([expected.ids.slice(0, 6)], {
       temperature: 0,
       topP: 1,
@@ -109,7 +123,9 @@ describe('llama', () => {
   });
 
   it("fills in transformers' defaults and ignores what has no meaning here", () => {
-    expect(parseModelConfig({ ...MINIMAL, torch_dtype: 'bfloat16', bos_token_id: 1 })).toMatchObject({
+    expect(
+      parseModelConfig({ ...MINIMAL, torch_dtype: 'bfloat16', bos_token_id: 1 }),
+    ).toMatchObject({
       numKeyValueHeads: 8,
       headDim: 8,
       rope: { theta: 10000, scaling: { type: 'none' } },
@@ -182,6 +198,8 @@ describe('numParameters', () => {
   it('counts a tied head once', () => {
     const layer = 16 * 4 * (2 * 4 + 2 * 2) + 3 * 16 * 24 + 2 * 16;
     expect(numParameters(CONFIG)).toBe(300 * 16 + 2 * layer + 16);
-    expect(numParameters({ ...CONFIG, tieWordEmbeddings: false })).toBe(2 * 300 * 16 + 2 * layer + 16);
+    expect(numParameters({ ...CONFIG, tieWordEmbeddings: false })).toBe(
+      2 * 300 * 16 + 2 * layer + 16,
+    );
   });
 });

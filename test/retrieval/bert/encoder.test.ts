@@ -45,19 +45,24 @@ describe.each(['wasm', 'cpu', 'native'] as const)('an encoder on %s', (backend) 
   );
 });
 
-it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])('%s: the ids of transformers', async (name) => {
-  const { texts, query } = (await readJson(join(FIXTURES, name, 'expected.json'))) as Expected;
-  const tokenizer = createTokenizer((await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object);
-  const prompt = { minilm: '', 'multilingual-e5': 'query: ', 'xlm-roberta': 'ask: ' }[name];
-  const { before, after } = tokenizer.around;
-  const ids = texts.map((text) => [...before, ...tokenizer.encode(prompt + text), ...after]);
-  // transformers cuts the text, and keeps what stands around it.
-  const cut = ids.map((row, i) =>
-    row.length > query.ids[i].length ? [...row.slice(0, query.ids[i].length - 1), ...after] : row,
-  );
-  expect(cut).toEqual(query.ids);
-  expect([before.length, after.length]).toEqual([1, 1]);
-});
+it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
+  '%s: the ids of transformers',
+  async (name) => {
+    const { texts, query } = (await readJson(join(FIXTURES, name, 'expected.json'))) as Expected;
+    const tokenizer = createTokenizer(
+      (await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object,
+    );
+    const prompt = { minilm: '', 'multilingual-e5': 'query: ', 'xlm-roberta': 'ask: ' }[name];
+    const { before, after } = tokenizer.around;
+    const ids = texts.map((text) => [...before, ...tokenizer.encode(prompt + text), ...after]);
+    // transformers cuts the text, and keeps what stands around it.
+    const cut = ids.map((row, i) =>
+      row.length > query.ids[i].length ? [...row.slice(0, query.ids[i].length - 1), ...after] : row,
+    );
+    expect(cut).toEqual(query.ids);
+    expect([before.length, after.length]).toEqual([1, 1]);
+  },
+);
 
 describe('a folder that would be computed otherwise', () => {
   const inFolder = folderForEach();
@@ -75,7 +80,9 @@ describe('a folder that would be computed otherwise', () => {
     const folder = copy('minilm');
     const config = (await readJson(join(folder, 'config.json'))) as object;
     writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...config, [field]: value }));
-    await expect(loadBertEncoder(folder)).rejects.toThrow(new RegExp(`BERT's kind, but [^]*${field}`));
+    await expect(loadBertEncoder(folder)).rejects.toThrow(
+      new RegExp(`BERT's kind, but [^]*${field}`),
+    );
   });
 
   it('is refused for another pooling, and for tensors that do not fit', async () => {

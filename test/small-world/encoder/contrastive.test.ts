@@ -13,7 +13,10 @@ import { retrievalRecall } from '../../../lib/retrieval/recall.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { makePassages } from '../../retrieval/passages.js';
 
-/** A toy language where "qN" in a question means "aN" in a passage: nothing lexical to go by. */
+/**
+ * A toy language where "qN" in a question means "aN" in a passage: nothing lexical to go
+ * by.
+ */
 const TOY = makePassages(Array.from({ length: 24 }, (_, i) => `a${i}x\nsome words about it`));
 const QUERIES = TOY.map(({ id }, i) => ({ query: `where is q${i}y`, evidence: [id] }));
 const PAIRS = TOY.map(({ contents }, i) => ({ query: QUERIES[i].query, positive: contents }));
@@ -60,12 +63,20 @@ describe('trainEncoder', () => {
     const lossAt = (weights: HashedWeights) => {
       let loss = NaN;
       const onEpoch = ({ meanLossNats }: { meanLossNats: number }) => void (loss = meanLossNats);
-      const moved = trainEncoder(weights, pairs, { epochs: 1, batchSize: 6, learningRate: 1e-4, onEpoch });
+      const moved = trainEncoder(weights, pairs, {
+        epochs: 1,
+        batchSize: 6,
+        learningRate: 1e-4,
+        onEpoch,
+      });
       return { loss, moved: moved.weights };
     };
     const { moved } = lossAt(INITIAL);
     for (const name of ['projection', 'queryGain', 'passageGain'] as const) {
-      const steps = Array.from(moved[name], (value, at) => ({ at, step: value - INITIAL[name][at] }));
+      const steps = Array.from(moved[name], (value, at) => ({
+        at,
+        step: value - INITIAL[name][at],
+      }));
       const touched = createRandom(name).shuffle(steps.filter(({ step }) => step !== 0));
       const slopes = touched.slice(0, 60).map(({ at, step }) => {
         const losses = [0.01, -0.01].map((shift) => {

@@ -24,7 +24,12 @@ describe('trainEncoderFiles', () => {
   it('writes an encoder and its recall on the dev split', async () => {
     const outputFolder = await mkdtemp(join(tmpdir(), 'encoder-'));
     try {
-      const report = await trainEncoderFiles({ passages: FILMS, questions, outputFolder, encoder: SMALL });
+      const report = await trainEncoderFiles({
+        passages: FILMS,
+        questions,
+        outputFolder,
+        encoder: SMALL,
+      });
       expect(report.numPairs).toBe(3 + 3 + 5);
       expect(report.recall.trained.subQueries[0]).toEqual({ k: 1, recall: 1, hitRate: 1 });
       expect((await stat(join(outputFolder, 'encoder.safetensors'))).size).toBe(report.bytes);
@@ -38,7 +43,12 @@ describe('trainEncoderFiles', () => {
       { question: 'a', split: 'train', metadata: { graph: [{ query: 'b', evidence: ['p9'] }] } },
     ];
     await expect(
-      trainEncoderFiles({ passages: FILMS, questions: broken, outputFolder: tmpdir(), encoder: SMALL }),
+      trainEncoderFiles({
+        passages: FILMS,
+        questions: broken,
+        outputFolder: tmpdir(),
+        encoder: SMALL,
+      }),
     ).rejects.toThrow('Expected a passage with id p9 (evidence for "b"), but the corpus has none.');
   });
 });

@@ -16,19 +16,25 @@ async function play(
   const options = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare, isClosedBook };
   const asked = { prompt: 'parallel', promptForm: 'full', splitQueries: true, topK: 1 };
   const rollout = rolloutSchema.parse(asked);
-  const { trajectories } = await rollOut(createExpert(options), createBm25Retriever(PASSAGES), questions, {
-    ...{ ...rollout, temperature: 1, randoms: questions.map((_, i) => createRandom(i)) },
-  });
+  const { trajectories } = await rollOut(
+    createExpert(options),
+    createBm25Retriever(PASSAGES),
+    questions,
+    { ...rollout, temperature: 1, randoms: questions.map((_, i) => createRandom(i)) },
+  );
   return trajectories;
 }
-const searchesOf = ({ searchTurns }: Trajectory): string[][] => searchTurns.map(({ queries }) => queries);
+const searchesOf = ({ searchTurns }: Trajectory): string[][] =>
+  searchTurns.map(({ queries }) => queries);
 const written = ({ segments }: Trajectory): string[] =>
   segments.filter(({ kind }) => kind === 'policy').map(({ text }) => text);
 
 describe('the expert', () => {
   it('searches at once for what can be asked at once, and answers every kind of question', async () => {
     const trajectories = await play(QUESTIONS, 1);
-    expect(trajectories.map(({ answer }) => answer)).toEqual(QUESTIONS.map((q) => q.goldenAnswers[0]));
+    expect(trajectories.map(({ answer }) => answer)).toEqual(
+      QUESTIONS.map((q) => q.goldenAnswers[0]),
+    );
     const [single, sequential, comparison, hybrid] = trajectories.map(searchesOf);
     expect(single).toEqual([['Cy Hill']]);
     expect(sequential).toEqual([['Red River'], ['Bo Reed']]);
@@ -48,7 +54,9 @@ describe('the expert', () => {
   it('does both in the share that is asked for', async () => {
     const trajectories = await play(Array<Question>(200).fill(COMPARISON), 0.3);
     const atOnce = trajectories.filter(({ searchTurns }) => searchTurns.length === 1);
-    expect(trajectories.every(({ searchTurns: { length } }) => length === 1 || length === 3)).toBe(true);
+    expect(trajectories.every(({ searchTurns: { length } }) => length === 1 || length === 3)).toBe(
+      true,
+    );
     expect(Math.abs(atOnce.length / 200 - 0.3)).toBeLessThan(0.1);
   });
 
@@ -71,7 +79,10 @@ describe('the expert', () => {
   it('says of several answers the one that it has read', async () => {
     const [film, birth] = SEQUENTIAL.metadata.graph!;
     const graph = [{ ...film, answers: ['Cy Hill', 'Bo Reed'] }, birth];
-    const [trajectory] = await play([{ ...SEQUENTIAL, metadata: { ...SEQUENTIAL.metadata, graph } }], 1);
+    const [trajectory] = await play(
+      [{ ...SEQUENTIAL, metadata: { ...SEQUENTIAL.metadata, graph } }],
+      1,
+    );
     expect(written(trajectory)[1]).toContain('<think> Red River: director Bo Reed. I need');
   });
 
@@ -102,7 +113,13 @@ describe('the expert', () => {
       parallelShare: 0,
     });
     const context = TOKENIZER.encode('Question: Who?\n');
-    const options = { temperature: 1, topP: 1, maxNewTokens: 9, stop: [], randoms: [createRandom(1)] };
+    const options = {
+      temperature: 1,
+      topP: 1,
+      maxNewTokens: 9,
+      stop: [],
+      randoms: [createRandom(1)],
+    };
     await expect(async () => expert.generate([context], options)).rejects.toThrow(
       'Expected a question with a dependency graph, but got Who?',
     );

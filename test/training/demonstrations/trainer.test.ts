@@ -16,10 +16,17 @@ const trainerOf = (
   questions: typeof QUESTIONS,
   { passages = PASSAGES, grpo = {}, maxPassageWords = 99 } = {},
 ) => {
-  const config = tinyTraining({ trainer: 'demonstrations', rewards: { preset: 'search-r1' }, grpo });
+  const config = tinyTraining({
+    trainer: 'demonstrations',
+    rewards: { preset: 'search-r1' },
+    grpo,
+  });
   const rollout = { ...config.rollout, maxSearchTurns: 4, maxPassageWords };
   return createTrainer({
-    ...{ config: { ...config, rollout }, model, questions, retriever: createBm25Retriever(passages) },
+    config: { ...config, rollout },
+    model,
+    questions,
+    retriever: createBm25Retriever(passages),
   });
 };
 
@@ -27,11 +34,17 @@ it('makes demonstrations likelier, under each prompt in turn', async () => {
   const trainer = trainerOf([COMPARISON, SEQUENTIAL]);
   const steps = [];
   for (let step = 0; step < 5; step++) steps.push(await trainer.next());
-  const prompts = steps.map(({ trajectories }) => trajectories[0].segments[0].text.split('Question')[0]);
+  const prompts = steps.map(
+    ({ trajectories }) => trajectories[0].segments[0].text.split('Question')[0],
+  );
   expect(prompts).toEqual([0, 1, 0, 1, 4].map((i) => prompts[i]));
   expect(new Set(prompts).size).toBe(3);
   for (const { metrics, trajectories } of steps) {
-    expect(metrics).toMatchObject({ reward: 1, demonstrations: 12, 'completions/clipped_ratio': 0 });
+    expect(metrics).toMatchObject({
+      reward: 1,
+      demonstrations: 12,
+      'completions/clipped_ratio': 0,
+    });
     expect(trajectories).toHaveLength(12);
     // The expert says nothing of its probabilities.
     expect(metrics).not.toHaveProperty('entropy');
@@ -75,7 +88,9 @@ it('learns at a rate that falls to nothing', async () => {
   const trainer = trainerOf([SEQUENTIAL], { grpo });
   const rates: number[] = [];
   for (let step = 0; step < 5; step++) rates.push((await trainer.next()).metrics.learning_rate);
-  expect(rates).toEqual([0.02, 0.02, 0.015, 0.01, 0.005].map((rate) => expect.closeTo(rate, 12) as number));
+  expect(rates).toEqual(
+    [0.02, 0.02, 0.015, 0.01, 0.005].map((rate) => expect.closeTo(rate, 12) as number),
+  );
   trainer.dispose();
 });
 

@@ -39,10 +39,13 @@ const pick = (table: number[][]): number[] => kept.map(({ b, t }) => table[b][t]
 const rowLengths = inputs.loss_mask.map((row) => row.reduce((a, m) => a + m, 0));
 
 function weightsOf(aggregation: GrpoCase['aggregation']): number[] {
-  return kept.map(({ b }) => (aggregation === 'token_mean' ? 1 / kept.length : 1 / (B * rowLengths[b])));
+  return kept.map(({ b }) =>
+    aggregation === 'token_mean' ? 1 / kept.length : 1 / (B * rowLengths[b]),
+  );
 }
 
-const advantagesOf = (ddof: 0 | 1): number[] => groupAdvantages(inputs.rewards, G, { unbiased: ddof === 1 });
+const advantagesOf = (ddof: 0 | 1): number[] =>
+  groupAdvantages(inputs.rewards, G, { unbiased: ddof === 1 });
 
 /** Log-probabilities (M) of the masked-in tokens, from logits (B*T, V). */
 function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
@@ -50,7 +53,10 @@ function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
     kept.map(({ b, t }) => b * T + t),
     'int32',
   );
-  return chosenLogProbs(gatherRows(logits, positions), tf.tensor1d(pick(inputs.action_ids), 'int32'));
+  return chosenLogProbs(
+    gatherRows(logits, positions),
+    tf.tensor1d(pick(inputs.action_ids), 'int32'),
+  );
 }
 
 const allLogits = (): tf.Tensor2D => tf.tensor2d(inputs.logits.flat(2), [B * T, V]);
@@ -86,7 +92,8 @@ describe.each(cases)('$name, beside the reference', ({ ddof, beta, aggregation, 
 });
 
 it('grpoLoss gives no gradient where the clipped side is the smaller one, and a full one on the other side', () => {
-  // Ratio 2 with a positive advantage and ratio 1/2 with a negative one are clipped; their opposites are not.
+  // Ratio 2 with a positive advantage and ratio 1/2 with a negative one are clipped;
+  // their opposites are not.
   const logProbs = tf.tensor1d([Math.log(2), Math.log(0.5), Math.log(2), Math.log(0.5)]);
   const zeros = tf.zeros<tf.Rank.R1>([4]);
   const tokens = {
@@ -95,7 +102,9 @@ it('grpoLoss gives no gradient where the clipped side is the smaller one, and a 
     advantages: tf.tensor1d([1, -1, -1, 1]),
     weights: tf.ones<tf.Rank.R1>([4]),
   };
-  const gradient = tf.grad((x) => grpoLoss(x as tf.Tensor1D, tokens, { clip: 0.2, beta: 0 }))(logProbs);
+  const gradient = tf.grad((x) => grpoLoss(x as tf.Tensor1D, tokens, { clip: 0.2, beta: 0 }))(
+    logProbs,
+  );
   [0, 0, 2, -0.5].forEach((g, i) => expect(gradient.dataSync()[i]).toBeCloseTo(g, 6));
 });
 

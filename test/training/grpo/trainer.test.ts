@@ -5,7 +5,11 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rewardsOf } from '../../../lib/rewards/presets.js';
 import type { Reward } from '../../../lib/rewards/reward.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { isZeroVariance, tokenAdvantages, type ScoredTrajectory } from '../../../lib/training/advantages.js';
+import {
+  isZeroVariance,
+  tokenAdvantages,
+  type ScoredTrajectory,
+} from '../../../lib/training/advantages.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import { groupsOf } from '../../../lib/training/rollouts.js';
 import type { TrainingTask } from '../../../lib/training/trainer.js';
@@ -22,7 +26,9 @@ beforeAll(async () => {
 const trainerOf = (grpo: object = {}, more: Partial<TrainingTask> = {}): GrpoTrainer =>
   new GrpoTrainer({
     config: tinyTraining({ grpo: { groupSize: GROUP_SIZE, ...grpo } }),
-    ...{ model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+    model,
+    questions: QUESTIONS,
+    retriever: createBm25Retriever(PASSAGES),
     ...more,
   });
 
@@ -34,7 +40,10 @@ async function firstStep(...args: Parameters<typeof trainerOf>): Promise<Step> {
   return step;
 }
 
-/** The loss where ratios are 1 and the KL is 0: minus the mean advantage of the tokens that are trained on. */
+/**
+ * The loss where ratios are 1 and the KL is 0: minus the mean advantage of the tokens
+ * that are trained on.
+ */
 function onPolicyLoss(trajectories: readonly ScoredTrajectory[], groupSize = GROUP_SIZE): number {
   const useful = groupsOf(trajectories, groupSize).filter((group) => !isZeroVariance(group));
   const advantages = useful.flat().flatMap(tokenAdvantages);
@@ -81,18 +90,25 @@ describe('GrpoTrainer', () => {
   it('trains by turn-level values where the totals are all equal', async () => {
     const alike: Reward = {
       name: 'queries per turn',
-      score: ({ searchTurns }) => ({ value: 0, turns: searchTurns.map((queries) => queries.join().length) }),
+      score: ({ searchTurns }) => ({
+        value: 0,
+        turns: searchTurns.map((queries) => queries.join().length),
+      }),
     };
     const rare = { miniBatches: 1, questionsPerStep: 16, groupSize: 8 };
     const { metrics, trajectories } = await firstStep(rare, { rewards: [alike] });
     expect(metrics.reward_std).toBe(0);
-    expect(trajectories.some(({ turnAdvantages }) => turnAdvantages?.some((a) => a !== 0))).toBe(true);
+    expect(trajectories.some(({ turnAdvantages }) => turnAdvantages?.some((a) => a !== 0))).toBe(
+      true,
+    );
     expect(metrics.grad_norm).toBeGreaterThan(0);
     expect(metrics.loss).toBeCloseTo(onPolicyLoss(trajectories, 8), 5);
   });
 
   it('moves the policy and not the model, and leaks no tensors, neither from step to step nor at the end', async () => {
-    const values = Object.entries(model.weights).map(([key, t]) => [key, t.dataSync().slice()] as const);
+    const values = Object.entries(model.weights).map(
+      ([key, t]) => [key, t.dataSync().slice()] as const,
+    );
     const before = tf.memory().numTensors;
     const trainer = trainerOf();
     const sequence = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 1, 1] };
@@ -117,7 +133,12 @@ describe('GrpoTrainer', () => {
     const never = { ...SINGLE, goldenAnswers: ['never written'] };
     const trainer = trainerOf({}, { config, questions: [never] });
     const { metrics } = await trainer.next();
-    expect(metrics).toMatchObject({ frac_reward_zero_std: 1, reward_std: 0, loss: 0, grad_norm: 0 });
+    expect(metrics).toMatchObject({
+      frac_reward_zero_std: 1,
+      reward_std: 0,
+      loss: 0,
+      grad_norm: 0,
+    });
     for (const [key, tensor] of Object.entries(trainer.trained.weights))
       if (key.endsWith('.B')) expect(Math.max(...tensor.dataSync().map(Math.abs)), key).toBe(0);
     trainer.dispose();

@@ -2,7 +2,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { chosenLogProbs } from '../../../lib/tensor/ops.js';
-import { explainedVariance, generalisedAdvantages, whitened } from '../../../lib/training/ppo/advantages.js';
+import {
+  explainedVariance,
+  generalisedAdvantages,
+  whitened,
+} from '../../../lib/training/ppo/advantages.js';
 import { ppoLoss, valueLoss } from '../../../lib/training/ppo/loss.js';
 import { readFixture } from '../../fixtures/read.js';
 
@@ -47,59 +51,78 @@ const places = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [
 const close = (found: ArrayLike<number>, expected: readonly number[]): void =>
   expected.forEach((value, i) => expect(Math.abs(found[i] - value)).toBeLessThan(1e-5));
 
-describe.each(cases)('$name, beside the reference within 1e-5', ({ gamma, lambda, ...expected }) => {
-  const [rewards, oldValues] = [rowsOf(inputs.token_rewards), rowsOf(inputs.old_values)];
-  const estimates = rewards.map((row, b) => generalisedAdvantages(row, oldValues[b], { gamma, lambda }));
-  const advantages = whitened(estimates.map((estimate) => estimate.advantages)).flat();
-  const returns = estimates.flatMap((estimate) => estimate.returns);
-
-  it('has the same advantages, returns and explained variance', () => {
-    close(
-      estimates.flatMap((estimate) => estimate.advantages),
-      expected.advantages,
+describe.each(cases)(
+  '$name, beside the reference within 1e-5',
+  ({ gamma, lambda, ...expected }) => {
+    const [rewards, oldValues] = [rowsOf(inputs.token_rewards), rowsOf(inputs.old_values)];
+    const estimates = rewards.map((row, b) =>
+      generalisedAdvantages(row, oldValues[b], { gamma, lambda }),
     );
-    close(returns, expected.returns);
-    close(advantages, expected.whitened);
-    expect(explainedVariance(returns, oldValues.flat())).toBeCloseTo(expected.explained_variance, 6);
-  });
+    const advantages = whitened(estimates.map((estimate) => estimate.advantages)).flat();
+    const returns = estimates.flatMap((estimate) => estimate.returns);
 
-  it('has the same values, loss and gradients', () => {
-    const tokens = {
-      oldLogProbs: tf.tensor1d(pick(inputs.old_log_probs)),
-      advantages: tf.tensor1d(advantages),
-      oldValues: tf.tensor1d(oldValues.flat()),
-      returns: tf.tensor1d(returns),
-      weights: tf.fill<tf.Rank.R1>([places.length], 1 / places.length),
-    };
-    const actions = tf.tensor1d(pick(inputs.action_ids), 'int32');
-    const valuesOf = (hidden: tf.Tensor, head: tf.Tensor, bias: tf.Tensor): tf.Tensor1D =>
-      tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, head), [1]), bias);
-    const kept = (table: number[][][], width: number): tf.Tensor2D => {
-      const flat = table.flat();
-      return tf.tensor2d(
-        places.map((place) => flat[place]),
-        [places.length, width],
+    it('has the same advantages, returns and explained variance', () => {
+      close(
+        estimates.flatMap((estimate) => estimate.advantages),
+        expected.advantages,
       );
-    };
-    const at = [
-      ...[kept(inputs.logits, V), kept(inputs.hidden, C)],
-      ...[tf.tensor2d(inputs.head), tf.tensor1d(inputs.bias)],
-    ];
-    const values = valuesOf(at[1], at[2], at[3]);
-    close(values.dataSync(), expected.values);
-    expect(valueLoss(values, tokens, settings.valueClip).dataSync()[0]).toBeCloseTo(expected.value_loss, 5);
-    const { value, grads } = tf.valueAndGrads((...[logits, hidden, head, bias]: tf.Tensor[]) =>
-      ppoLoss(chosenLogProbs(logits as tf.Tensor2D, actions), valuesOf(hidden, head, bias), tokens, settings),
-    )(at);
-    expect(Math.abs(value.dataSync()[0] - expected.loss)).toBeLessThan(1e-5);
-    const { logits, hidden, head, bias } = expected.gradients;
-    const flatRows = (table: number[][][]): number[] => places.flatMap((place) => table.flat()[place]);
-    close(grads[0].dataSync(), flatRows(logits));
-    close(grads[1].dataSync(), flatRows(hidden));
-    close(grads[2].dataSync(), head.flat());
-    close(grads[3].dataSync(), bias);
-  });
-});
+      close(returns, expected.returns);
+      close(advantages, expected.whitened);
+      expect(explainedVariance(returns, oldValues.flat())).toBeCloseTo(
+        expected.explained_variance,
+        6,
+      );
+    });
+
+    it('has the same values, loss and gradients', () => {
+      const tokens = {
+        oldLogProbs: tf.tensor1d(pick(inputs.old_log_probs)),
+        advantages: tf.tensor1d(advantages),
+        oldValues: tf.tensor1d(oldValues.flat()),
+        returns: tf.tensor1d(returns),
+        weights: tf.fill<tf.Rank.R1>([places.length], 1 / places.length),
+      };
+      const actions = tf.tensor1d(pick(inputs.action_ids), 'int32');
+      const valuesOf = (hidden: tf.Tensor, head: tf.Tensor, bias: tf.Tensor): tf.Tensor1D =>
+        tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, head), [1]), bias);
+      const kept = (table: number[][][], width: number): tf.Tensor2D => {
+        const flat = table.flat();
+        return tf.tensor2d(
+          places.map((place) => flat[place]),
+          [places.length, width],
+        );
+      };
+      const at = [
+        kept(inputs.logits, V),
+        kept(inputs.hidden, C),
+        tf.tensor2d(inputs.head),
+        tf.tensor1d(inputs.bias),
+      ];
+      const values = valuesOf(at[1], at[2], at[3]);
+      close(values.dataSync(), expected.values);
+      expect(valueLoss(values, tokens, settings.valueClip).dataSync()[0]).toBeCloseTo(
+        expected.value_loss,
+        5,
+      );
+      const { value, grads } = tf.valueAndGrads((...[logits, hidden, head, bias]: tf.Tensor[]) =>
+        ppoLoss(
+          chosenLogProbs(logits as tf.Tensor2D, actions),
+          valuesOf(hidden, head, bias),
+          tokens,
+          settings,
+        ),
+      )(at);
+      expect(Math.abs(value.dataSync()[0] - expected.loss)).toBeLessThan(1e-5);
+      const { logits, hidden, head, bias } = expected.gradients;
+      const flatRows = (table: number[][][]): number[] =>
+        places.flatMap((place) => table.flat()[place]);
+      close(grads[0].dataSync(), flatRows(logits));
+      close(grads[1].dataSync(), flatRows(hidden));
+      close(grads[2].dataSync(), head.flat());
+      close(grads[3].dataSync(), bias);
+    });
+  },
+);
 
 describe('generalisedAdvantages', () => {
   it('with gamma = lambda = 1 are what follows, less the value', () => {
@@ -109,7 +132,10 @@ describe('generalisedAdvantages', () => {
   });
 
   it('of no tokens are none, and equal ones are 0 after whitening', () => {
-    expect(generalisedAdvantages([], [], { gamma: 1, lambda: 1 })).toEqual({ advantages: [], returns: [] });
+    expect(generalisedAdvantages([], [], { gamma: 1, lambda: 1 })).toEqual({
+      advantages: [],
+      returns: [],
+    });
     expect(whitened([[2, 2], [2]])).toEqual([[0, 0], [0]]);
     expect(explainedVariance([1, 1], [0, 2])).toBe(0);
   });

@@ -21,7 +21,9 @@ beforeAll(async () => {
 const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
   createPpoTrainer({
     config: tinyTraining({ trainer: 'ppo', ...more }),
-    ...{ model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) },
+    model,
+    questions: QUESTIONS,
+    retriever: createBm25Retriever(PASSAGES),
   });
 const headOf = ({ trained }: ReturnType<typeof trainerOf>): number[] => [
   ...trained.weights['value.weight'].dataSync(),
@@ -36,8 +38,12 @@ describe('tokenRewards', () => {
     });
     const trajectory = {
       segments: [
-        ...[segment('prompt', 4), segment('policy', 3), segment('information', 5)],
-        ...[segment('policy', 1), segment('notice', 2), segment('policy', 2)],
+        segment('prompt', 4),
+        segment('policy', 3),
+        segment('information', 5),
+        segment('policy', 1),
+        segment('notice', 2),
+        segment('policy', 2),
       ],
       rewards: { total: 1 },
       turnRewards: [0.5],
@@ -65,7 +71,9 @@ describe('PPO', () => {
     const never = QUESTIONS.map((question) => ({ ...question, goldenAnswers: ['never written'] }));
     const equal = createPpoTrainer({
       config: tinyTraining({ grpo: { beta: 0 }, rewards: { preset: 'search-r1' }, trainer: 'ppo' }),
-      ...{ model, questions: never, retriever: createBm25Retriever(PASSAGES) },
+      model,
+      questions: never,
+      retriever: createBm25Retriever(PASSAGES),
     });
     const { metrics } = await equal.next();
     expect(metrics).toMatchObject({ reward: 0, loss: 0, value_loss: 0, grad_norm: 0 });

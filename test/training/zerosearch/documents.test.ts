@@ -17,14 +17,22 @@ it.each(['short', 'full'] as const)(
       expect(prompt).toContain(part);
     expect(prompt).not.toContain('useful');
     expect(prompt).toMatch(/Red River = Bo Reed; .*: Bo Reed = 1904/);
-    const unknown = documentsPrompt('noisy', 'Red River director', { ...SEQUENTIAL, metadata: {} }, form);
+    const unknown = documentsPrompt(
+      'noisy',
+      'Red River director',
+      { ...SEQUENTIAL, metadata: {} },
+      form,
+    );
     expect(unknown).not.toContain('Bo Reed');
   },
 );
 
 describe('documents', () => {
   const words = fc.stringMatching(/^[A-Z][a-z]{0,8}( [a-z]{1,8}){0,3}$/);
-  const passages = fc.array(fc.record({ title: words, text: words }), { minLength: 1, maxLength: 4 });
+  const passages = fc.array(fc.record({ title: words, text: words }), {
+    minLength: 1,
+    maxLength: 4,
+  });
 
   it('are read as they were printed, with ids that tell their kind', () => {
     fc.assert(

@@ -25,7 +25,10 @@ afterEach(() => vi.restoreAllMocks());
 
 const folder = temporaryFolder();
 const retriever = createBm25Retriever(PASSAGES);
-const simulating = tinyTraining({ trainer: 'zerosearch-simulator', rewards: { preset: 'search-r1' } });
+const simulating = tinyTraining({
+  trainer: 'zerosearch-simulator',
+  rewards: { preset: 'search-r1' },
+});
 
 /** Lets policies of a name write what a function of their context, as text, says. */
 function letWrite(name: string, write: (context: string, row: number) => string): void {
@@ -47,7 +50,10 @@ function letWrite(name: string, write: (context: string, row: number) => string)
 describe('the policy that plays the search engine', () => {
   const withoutGraph = { ...SINGLE, metadata: {} };
 
-  /** What it learns from when the policy asks `query`, and answers rightly in every second row. */
+  /**
+   * What it learns from when the policy asks `query`, and answers rightly in every second
+   * row.
+   */
   async function learned(query: string, question: Question) {
     letWrite(simulating.method, (context, row) =>
       context.includes('<information>')
@@ -67,13 +73,20 @@ describe('the policy that plays the search engine', () => {
   }
 
   it('imitates what came back for a query, as useful where the answer was right and else as noisy', async () => {
-    const { rows, texts, found, printed, trajectories, metrics } = await learned('Cy Hill', withoutGraph);
-    const expected = trajectories.map(({ rewards }) => printed(rewards.outcome === 1 ? 'useful' : 'noisy'));
+    const { rows, texts, found, printed, trajectories, metrics } = await learned(
+      'Cy Hill',
+      withoutGraph,
+    );
+    const expected = trajectories.map(({ rewards }) =>
+      printed(rewards.outcome === 1 ? 'useful' : 'noisy'),
+    );
     expect(texts.sort()).toEqual(expected.sort());
     expect(new Set(texts).size).toBe(2);
     // Only the documents are learned.
     for (const { tokenIds, lossMask } of rows)
-      expect(TOKENIZER.decode(tokenIds.filter((_, t) => lossMask[t] === 1))).toBe(printDocuments(found));
+      expect(TOKENIZER.decode(tokenIds.filter((_, t) => lossMask[t] === 1))).toBe(
+        printDocuments(found),
+      );
     expect(metrics.loss).toBeGreaterThan(0);
   });
 
@@ -112,7 +125,9 @@ describe('ZeroSearch', () => {
   const trainerOf = (zerosearch?: object) =>
     createTrainer({
       config: tinyTraining({ trainer: 'zerosearch', zerosearch, rewards: { preset: 'f1' } }),
-      ...{ model, questions: [SINGLE], retriever: never },
+      model,
+      questions: [SINGLE],
+      retriever: never,
     });
 
   /** Lets the simulator write a document, and keeps what it was asked. */
@@ -129,16 +144,22 @@ describe('ZeroSearch', () => {
     ['useful', 0],
     ['noisy', 1],
   ])('searches with the policy that plays the search engine (%s)', async (kind, noise) => {
-    const asked = letItWrite(printDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]));
+    const asked = letItWrite(
+      printDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
+    );
     const trainer = trainerOf({ simulator, startNoise: noise, endNoise: noise });
     const { trajectories, metrics } = await trainer.next();
     const turns = trajectories.flatMap(({ searchTurns }) => searchTurns);
     expect(turns.length).toBeGreaterThan(0);
     for (const { results } of turns)
       for (const result of results)
-        expect(result).toMatchObject({ status: 'ok', passages: [{ id: `${kind}-1`, title: 'Reed' }] });
+        expect(result).toMatchObject({
+          status: 'ok',
+          passages: [{ id: `${kind}-1`, title: 'Reed' }],
+        });
     expect(asked).toHaveLength(turns.flatMap(({ queries }) => queries).length);
-    for (const prompt of asked) expect(prompt).toMatch(`Practice. ${kind} ${SINGLE.question} 1960\n`);
+    for (const prompt of asked)
+      expect(prompt).toMatch(`Practice. ${kind} ${SINGLE.question} 1960\n`);
     expect(metrics).toMatchObject({ noise, retrievals: asked.length, retrievals_failed: 0 });
     const shown = trajectories.flatMap(({ segments }) =>
       segments.filter((one) => one.kind === 'information'),
@@ -151,7 +172,9 @@ describe('ZeroSearch', () => {
     letItWrite('nothing of use');
     const trainer = trainerOf({ simulator });
     const { trajectories, metrics } = await trainer.next();
-    const results = trajectories.flatMap(({ searchTurns }) => searchTurns.flatMap((turn) => turn.results));
+    const results = trajectories.flatMap(({ searchTurns }) =>
+      searchTurns.flatMap((turn) => turn.results),
+    );
     expect(results.map(({ status }) => status)).toEqual(results.map(() => 'failed'));
     expect(metrics.frac_retrievals_failed).toBe(1);
     trainer.dispose();

@@ -13,8 +13,11 @@ const FINISHES = {
 } as const;
 
 /** A sub-query, and what is known of its passages. */
-const queryCard = (query: string, found: Content, selector: 'li.query' | 'li.query.waiting' = 'li.query') =>
-  h(selector, h('p.query-text', query), found);
+const queryCard = (
+  query: string,
+  found: Content,
+  selector: 'li.query' | 'li.query.waiting' = 'li.query',
+) => h(selector, h('p.query-text', query), found);
 
 function foundNodes({ failure, isUnlike, passages }: ShownResult): HTMLElement[] {
   if (failure !== null) return [h('p.found.failure', `Retrieval failed: ${failure}`)];
@@ -44,9 +47,13 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
   const endTurn = (policyText: string): void => {
     writing = null;
     const queries = searchedQueries(policyText, rollout);
-    const cards = queries?.map((query) => queryCard(query, h('p.found', 'searching …'), 'li.query.waiting'));
+    const cards = queries?.map((query) =>
+      queryCard(query, h('p.found', 'searching …'), 'li.query.waiting'),
+    );
     if (cards)
-      turns.lastElementChild?.append(h('ul.queries', { 'aria-label': `${cards.length} sub-queries` }, cards));
+      turns.lastElementChild?.append(
+        h('ul.queries', { 'aria-label': `${cards.length} sub-queries` }, cards),
+      );
   };
   /** A search of the last generation, which Algorithm 1 does not execute. */
   const giveUpWaiting = (why: string): void => {

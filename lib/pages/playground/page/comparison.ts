@@ -14,8 +14,14 @@ export interface Outcome {
 }
 
 const COLUMNS = [
-  ...['Method', 'Answer', 'Generations', 'Search turns', 'Sub-queries', 'Tokens written'],
-  ...['Waited for retrieval', 'Time'],
+  'Method',
+  'Answer',
+  'Generations',
+  'Search turns',
+  'Sub-queries',
+  'Tokens written',
+  'Waited for retrieval',
+  'Time',
 ];
 
 /** @param goldenAnswers empty where they are not known */
@@ -25,7 +31,9 @@ export function comparisonRow(
 ): string[] {
   const { answer, modelCalls, searchTurns, segments } = trajectory;
   const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
-  const numWritten = sum(segments, ({ kind, tokenIds }) => (kind === 'policy' ? tokenIds.length : 0));
+  const numWritten = sum(segments, ({ kind, tokenIds }) =>
+    kind === 'policy' ? tokenIds.length : 0,
+  );
   const numQueries = sum(searchTurns, ({ queries }) => queries.length);
   return [
     `${goldenAnswers.length > 0 ? verdict : ''}${answer ?? 'none'}`,
@@ -44,7 +52,10 @@ export function speedSentence(outcomes: readonly Outcome[]): string {
 }
 
 /** The table of all. */
-export function comparisonNode(outcomes: readonly Outcome[], goldenAnswers: readonly string[]): HTMLElement {
+export function comparisonNode(
+  outcomes: readonly Outcome[],
+  goldenAnswers: readonly string[],
+): HTMLElement {
   const known = goldenAnswers.length > 0 ? `; gold answer: ${goldenAnswers.join(' / ')}` : '';
   const rows = outcomes.map((outcome) => {
     const cells = comparisonRow(outcome, goldenAnswers).map((cell) => h('td', cell));

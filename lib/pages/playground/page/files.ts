@@ -4,7 +4,8 @@ import type { PlaygroundCheckpoint } from '../setup.js';
 import type { PolicyFiles } from './worker.js';
 
 export const readText = (name: string): Promise<string> => unpackElement(name).text();
-export const readJson = async <T>(name: string): Promise<T> => (await unpackElement(name).json()) as T;
+export const readJson = async <T>(name: string): Promise<T> =>
+  (await unpackElement(name).json()) as T;
 export const readBytes = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await unpackElement(name).arrayBuffer());
 

@@ -45,10 +45,15 @@ export function kindOf({ metadata: { graph = [], type } }: Question): string {
 export const groupByKind = (questions: readonly Question[]): Map<string, Question[]> =>
   new Map(sort(group(questions, kindOf), ([a], [b]) => a.localeCompare(b)));
 
-/** A field to type a question into or to pick one from the list of its kind, a choice of the kind, a button for another. */
+/**
+ * A field to type a question into or to pick one from the list of its kind, a choice of
+ * the kind, a button for another.
+ */
 function createQuestionField(questions: readonly Question[], firstQuestion?: string) {
   if (questions.length === 0)
-    return [labelled('Question', h('input', { name: 'question', required: true }), 'label.question')];
+    return [
+      labelled('Question', h('input', { name: 'question', required: true }), 'label.question'),
+    ];
   const groups = groupByKind(questions);
   const kind = select(
     'kind',
@@ -107,7 +112,10 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   const submit = (event: Event): void => {
     event.preventDefault();
     if (ask.disabled) return;
-    const values = Object.fromEntries(new FormData(node)) as Record<'question' | 'delay' | 'pace', string>;
+    const values = Object.fromEntries(new FormData(node)) as Record<
+      'question' | 'delay' | 'pace',
+      string
+    >;
     const asked = values.question.trim();
     const known = questions.find((candidate) => candidate.question === asked);
     onAsk({
@@ -129,7 +137,10 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   return {
     node,
     checkpoint: (): PlaygroundCheckpoint => checkpoints.find(({ id }) => id === weights.value)!,
-    /** Lets the question be asked or stopped, neither while something is loaded; other weights may be chosen unless all failed. */
+    /**
+     * Lets the question be asked or stopped, neither while something is loaded; other
+     * weights may be chosen unless all failed.
+     */
     setState(state: 'loading' | 'ready' | 'running' | 'failed'): void {
       ask.disabled = state !== 'ready';
       stop.disabled = state !== 'running';

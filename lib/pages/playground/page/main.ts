@@ -1,4 +1,7 @@
-/** The playground at work: weights are loaded, both methods are asked and stopped, and what comes of it is shown. */
+/**
+ * The playground at work: weights are loaded, both methods are asked and stopped, and
+ * what comes of it is shown.
+ */
 import './no-eval.js';
 import { parseQuestions } from '../../../data/flashrag-text.js';
 import { h } from '../../../html/browser/dom.js';
@@ -21,12 +24,17 @@ import { createTimeLine } from './time-line.js';
 /** Milliseconds between two drawings of the time line while it grows. */
 const DRAW_MS = 100;
 
-/** Unpacks the files, builds the page and loads the first weights. `data-ready` of `root` names the weights that can be asked. */
+/**
+ * Unpacks the files, builds the page and loads the first weights. `data-ready` of `root`
+ * names the weights that can be asked.
+ */
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;
   const setup = await readJson<PlaygroundSetup>(SETUP_FILE);
   const questions = parseQuestions(await readText(QUESTIONS_FILE), QUESTIONS_FILE, () => undefined); // none is fine
-  const script = URL.createObjectURL(new Blob([await readText(WORKER_FILE)], { type: 'text/javascript' }));
+  const script = URL.createObjectURL(
+    new Blob([await readText(WORKER_FILE)], { type: 'text/javascript' }),
+  );
   const [wasm, passages] = await Promise.all([readBytes(WASM_FILE), readText(PASSAGES_FILE)]);
   const world = { wasm, passages, titleWeight: setup.titleWeight, analyzer: setup.analyzer };
 
@@ -34,15 +42,26 @@ async function start(root: HTMLElement): Promise<void> {
   const results = h('div.results');
   const timeLine = createTimeLine();
   const tip = h('div.tip', { role: 'status' });
-  const form = createForm({ questions, setup, onAsk: ask, onStop: stop, onCheckpoint: () => void reload() });
+  const form = createForm({
+    questions,
+    setup,
+    onAsk: ask,
+    onStop: stop,
+    onCheckpoint: () => void reload(),
+  });
   const callbacks = { onAnswer: showOutcomes, onFailure: fail };
-  const players = setup.methods.map((method) => createPlayer(method, { tip, script, ...callbacks }));
+  const players = setup.methods.map((method) =>
+    createPlayer(method, { tip, script, ...callbacks }),
+  );
   let wish: Wish | null = null;
   let numLoads = 0;
   let hasFailed = false;
   let timer: ReturnType<typeof setTimeout>;
 
-  /** Empties the page and loads the weights that the form names; a later call overtakes one that is under way. */
+  /**
+   * Empties the page and loads the weights that the form names; a later call overtakes
+   * one that is under way.
+   */
   async function load(): Promise<void> {
     const load = ++numLoads;
     for (const player of players) player.clear();
@@ -85,7 +104,9 @@ async function start(root: HTMLElement): Promise<void> {
   }
 
   function showOutcomes(): void {
-    const outcomes = players.map((player) => player.outcome()).filter((outcome) => outcome !== null);
+    const outcomes = players
+      .map((player) => player.outcome())
+      .filter((outcome) => outcome !== null);
     const said = outcomes.map(
       ({ title, trajectory }) => `${title} answers ${trajectory.answer ?? 'nothing'}.`,
     );
@@ -102,7 +123,10 @@ async function start(root: HTMLElement): Promise<void> {
     form.setState('ready');
   }
 
-  /** Draws the time line of a question that was asked at `startMs`, again and again until every method has answered. */
+  /**
+   * Draws the time line of a question that was asked at `startMs`, again and again until
+   * every method has answered.
+   */
   function draw(startMs: number): void {
     clearTimeout(timer);
     const lanes = players.map((player) => player.lane());
@@ -124,6 +148,8 @@ async function start(root: HTMLElement): Promise<void> {
 
 const root = document.getElementById('playground')!;
 start(root).catch((error: unknown) => {
-  root.replaceChildren(h('p', { role: 'alert' }, `The playground could not start: ${String(error)}`));
+  root.replaceChildren(
+    h('p', { role: 'alert' }, `The playground could not start: ${String(error)}`),
+  );
   throw error;
 });

@@ -46,7 +46,10 @@ export function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
     method,
     node: column.node,
     clear,
-    /** Starts a worker in place of an earlier one and resolves with the backend's name; never where a later one overtakes it. */
+    /**
+     * Starts a worker in place of an earlier one and resolves with the backend's name;
+     * never where a later one overtakes it.
+     */
     load: (request: Omit<Extract<WorkerRequest, { kind: 'load' }>, 'kind'>): Promise<string> =>
       new Promise((resolve) => {
         worker?.terminate();

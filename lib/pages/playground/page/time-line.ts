@@ -1,4 +1,7 @@
-/** Who did what when: a lane for each method, the model and the retriever taking turns in it. */
+/**
+ * Who did what when: a lane for each method, the model and the retriever taking turns in
+ * it.
+ */
 import { sum } from 'd3-array';
 import { h } from '../../../html/browser/dom.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
@@ -59,9 +62,16 @@ export interface Lane {
 }
 
 const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
-  h('div.lane', h('span.lane-title', title), h('div.track', work), total && h('span.lane-total', total));
+  h(
+    'div.lane',
+    h('span.lane-title', title),
+    h('div.track', work),
+    total && h('span.lane-total', total),
+  );
 
-/** The spans of a lane; the last one of a method that still goes on lasts up to `nowMs`. */
+/**
+ * The spans of a lane; the last one of a method that still goes on lasts up to `nowMs`.
+ */
 const spansUntil = ({ spans, isRunning }: Lane, nowMs: number): Span[] =>
   spans.map((span, i) =>
     isRunning && i === spans.length - 1 ? { ...span, toMs: Math.max(span.toMs, nowMs) } : span,
@@ -75,10 +85,18 @@ function lanesNode(running: readonly Lane[], nowMs: number): HTMLElement {
   const spanNode = (span: Span): HTMLElement => {
     const { kind, fromMs, toMs, count } = span;
     const style = `left: ${percent(fromMs)}; width: ${percent(toMs - fromMs)}`;
-    return h(`span.work.${kind}`, { style, title: described(span) }, kind === 'search' && `${count}×`);
+    return h(
+      `span.work.${kind}`,
+      { style, title: described(span) },
+      kind === 'search' && `${count}×`,
+    );
   };
-  const rows = lanes.map(({ title, spans }, i) => laneNode(title, spans.map(spanNode), seconds(totalMs[i])));
-  const ticks = ticksOf(endMs).map((ms) => h('span.tick', { style: `left: ${percent(ms)}` }, `${ms / 1000}`));
+  const rows = lanes.map(({ title, spans }, i) =>
+    laneNode(title, spans.map(spanNode), seconds(totalMs[i])),
+  );
+  const ticks = ticksOf(endMs).map((ms) =>
+    h('span.tick', { style: `left: ${percent(ms)}` }, `${ms / 1000}`),
+  );
   const axis = laneNode('seconds', ticks);
   axis.classList.add('axis');
   const words = lanes.map(

@@ -1,11 +1,17 @@
-/** Text token by token, with the probability of each: under the pointer, and by arrow keys. */
+/**
+ * Text token by token, with the probability of each: under the pointer, and by arrow
+ * keys.
+ */
 import { h } from '../../../html/browser/dom.js';
 
 /** Below this a token is marked: the policy hesitated. */
 const UNSURE = 0.9;
 const TAG = /^<(\/?)(think|search|information|answer)>$/;
 
-/** `97.3 %`, and `> 99.9 %` or `< 0.1 %` where rounding would say that something is certain. */
+/**
+ * `97.3 %`, and `> 99.9 %` or `< 0.1 %` where rounding would say that something is
+ * certain.
+ */
 export function percentText(probability: number): string {
   if (probability > 0.999) return '> 99.9 %';
   if (probability < 0.001) return '< 0.1 %';
@@ -33,9 +39,13 @@ export function createTokenText(label: string, tip: HTMLElement) {
   };
   const hide = (): void => point(null);
   const node = h('div.tokens', {
-    ...{ role: 'group', tabindex: 0, onpointerleave: hide, onblur: hide },
+    role: 'group',
+    tabindex: 0,
+    onpointerleave: hide,
+    onblur: hide,
     'aria-label': `${label}. Arrow keys tell the probability of each token.`,
-    onpointerover: ({ target }) => point(target instanceof Element ? target.closest('.token') : null),
+    onpointerover: ({ target }) =>
+      point(target instanceof Element ? target.closest('.token') : null),
   });
   node.addEventListener('keydown', (event) => {
     const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -47,10 +57,20 @@ export function createTokenText(label: string, tip: HTMLElement) {
   });
   return {
     node,
-    add({ tokenId, text, probability }: { tokenId: number; text: string; probability: number }): void {
+    add({
+      tokenId,
+      text,
+      probability,
+    }: {
+      tokenId: number;
+      text: string;
+      probability: number;
+    }): void {
       const [, closing, tag] = TAG.exec(text) ?? [];
       if (tag) block = tag;
-      const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'].filter(Boolean);
+      const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'].filter(
+        Boolean,
+      );
       const data = { 'data-id': tokenId, 'data-probability': percentText(probability) };
       node.append(h('span', { class: classes.join(' '), ...data }, text));
       if (closing) block = '';

@@ -1,4 +1,7 @@
-/** A worker that answers with one policy, so that each method has a thread of its own and the page stays free. */
+/**
+ * A worker that answers with one policy, so that each method has a thread of its own and
+ * the page stays free.
+ */
 import './no-eval.js';
 import { setWasmPaths, version_wasm } from '@tensorflow/tfjs-backend-wasm';
 import '@tensorflow/tfjs-backend-cpu';
@@ -30,7 +33,10 @@ export interface PolicyFiles {
   adapter: { config: unknown; weights: Uint8Array } | null;
 }
 
-/** What a worker is told: first what it is made of, then what to ask. `stop` ends the last question, also one that waits. */
+/**
+ * What a worker is told: first what it is made of, then what to ask. `stop` ends the last
+ * question, also one that waits.
+ */
 export type WorkerRequest =
   | { kind: 'load'; world: World; files: PolicyFiles }
   | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
@@ -49,13 +55,17 @@ let controller: AbortController;
 
 const say = (message: WorkerMessage): void => postMessage(message);
 
-/** Makes wasm, as in Node, the current backend, or `cpu` where it does not start. Returns words that name it. */
+/**
+ * Makes wasm, as in Node, the current backend, or `cpu` where it does not start. Returns
+ * words that name it.
+ */
 async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
   // One thread, as in Node: the same sums in the same order.
   tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
   tf.env().platform.fetch = async () => new Response(wasm);
   setWasmPaths('', true); // by the fetch above
-  // The binary needs SIMD instructions. tfjs waits for ever where it does not compile, so that is tried first.
+  // The binary needs SIMD instructions. tfjs waits for ever where it does not compile, so
+  // that is tried first.
   const isCompiled = await WebAssembly.compile(wasm).then(
     () => true,
     () => false,

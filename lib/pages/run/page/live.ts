@@ -1,4 +1,7 @@
-/** The live page: asks for its changed part and puts it in place. The reader can switch that off. */
+/**
+ * The live page: asks for its changed part and puts it in place. The reader can switch
+ * that off.
+ */
 import { drawCharts } from '../../../html/browser/charts.js';
 import '../../../html/browser/report.js';
 import { POLL_MS } from '../polling.js';

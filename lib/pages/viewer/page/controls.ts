@@ -9,7 +9,10 @@ type Options = Parameters<typeof select>[1];
 /** Milliseconds of rest after which a search begins. */
 const SEARCH_DELAY_MS = 120;
 
-/** Builds the form; `onFilter` is called when the list changes, `onPartner` when whom to read beside does. */
+/**
+ * Builds the form; `onFilter` is called when the list changes, `onPartner` when whom to
+ * read beside does.
+ */
 export function createControls(data: ViewerData, onFilter: () => void, onPartner: () => void) {
   let timer: ReturnType<typeof setTimeout>;
   const filterLater = (): void => {
@@ -17,10 +20,18 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     timer = setTimeout(onFilter, SEARCH_DELAY_MS);
   };
   const search = h('input', {
-    ...{ type: 'search', name: 'search', placeholder: 'words, "a phrase"', autocomplete: 'off' },
+    type: 'search',
+    name: 'search',
+    placeholder: 'words, "a phrase"',
+    autocomplete: 'off',
     oninput: filterLater,
   });
-  const choice = (name: string, label: string, options: Options, onchange: () => void): HTMLElement => {
+  const choice = (
+    name: string,
+    label: string,
+    options: Options,
+    onchange: () => void,
+  ): HTMLElement => {
     const control = select(name, options);
     control.addEventListener('change', onchange);
     return labelled(label, control);
@@ -43,7 +54,8 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
   const node: HTMLFormElement = h(
     'form.controls',
     {
-      ...{ role: 'search', 'aria-label': 'Filter trajectories' },
+      role: 'search',
+      'aria-label': 'Filter trajectories',
       onsubmit: (event) => event.preventDefault(),
       // The controls have their first values only after the event.
       onreset: () => setTimeout(onFilter),
@@ -56,14 +68,23 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
   );
   return {
     node,
-    /** What is wanted of the list, and as `partner` the method to be read beside, or nothing. */
+    /**
+     * What is wanted of the list, and as `partner` the method to be read beside, or
+     * nothing.
+     */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
-    /** Asks for what an address names, such as `#search=...&method=...&partner=...`; names and values that there are not change nothing. */
+    /**
+     * Asks for what an address names, such as `#search=...&method=...&partner=...`; names
+     * and values that there are not change nothing.
+     */
     setValues: (wanted: URLSearchParams): void => {
       for (const [name, value] of wanted) {
         const control = node.elements.namedItem(name);
         if (control instanceof HTMLInputElement) control.value = value;
-        if (control instanceof HTMLSelectElement && [...control.options].some((one) => one.value === value))
+        if (
+          control instanceof HTMLSelectElement &&
+          [...control.options].some((one) => one.value === value)
+        )
           control.value = value;
       }
     },

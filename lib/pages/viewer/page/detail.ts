@@ -15,7 +15,8 @@ export interface DetailOptions {
 }
 
 /** What comes of an answer, in the list, in the facts and in a group. */
-export const verdictOf = ({ exactMatch }: ViewerTrajectory): string => (exactMatch ? '✓ right' : '✗ wrong');
+export const verdictOf = ({ exactMatch }: ViewerTrajectory): string =>
+  exactMatch ? '✓ right' : '✗ wrong';
 
 /** A number to two places with its sign; zero has none. */
 export function signed(value: number): string {
@@ -45,7 +46,10 @@ function factsNode(trajectory: ViewerTrajectory, question: ViewerQuestion): HTML
 
 function signsNode({ signs, formatReason, ambiguous }: ViewerTrajectory): HTMLElement | null {
   if (signs.length === 0) return null;
-  const reasons: Partial<Record<FailureSign, string | null>> = { badFormat: formatReason, ambiguous };
+  const reasons: Partial<Record<FailureSign, string | null>> = {
+    badFormat: formatReason,
+    ambiguous,
+  };
   const items = signs.map((sign) => {
     const why = reasons[sign];
     return h('li', `${FAILURE_SIGNS[sign].title}${why ? `: ${why}` : ''}`);
@@ -57,21 +61,35 @@ function signsNode({ signs, formatReason, ambiguous }: ViewerTrajectory): HTMLEl
 function barCells(value: number, most: number): HTMLElement[] {
   const width = 50 * Math.min(1, Math.abs(value / most));
   const style = `width: ${width}%; left: ${value < 0 ? 50 - width : 50}%`;
-  const bar = h(`span.bar.${value < 0 ? 'below' : 'above'}`, { 'aria-hidden': 'true' }, h('span', { style }));
+  const bar = h(
+    `span.bar.${value < 0 ? 'below' : 'above'}`,
+    { 'aria-hidden': 'true' },
+    h('span', { style }),
+  );
   return [h('td.figure', signed(value)), h('td', bar)];
 }
 
-/** Every component of the reward, also those that this project does not know, then their sum. */
+/**
+ * Every component of the reward, also those that this project does not know, then their
+ * sum.
+ */
 function rewardsNode({ rewards, recorded }: ViewerTrajectory, preset: string): HTMLElement {
   const { total, ...components } = rewards;
   const rows = Object.entries({ ...components, total }).map(([name, value]) => {
     const selector = name === 'total' ? 'tr.total' : 'tr';
     return h(selector, h('th', { scope: 'row' }, componentTitle(name)), barCells(value, 1.5));
   });
-  return table(`Reward, ${recorded ? 'as recorded' : `computed with the preset ${preset}`}`, [], rows);
+  return table(
+    `Reward, ${recorded ? 'as recorded' : `computed with the preset ${preset}`}`,
+    [],
+    rows,
+  );
 }
 
-/** The rollouts of the group with their rewards and advantages; null where there is only one and no advantage. */
+/**
+ * The rollouts of the group with their rewards and advantages; null where there is only
+ * one and no advantage.
+ */
 function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement | null {
   const group = groupOf(data, index);
   const trajectories = group.map((i) => data.trajectories[i]);
@@ -101,7 +119,8 @@ function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement 
 }
 
 function figureNode(title: string, diagram: Diagram): HTMLElement {
-  // A region would be a landmark, and two trajectories side by side have every landmark twice.
+  // A region would be a landmark, and two trajectories side by side have every landmark
+  // twice.
   const scroll = { tabindex: 0, role: 'group', 'aria-label': title };
   return h(
     'figure.diagram',
@@ -111,7 +130,10 @@ function figureNode(title: string, diagram: Diagram): HTMLElement {
   );
 }
 
-/** The article of a trajectory: among others the question's graph, where it is known, beside what the policy did. */
+/**
+ * The article of a trajectory: among others the question's graph, where it is known,
+ * beside what the policy did.
+ */
 export function detailNode(index: number, options: DetailOptions): HTMLElement {
   const { data } = options;
   const trajectory = data.trajectories[index];

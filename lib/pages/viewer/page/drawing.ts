@@ -16,7 +16,12 @@ interface Place {
 }
 
 function drawEdge(from: Place, to: Place): SVGGElement {
-  const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x - 5, to.y + BOX.height / 2];
+  const [x1, y1, x2, y2] = [
+    from.x + BOX.width,
+    from.y + BOX.height / 2,
+    to.x - 5,
+    to.y + BOX.height / 2,
+  ];
   const middle = (x1 + x2) / 2;
   const line = svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
   return svg('g.edge', line, svg('path.head', { d: `M${x2} ${y2 - 4}l5 4l-5 4z` }));
@@ -33,7 +38,10 @@ function drawBox({ kind, title, detail }: Box, { x, y }: Place): SVGGElement {
   );
 }
 
-/** The picture of a diagram, with its description for those who don't see it. Columns go from left to right, each in the middle. */
+/**
+ * The picture of a diagram, with its description for those who don't see it. Columns go
+ * from left to right, each in the middle.
+ */
 export function drawDiagram({ columns, edges, description }: Diagram): SVGSVGElement {
   const [stepX, stepY] = [BOX.width + BOX.gapX, BOX.height + BOX.gapY];
   const height = Math.max(...columns.map((column) => column.length)) * stepY - BOX.gapY + 2;

@@ -1,9 +1,15 @@
-/** What a question needs and what the policy did, each as boxes in columns: what stands in one column goes at once. */
+/**
+ * What a question needs and what the policy did, each as boxes in columns: what stands in
+ * one column goes at once.
+ */
 import { normalizeAnswer } from '../../../text/normalize.js';
 import type { ShownTurn } from '../../../html/passages.js';
 import type { ViewerNode, ViewerQuestion, ViewerTrajectory } from '../data.js';
 
-/** `asked` and `missed` of sub-questions, `stray` of sub-queries that ask for none of them. */
+/**
+ * `asked` and `missed` of sub-questions, `stray` of sub-queries that ask for none of
+ * them.
+ */
 export type BoxKind = 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
 
 export interface Box {
@@ -24,7 +30,8 @@ export interface Diagram {
 }
 
 /**
- * The sub-questions that a sub-query asks for: those whose entity's name its words hold, as coverage counts them.
+ * The sub-questions that a sub-query asks for: those whose entity's name its words
+ * hold, as coverage counts them.
  */
 export function nodesAsked(graph: readonly ViewerNode[], query: string): ViewerNode[] {
   const words = ` ${normalizeAnswer(query)} `;
@@ -55,18 +62,25 @@ const OPERATIONS: Record<string, string> = {
   same: 'all the same?',
 };
 
-/** What a question needs: its sub-questions, those that `turns` ask for marked, and how the answers come together. */
+/**
+ * What a question needs: its sub-questions, those that `turns` ask for marked, and how
+ * the answers come together.
+ */
 export function questionDiagram(
   { goldenAnswers, operation }: ViewerQuestion,
   graph: readonly ViewerNode[],
   turns: readonly ShownTurn[],
 ): Diagram {
-  const asked = new Set(turns.flatMap(({ queries }) => queries.flatMap((q) => nodesAsked(graph, q))));
+  const asked = new Set(
+    turns.flatMap(({ queries }) => queries.flatMap((q) => nodesAsked(graph, q))),
+  );
   const box = (node: ViewerNode): Box => ({
     id: node.id,
     kind: asked.has(node) ? 'asked' : 'missed',
     title: `${node.id}: ${node.entity}`,
-    detail: asked.has(node) ? `${node.attribute}: ${node.answers[0]}` : `${node.attribute} (never asked)`,
+    detail: asked.has(node)
+      ? `${node.attribute}: ${node.answers[0]}`
+      : `${node.attribute} (never asked)`,
   });
   const needed = new Set(graph.flatMap(({ dependsOn }) => dependsOn));
   const last = graph.filter(({ id }) => !needed.has(id));
@@ -103,11 +117,16 @@ export function policyDiagram(
   const all = [...columns.filter((column) => column.length > 0), [end]];
   const edges = all
     .slice(1)
-    .flatMap((column, c) => all[c].flatMap(({ id }) => column.map((box): [string, string] => [id, box.id])));
+    .flatMap((column, c) =>
+      all[c].flatMap(({ id }) => column.map((box): [string, string] => [id, box.id])),
+    );
   return { columns: all, edges, description: `What the policy did: ${words(all)}` };
 }
 
-/** How a sub-query is marked: by the sub-questions that it asks for, where the graph is known. */
+/**
+ * How a sub-query is marked: by the sub-questions that it asks for, where the graph is
+ * known.
+ */
 function whatFor(
   graph: readonly ViewerNode[] | null,
   query: string,

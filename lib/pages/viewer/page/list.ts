@@ -14,7 +14,10 @@ export interface ListOptions {
 /** Rows kept above and below those in sight, so that fast scrolling shows no gaps. */
 const SPARE_ROWS = 8;
 
-/** Builds a list box with a single selected option; arrow keys, Page Up and Down, Home and End move it. */
+/**
+ * Builds a list box with a single selected option; arrow keys, Page Up and Down, Home and
+ * End move it.
+ */
 export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions) {
   const spacer = h('div.spacer', { role: 'presentation' });
   const node = h('div.list', { role: 'listbox', tabindex: 0, 'aria-label': label }, spacer);
@@ -26,7 +29,10 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     const { className, content } = rowOf(items[position]);
     const style = `transform: translateY(${position * rowHeight}px)`;
     const place = { 'aria-posinset': position + 1, 'aria-setsize': items.length };
-    const selection = { 'aria-selected': String(position === selected), onclick: () => moveTo(position) };
+    const selection = {
+      'aria-selected': String(position === selected),
+      onclick: () => moveTo(position),
+    };
     const attributes = { id: `row-${position}`, role: 'option', style, ...place, ...selection };
     return h(`div.row.${className}`, attributes, content);
   };
@@ -59,16 +65,27 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
   node.addEventListener('keydown', (event) => {
     const page = Math.max(1, Math.floor(node.clientHeight / rowHeight) - 1);
     const [home, end] = [-Infinity, Infinity];
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: home, End: end };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: home,
+      End: end,
+    };
     const move = moves[event.key as keyof typeof moves] as number | undefined;
-    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || items.length === 0) return;
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || items.length === 0)
+      return;
     event.preventDefault();
     moveTo(selected + move);
   });
 
   return {
     node,
-    /** Shows other items; the selected one stays selected where it is among them, else the first is. */
+    /**
+     * Shows other items; the selected one stays selected where it is among them, else the
+     * first is.
+     */
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;

@@ -1,4 +1,7 @@
-/** Starts the viewer: unpacks the data, builds the controls, the list and the place for the trajectory. */
+/**
+ * Starts the viewer: unpacks the data, builds the controls, the list and the place for
+ * the trajectory.
+ */
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
 import { createControls } from './controls.js';
@@ -47,7 +50,9 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     detail.scrollTop = 0;
   };
   const list = createVirtualList({
-    ...{ label: 'Trajectories', rowHeight: ROW_HEIGHT, onSelect: show },
+    label: 'Trajectories',
+    rowHeight: ROW_HEIGHT,
+    onSelect: show,
     rowOf: (item) => rowOf(item, data),
   });
   const pick = (index: number): void => {
@@ -63,7 +68,12 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const controls = createControls(data, refresh, () => show(shown));
 
   const side = h('section.side', { 'aria-label': 'Listed trajectories' }, status, list.node);
-  const header = h('header', h('h1', document.title), document.getElementById('about'), controls.node);
+  const header = h(
+    'header',
+    h('h1', document.title),
+    document.getElementById('about'),
+    controls.node,
+  );
   document.querySelector('main.static')?.remove();
   root.replaceChildren(header, side, detail);
   document.addEventListener('keydown', (event) => {

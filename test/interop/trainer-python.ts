@@ -13,14 +13,35 @@ export const trlPython = process.env.PARALLELSEARCH_TRL_PYTHON;
 /** Importing torch and a trainer takes minutes on a busy machine. */
 export const PATIENCE_MS = 1_800_000;
 
-/** What a script writes to standard output. @throws Error with its standard error where it fails */
-export async function runPython(program: string, args: readonly string[], folder: string): Promise<string> {
+/**
+ * What a script writes to standard output. @throws Error with its standard error where it
+ * fails
+ */
+export async function runPython(
+  program: string,
+  args: readonly string[],
+  folder: string,
+): Promise<string> {
   // For models of this size threads only wait for each other.
   const oneThread = { OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
-  const quiet = { HF_HUB_OFFLINE: '1', TOKENIZERS_PARALLELISM: 'false', PYTHONDONTWRITEBYTECODE: '1' };
+  const quiet = {
+    HF_HUB_OFFLINE: '1',
+    TOKENIZERS_PARALLELISM: 'false',
+    PYTHONDONTWRITEBYTECODE: '1',
+  };
   // verl's launch script asks for it.
   const launched = { PYTHON: verlPython };
-  const env = { ...process.env, ...launched, ...oneThread, ...quiet, PYTHONPATH: path.resolve(folder) };
-  const { stdout } = await promisify(execFile)(program, args, { cwd: folder, env, maxBuffer: 1 << 28 });
+  const env = {
+    ...process.env,
+    ...launched,
+    ...oneThread,
+    ...quiet,
+    PYTHONPATH: path.resolve(folder),
+  };
+  const { stdout } = await promisify(execFile)(program, args, {
+    cwd: folder,
+    env,
+    maxBuffer: 1 << 28,
+  });
   return stdout;
 }

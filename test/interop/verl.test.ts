@@ -1,11 +1,14 @@
-/** An export against the installed verl: what a GPU is not needed for. PARALLELSEARCH_VERL_PYTHON names a Python that has it. */
+/**
+ * An export against the installed verl: what a GPU is not needed for.
+ * PARALLELSEARCH_VERL_PYTHON names a Python that has it.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { copyCheckpoint, findCheckpoint } from '../../lib/engines/checkpoint.js';
-import { importRollouts } from '../../lib/engines/recorded-rollout.js';
-import { writeVerl } from '../../lib/engines/verl.js';
-import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
+import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
+import { importRollouts } from '../../lib/interop/recorded-rollout.js';
+import { writeVerl } from '../../lib/interop/verl.js';
+import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { linesOf } from '../commands/tiny-world.js';
@@ -60,7 +63,11 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
   const questions = handOver().questions;
   beforeAll(async () => {
     await writeVerl(folder, handOver());
-    await runPython(verlPython!, [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL], folder);
+    await runPython(
+      verlPython!,
+      [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL],
+      folder,
+    );
   }, PATIENCE_MS);
 
   it('comes back as rollouts with the rewards that they have here', async () => {
@@ -89,7 +96,9 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
   });
 
   it('comes back as weights, once they are merged', async () => {
-    expect(() => findCheckpoint(path.join(folder, 'checkpoints'))).toThrow('verl.model_merger merge');
+    expect(() => findCheckpoint(path.join(folder, 'checkpoints'))).toThrow(
+      'verl.model_merger merge',
+    );
     const merged = findCheckpoint(path.join(folder, 'merged'))!;
     const model = path.join(root, 'model');
     await copyCheckpoint(merged, model);
@@ -101,9 +110,13 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
     const name = 'model.layers.0.mlp.up_proj.weight';
     for (const [i, value] of before.get(name)!.values.entries())
       if (i % 97 === 0)
-        expect(Math.abs(after.get(name)!.values[i] - value)).toBeLessThanOrEqual(Math.abs(value) / 256);
+        expect(Math.abs(after.get(name)!.values[i] - value)).toBeLessThanOrEqual(
+          Math.abs(value) / 256,
+        );
     const config = (one: string): object =>
       JSON.parse(readFileSync(path.join(one, 'config.json'), 'utf8')) as object;
-    expect(config(model)).toMatchObject({ vocab_size: (config(MODEL) as { vocab_size: number }).vocab_size });
+    expect(config(model)).toMatchObject({
+      vocab_size: (config(MODEL) as { vocab_size: number }).vocab_size,
+    });
   });
 });

@@ -1,6 +1,9 @@
-/** A small training to be handed over: the tiny world's questions, and a model of the repository. */
+/**
+ * A small training to be handed over: the tiny world's questions, and a model of the
+ * repository.
+ */
 import path from 'node:path';
-import type { HandOver } from '../../lib/engines/hand-over.js';
+import type { HandOver } from '../../lib/interop/hand-over.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { QUESTIONS } from '../training/tiny.js';
 

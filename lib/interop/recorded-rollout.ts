@@ -1,4 +1,7 @@
-/** Rollouts that another trainer recorded, as trajectories and metrics of a run of this project. */
+/**
+ * Rollouts that another trainer recorded, as trajectories and metrics of a run of this
+ * project.
+ */
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
@@ -16,7 +19,10 @@ import { groupAdvantages, type ScoredTrajectory } from '../training/advantages.j
 import { rolloutMetrics, type Metrics } from '../training/metrics.js';
 import { askedIn } from './rows.js';
 
-/** The ground truth of a row, as `export` writes it; that of others has right answers alone. */
+/**
+ * The ground truth of a row, as `export` writes it; that of others has right answers
+ * alone.
+ */
 export const truthSchema = z.object({
   target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
   shape: shapeSchema.nullish(),
@@ -56,7 +62,10 @@ export interface ImportOptions {
 export interface Imported {
   numSteps: number;
   numRollouts: number;
-  /** Rollouts whose reward is another one here: their text does not tell who wrote what, or the weights were others. */
+  /**
+   * Rollouts whose reward is another one here: their text does not tell who wrote what,
+   * or the weights were others.
+   */
   numDifferent: number;
   /** Rollouts whose text does not tell who wrote what. */
   numAmbiguous: number;
@@ -64,21 +73,31 @@ export interface Imported {
 
 /** Metrics that a recording without token ids and searches' outcomes does not tell. */
 const UNKNOWN = [
-  ...['completions/mean_length', 'completions/truncated_ratio'],
-  ...['retrievals', 'retrievals_failed', 'frac_retrievals_failed'],
+  'completions/mean_length',
+  'completions/truncated_ratio',
+  'retrievals',
+  'retrievals_failed',
+  'frac_retrievals_failed',
 ];
 const NO_STATS = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
 
 /** Questions by id and by text. */
 const questionIndex = (questions: readonly Question[]): Map<string, Question> =>
-  new Map(questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])));
+  new Map(
+    questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])),
+  );
 
 function scored(
   { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
   { rewards, known }: { rewards: readonly Reward[]; known: ReadonlyMap<string, Question> },
-): { trajectory: ScoredTrajectory; beside: { metadata: object; ambiguous?: string }; isSame: boolean } {
+): {
+  trajectory: ScoredTrajectory;
+  beside: { metadata: object; ambiguous?: string };
+  isSame: boolean;
+} {
   const asked = askedIn(prompt);
-  const question = known.get(truth.id ?? '') ?? known.get(asked) ?? known.get(asked.replace(/\?$/, ''));
+  const question =
+    known.get(truth.id ?? '') ?? known.get(asked) ?? known.get(asked.replace(/\?$/, ''));
   const shape = (question && shapeOf(question)) ?? truth.shape ?? undefined;
   const rollout = rolloutFromSegments(segments, { goldenAnswers: truth.target, shape });
   const { components } = scoreRollout(rewards, rollout);
@@ -113,7 +132,10 @@ function scored(
   };
 }
 
-/** The rollouts of a step, group after group, with the advantages of their groups where none were recorded. */
+/**
+ * The rollouts of a step, group after group, with the advantages of their groups where
+ * none were recorded.
+ */
 function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   rollouts: RecordedRollout[];
   groupSize: number;
@@ -131,7 +153,10 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
 }
 
-/** Writes what a folder of `train` has, as far as the recording tells it, for `compare` and `view`. */
+/**
+ * Writes what a folder of `train` has, as far as the recording tells it, for `compare`
+ * and `view`.
+ */
 export async function importRollouts(
   steps: AsyncIterable<RecordedStep>,
   options: ImportOptions,
@@ -150,9 +175,7 @@ export async function importRollouts(
       const all = grouped.rollouts.map((rollout) => scored(rollout, { rewards, known }));
       const told = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
-        {
-          ...{ groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
-        },
+        { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
       );
       const unknown = grouped.groupSize > 1 ? UNKNOWN : [...UNKNOWN, 'frac_reward_zero_std'];
       for (const name of unknown) delete told[name];
@@ -174,6 +197,9 @@ export async function importRollouts(
     path.join(folder, 'metrics.jsonl'),
     metrics.map((line) => `${JSON.stringify(line)}\n`).join(''),
   );
-  await writeFileSafely(path.join(folder, 'train_config.json'), `${JSON.stringify({ method, trainer })}\n`);
+  await writeFileSafely(
+    path.join(folder, 'train_config.json'),
+    `${JSON.stringify({ method, trainer })}\n`,
+  );
   return imported;
 }

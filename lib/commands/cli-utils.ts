@@ -15,13 +15,19 @@ export const parsePort = numberParser(
   (n) => Number.isInteger(n) && n >= 1 && n <= 65_535,
 );
 /** Longer ones overflow Node's timers. */
-export const parseSeconds = numberParser('seconds above 0 and up to 2000000', (n) => n > 0 && n <= 2_000_000);
+export const parseSeconds = numberParser(
+  'seconds above 0 and up to 2000000',
+  (n) => n > 0 && n <= 2_000_000,
+);
 
 /** The values of an option that is given several times. */
-export const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
+export const collect = (value: string, values: readonly string[] = []): string[] => [
+  ...values,
+  value,
+];
 
 /** A line for people. */
-export const say = (line: string): void => void process.stderr.write(`${line}\n`);
+export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** A duration as one says it, such as `12 min` or `2.1 h`. */
 export function describeDuration(seconds: number): string {
@@ -30,7 +36,8 @@ export function describeDuration(seconds: number): string {
 }
 
 /** Said when a training is interrupted. */
-export const CHECKPOINT_NOTICE = 'Finishing this step and writing a checkpoint; Ctrl-C again stops at once.';
+export const CHECKPOINT_NOTICE =
+  'Finishing this step and writing a checkpoint; Ctrl-C again stops at once.';
 
 /**
  * Work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
@@ -47,17 +54,18 @@ export async function interruptible(
   const { signal } = controller;
   const abort = (): void => {
     if (signal.aborted) process.exit(130);
-    say(`\n${stopping}`);
+    log(`\n${stopping}`);
     controller.abort(new DOMException('Interrupted.', 'AbortError'));
   };
   process.on('SIGINT', abort).on('SIGTERM', abort);
   try {
     await work(signal);
-    // Also where it was nearly done, and so has ended: what was to come after it does not.
+    // Also where it was nearly done, and so has ended: what was to come after it does
+    // not.
     return signal.aborted ? 130 : 0;
   } catch (error) {
     if (!signal.aborted) throw error;
-    say(stopped);
+    log(stopped);
     return 130;
   } finally {
     process.off('SIGINT', abort).off('SIGTERM', abort);

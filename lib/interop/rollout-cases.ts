@@ -1,4 +1,7 @@
-/** Rollouts of a policy that says what a script says, to compare two implementations of Algorithm 1 by. */
+/**
+ * Rollouts of a policy that says what a script says, to compare two implementations of
+ * Algorithm 1 by.
+ */
 import { range } from 'd3-array';
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
@@ -27,18 +30,28 @@ type Passages = { title: string; text: string }[];
 function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
   const left = script.values();
   return {
-    ...{ name: 'scripted', tokenizer: CHARACTERS, maxLength },
+    name: 'scripted',
+    tokenizer: CHARACTERS,
+    maxLength,
     generate: async (contexts) =>
       contexts.map(() => {
         const text = left.next().value!;
         // An engine stops there.
         const ids = CHARACTERS.encode(text.slice(0, nextAction(text).end));
-        return { tokenIds: ids, text: CHARACTERS.decode(ids), logProbs: ids.map(() => -1), finish: 'stop' };
+        return {
+          tokenIds: ids,
+          text: CHARACTERS.decode(ids),
+          logProbs: ids.map(() => -1),
+          finish: 'stop',
+        };
       }),
   };
 }
 
-/** Draws what is found for each new query, and keeps it in `found`; null is a search that fails. */
+/**
+ * Draws what is found for each new query, and keeps it in `found`; null is a search that
+ * fails.
+ */
 function drawingRetriever(random: Random, found: Map<string, Passages | null>): Retriever {
   const search = (query: string): Passages | null => {
     if (!found.has(query))
@@ -54,28 +67,37 @@ function drawingRetriever(random: Random, found: Map<string, Passages | null>): 
       const lists = queries.map(search);
       if (lists.includes(null)) throw new Error('This search fails.');
       return lists.map((passages) =>
-        passages!.slice(0, topK).map(({ title, text }, i) => ({
-          passage: { id: `${i}`, title, text, contents: `${title}\n${text}` },
-          score: 1 / (i + 1),
-        })),
+        passages!
+          .slice(0, topK)
+          .map(({ title, text }, i) => ({
+            passage: { id: `${i}`, title, text, contents: `${title}\n${text}` },
+            score: 1 / (i + 1),
+          })),
       );
     },
   };
 }
 
-/** A drawn rollout as Python is given it (options, script, what each query finds) and as it has to come out. */
+/**
+ * A drawn rollout as Python is given it (options, script, what each query finds) and as
+ * it has to come out.
+ */
 export async function drawRolloutCase(random: Random): Promise<object> {
   const config: RolloutConfig = {
-    ...{ prompt: 'parallel', promptForm: random.choice(['short', 'full'] as const) },
+    prompt: 'parallel',
+    promptForm: random.choice(['short', 'full'] as const),
     maxSearchTurns: random.integer(5),
     topK: 1 + random.integer(3),
     splitQueries: random.uniform() < 0.7,
     maxSubQueries: 1 + random.integer(4),
     maxInformationTokens: random.choice([40, 120, 100_000]),
-    ...{ maxNewTokens: 50, topP: 1, retrievalTimeoutMs: 10_000 },
+    maxNewTokens: 50,
+    topP: 1,
+    retrievalTimeoutMs: 10_000,
   };
   const room = random.choice([200, 600, 100_000]);
-  const maxLength = buildPrompt(config.prompt, QUESTION.question, { form: config.promptForm }).length + room;
+  const maxLength =
+    buildPrompt(config.prompt, QUESTION.question, { form: config.promptForm }).length + room;
   const script = range(config.maxSearchTurns + 1).map(() => drawGeneration(random));
   const found = new Map<string, Passages | null>();
   const { trajectories } = await rollOut(

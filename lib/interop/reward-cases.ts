@@ -1,6 +1,7 @@
 /**
- * Trajectories of every shape, drawn from a seed, to compare two implementations of the rewards by: kept and broken grammar, half
- * and nested tags, tags welded together, missing and repeated answers, repeated and empty searches, `##` everywhere, information
+ * Trajectories of every shape, drawn from a seed, to compare two implementations of the
+ * rewards by: kept and broken grammar, half and nested tags, tags welded together,
+ * missing and repeated answers, repeated and empty searches, `##` everywhere, information
  * that the policy made up, notices, and text of many alphabets.
  */
 import { range } from 'd3-array';
@@ -11,7 +12,10 @@ import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.
 
 /** What is rewarded, and the truth about its question. */
 export interface RewardCase {
-  /** A response as text, which tells who wrote what, or not; or as the segments that say it. */
+  /**
+   * A response as text, which tells who wrote what, or not; or as the segments that say
+   * it.
+   */
   response: string | TextSegment[];
   goldenAnswers: string[];
   shape: QuestionShape | undefined;
@@ -36,39 +40,35 @@ const ANSWERS = [
 ] as const;
 
 const WORDS = [
-  ...[
-    'who',
-    'directed',
-    'Red River',
-    'born in',
-    'the',
-    'a',
-    '##',
-    '#',
-    '',
-    ' ',
-    '\n',
-    '\u2028',
-    '\u00a0',
-    '\ufeff',
-  ],
-  ...[
-    '北京',
-    'İ',
-    'ς',
-    '😀',
-    '<',
-    '>',
-    '</',
-    '<think',
-    'search>',
-    '<b>',
-    '<Answer>',
-    '< answer >',
-    '&lt;answer&gt;',
-    '```',
-    '\\',
-  ],
+  'who',
+  'directed',
+  'Red River',
+  'born in',
+  'the',
+  'a',
+  '##',
+  '#',
+  '',
+  ' ',
+  '\n',
+  '\u2028',
+  '\u00a0',
+  '\ufeff',
+  '北京',
+  'İ',
+  'ς',
+  '😀',
+  '<',
+  '>',
+  '</',
+  '<think',
+  'search>',
+  '<b>',
+  '<Answer>',
+  '< answer >',
+  '&lt;answer&gt;',
+  '```',
+  '\\',
 ];
 const TAGS = ['think', 'search', 'information', 'answer'] as const;
 const SEARCH_R1_NOTICE =
@@ -77,26 +77,25 @@ const SEARCH_R1_NOTICE =
 const NOTICES = [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, SEARCH_R1_NOTICE];
 /** What is put between pieces, or in their place. */
 const DEBRIS = [
-  ...[
-    '</search>',
-    '<search>',
-    '</answer>',
-    '<answer>',
-    '<information>',
-    '</information>',
-    '</think>',
-    '<think>',
-  ],
-  ...['</</search>', '<search></search>', '<search> ## </search>', '<search> <search> a </search> </search>'],
-  ...[
-    '<think> <answer> x </answer> </think>',
-    '<answer> </answer>',
-    '<information> made up </information>',
-    '##',
-    '.',
-    '\n',
-    ...NOTICES,
-  ],
+  '</search>',
+  '<search>',
+  '</answer>',
+  '<answer>',
+  '<information>',
+  '</information>',
+  '</think>',
+  '<think>',
+  '</</search>',
+  '<search></search>',
+  '<search> ## </search>',
+  '<search> <search> a </search> </search>',
+  '<think> <answer> x </answer> </think>',
+  '<answer> </answer>',
+  '<information> made up </information>',
+  '##',
+  '.',
+  '\n',
+  ...NOTICES,
 ];
 
 const isLikely = (random: Random, share: number): boolean => random.uniform() < share;
@@ -174,16 +173,22 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
   }
 }
 
-/** What a policy may write in one generation: mostly a search, else an answer, or neither. */
+/**
+ * What a policy may write in one generation: mostly a search, else an answer, or neither.
+ */
 export function drawGeneration(random: Random): string {
   const search = `${thought(random)}${block('search', ` ${queriesOf(random)} `)}`;
   const written = [
-    ...[search, search, search, search],
+    search,
+    search,
+    search,
+    search,
     block('answer', ` ${textOf(random)} `),
     textOf(random),
   ];
   return (
-    random.choice(written) + random.choice(['', '', '\n', ' goes on', '</answer>', random.choice(DEBRIS)])
+    random.choice(written) +
+    random.choice(['', '', '\n', ' goes on', '</answer>', random.choice(DEBRIS)])
   );
 }
 

@@ -1,10 +1,13 @@
-/** Rollouts that other trainers recorded: read, scored, and written as those of a run of this project. */
+/**
+ * Rollouts that other trainers recorded: read, scored, and written as those of a run of
+ * this project.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { importRollouts, type ImportOptions } from '../../lib/engines/recorded-rollout.js';
-import { readTrlRollouts } from '../../lib/engines/trl-rollouts.js';
-import { readVerlRollouts } from '../../lib/engines/verl-rollouts.js';
+import { importRollouts, type ImportOptions } from '../../lib/interop/recorded-rollout.js';
+import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
+import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { readSteps } from '../../lib/pages/run/run-folder.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
@@ -18,7 +21,10 @@ const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill 
 const FOUND = '<information>Doc 1(Title: Bo Reed) Bo Reed is a singer born in 1904.</information>';
 const RIGHT = `${SEARCH}${FOUND}<think> t </think>\n<answer> Bo Reed </answer>`;
 const WRONG = '<think> t </think>\n<answer> Cy Hill </answer>';
-/** Of the comparison: right and decomposed in one turn; wrong in the right format, without a search. */
+/**
+ * Of the comparison: right and decomposed in one turn; wrong in the right format, without
+ * a search.
+ */
 const SCORES = [1 + 3 * 0.15, 0 - 0.35 + 0.1].map(Math.fround);
 const PROMPT = `user\nAnswer. Question: ${COMPARISON.question}\nassistant\n`;
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
@@ -58,21 +64,22 @@ describe('rollouts of verl', () => {
     );
     const runs = lines.map(parseTranscript);
     expect(runs[2]).toMatchObject({
-      ...{
-        id: COMPARISON.id,
-        question: COMPARISON.question,
-        shape: 'parallelizable',
-        step: 10,
-        method: 'parallelsearch',
-      },
-      ...{
-        finish: 'answer',
-        coverage: 1,
-        rewards: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0 },
-      },
+      id: COMPARISON.id,
+      question: COMPARISON.question,
+      shape: 'parallelizable',
+      step: 10,
+      method: 'parallelsearch',
+      finish: 'answer',
+      coverage: 1,
+      rewards: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0 },
     });
     expect(runs[2].graph).toHaveLength(3);
-    expect(runs[2].segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(runs[2].segments.map(({ kind }) => kind)).toEqual([
+      'prompt',
+      'policy',
+      'information',
+      'policy',
+    ]);
     expect(lines.slice(2).map(({ advantage }) => advantage)).toEqual(groupAdvantages(SCORES, 2));
     const [nine, ten] = await readSteps(options.folder);
     expect(nine).toMatchObject({
@@ -138,7 +145,9 @@ describe('rollouts of verl', () => {
 
   it('name the line that is none', async () => {
     writeStep(1, [line(RIGHT, 1), '{"input": "x"}\n']);
-    await expect(importRollouts(readVerlRollouts(recorded), options)).rejects.toThrow(/1\.jsonl:2: /);
+    await expect(importRollouts(readVerlRollouts(recorded), options)).rejects.toThrow(
+      /1\.jsonl:2: /,
+    );
   });
 });
 
@@ -159,7 +168,8 @@ describe('rollouts of TRL', () => {
   it('are read by their segments', async () => {
     const row = {
       prompt: [{ role: 'user', content: `Question: ${COMPARISON.question}\n` }],
-      ...{ segments: JSON.stringify(segments), ground_truth: JSON.stringify(TRUTH) },
+      segments: JSON.stringify(segments),
+      ground_truth: JSON.stringify(TRUTH),
     };
     // The numbers of these columns are the writer's of TRL: see trl.test.ts.
     const rows = [{ ...row, reward: 1, advantage: 0 }];
@@ -174,7 +184,9 @@ describe('rollouts of TRL', () => {
   });
 
   it('of another script are refused by the name of the file', async () => {
-    await writeParquet(join(recorded, 'completions_00001.parquet'), [{ prompt: 'x' }], { prompt: 'text' });
+    await writeParquet(join(recorded, 'completions_00001.parquet'), [{ prompt: 'x' }], {
+      prompt: 'text',
+    });
     await expect(readTrlRollouts(recorded).next()).rejects.toThrow(
       /^Expected completions_00001\.parquet to have the columns/,
     );

@@ -1,4 +1,7 @@
-/** What verl writes into `trainer.rollout_data_dir` and `validation_data_dir`: a file `STEP.jsonl` for each step. */
+/**
+ * What verl writes into `trainer.rollout_data_dir` and `validation_data_dir`: a file
+ * `STEP.jsonl` for each step.
+ */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -23,7 +26,9 @@ export const verlRolloutFiles = (folder: string): string[] =>
 export async function* readVerlRollouts(folder: string): AsyncGenerator<RecordedStep> {
   for (const name of verlRolloutFiles(folder)) {
     const rollouts: RecordedRollout[] = [];
-    for await (const line of streamJsonLines(path.join(folder, name), (value) => lineSchema.parse(value))) {
+    for await (const line of streamJsonLines(path.join(folder, name), (value) =>
+      lineSchema.parse(value),
+    )) {
       if ('complaint' in line)
         throw new Error(
           `Expected rollouts of verl with input, output, gts and score, but: ${line.complaint}`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawRewardCases } from '../../lib/engines/reward-cases.js';
+import { drawRewardCases } from '../../lib/interop/reward-cases.js';
 import { createRandom } from '../../lib/random.js';
 import { rewardOptions, rewardsFrom } from '../../lib/rewards/presets.js';
 import { scoreRollout } from '../../lib/rewards/reward.js';

@@ -1,17 +1,32 @@
-/** A training on TRL's GRPOTrainer: Parquet files, rewards, rollout function and configuration in one folder. */
+/**
+ * A training on TRL's GRPOTrainer: Parquet files, rewards, rollout function and
+ * configuration in one folder.
+ */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
-import { PLAIN_TEMPLATE, pythonRollout, requireTraining, writeHandOver, type HandOver } from './hand-over.js';
+import {
+  PLAIN_TEMPLATE,
+  pythonRollout,
+  requireTraining,
+  writeHandOver,
+  type HandOver,
+} from './hand-over.js';
 import { rewardKeywords } from './python.js';
 
 /** The longest context with its continuation (App. A.4), tokens. */
 const MAX_LENGTH = 4096;
 
-/** Writes the folder. Returns the numbers of questions. @throws Error for a method that is not trained by GRPO, or where the questions do not suffice */
-export async function writeTrl(folder: string, handOver: HandOver): Promise<{ train: number; val: number }> {
+/**
+ * Writes the folder. Returns the numbers of questions. @throws Error for a method that is
+ * not trained by GRPO, or where the questions do not suffice
+ */
+export async function writeTrl(
+  folder: string,
+  handOver: HandOver,
+): Promise<{ train: number; val: number }> {
   const { algorithm, rewards } = requireTraining(handOver.method);
   if (algorithm !== 'grpo')
     throw new RangeError(

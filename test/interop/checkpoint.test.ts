@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { copyCheckpoint, findCheckpoint } from '../../lib/engines/checkpoint.js';
+import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
 import { folderForEach } from '../folder.js';
 import { MODEL } from './hand-overs.js';
 
@@ -49,7 +49,10 @@ describe('copyCheckpoint', () => {
   it('copies what a policy is loaded from, and nothing else', async () => {
     await copyCheckpoint(MODEL, inFolder('model'));
     expect(readdirSync(inFolder('model')).sort()).toEqual([
-      ...['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'],
+      'config.json',
+      'model.safetensors',
+      'tokenizer.json',
+      'tokenizer_config.json',
     ]);
   });
 

@@ -1,4 +1,7 @@
-/** What trainers in Python need of this library: the package in `data/templates/python`, and a test set that shows its rewards are equal. */
+/**
+ * What trainers in Python need of this library: the package in `data/templates/python`,
+ * and a test set that shows its rewards are equal.
+ */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
@@ -15,7 +18,10 @@ const SEED = 'Python';
 /** Drawn rollouts in a test set. */
 const NUM_ROLLOUTS = 300;
 
-/** The keywords of `compute_score` in Python. @throws RangeError for rewards that it does not have */
+/**
+ * The keywords of `compute_score` in Python. @throws RangeError for rewards that it does
+ * not have
+ */
 export function rewardKeywords({
   rewards,
   ...options
@@ -34,7 +40,10 @@ export function rewardKeywords({
   };
 }
 
-/** A line of the test set: what Python is given, and what it has to give, number by number. */
+/**
+ * A line of the test set: what Python is given, and what it has to give, number by
+ * number.
+ */
 function printCase({ response, ...question }: RewardCase, options: RewardOptions): object {
   const rollout =
     typeof response === 'string'
@@ -51,27 +60,36 @@ function printCase({ response, ...question }: RewardCase, options: RewardOptions
 }
 
 /**
- * Lines of JSON: the weights, then recorded cases and `numDrawn` drawn ones with their rewards. JSON's numbers are the shortest
- * that give the same double again.
+ * Lines of JSON: the weights, then recorded cases and `numDrawn` drawn ones with their
+ * rewards. JSON's numbers are the shortest that give the same double again.
  */
 export function printRewardTest(
   options: RewardOptions,
   { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
 ): string {
   const cases = [...recorded, ...drawRewardCases(createRandom(SEED), numDrawn)];
-  const lines = [{ reward_kwargs: rewardKeywords(options) }, ...cases.map((one) => printCase(one, options))];
+  const lines = [
+    { reward_kwargs: rewardKeywords(options) },
+    ...cases.map((one) => printCase(one, options)),
+  ];
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Lines of JSON: drawn rollouts, as Python is given them and as they have to come out. */
+/**
+ * Lines of JSON: drawn rollouts, as Python is given them and as they have to come out.
+ */
 async function printRolloutTest(numDrawn: number): Promise<string> {
   const random = createRandom(SEED);
   const lines: string[] = [];
-  for (let i = 0; i < numDrawn; i++) lines.push(JSON.stringify(await drawRolloutCase(random.fork(i))));
+  for (let i = 0; i < numDrawn; i++)
+    lines.push(JSON.stringify(await drawRolloutCase(random.fork(i))));
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Writes the Python package and its tests into a folder. @param rewardTest of {@link printRewardTest} */
+/**
+ * Writes the Python package and its tests into a folder. @param rewardTest of
+ * {@link printRewardTest}
+ */
 export async function writePython(folder: string, rewardTest: string): Promise<void> {
   const template = packagePath('data', 'templates', 'python');
   const filter = (file: string): boolean => !file.includes('__pycache__');

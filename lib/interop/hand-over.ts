@@ -1,4 +1,7 @@
-/** What a training elsewhere is given, whatever the trainer: questions as rows, the rewards, and how a rollout goes. */
+/**
+ * What a training elsewhere is given, whatever the trainer: questions as rows, the
+ * rewards, and how a rollout goes.
+ */
 import path from 'node:path';
 import { questionsOfSplit, type Question } from '../data/question.js';
 import { METHODS, rolloutConfigOf, type Method } from '../methods/index.js';
@@ -27,27 +30,44 @@ export interface HandOver {
 }
 
 /** The trainer and the rewards of a method, where Python has both; else null. */
-function trainingElsewhere({ training }: Method): { algorithm: string; rewards: RewardPresetName } | null {
-  if (!training || !('trainer' in training) || REWARD_PRESETS[training.rewards].options.rewards) return null;
+function trainingElsewhere({
+  training,
+}: Method): { algorithm: string; rewards: RewardPresetName } | null {
+  if (!training || !('trainer' in training) || REWARD_PRESETS[training.rewards].options.rewards)
+    return null;
   const { trainer: algorithm, rewards } = training;
   return algorithm === 'grpo' || algorithm === 'ppo' ? { algorithm, rewards } : null;
 }
 
-/** The methods that other trainers can be given: by GRPO or PPO, with the rewards of Eq. 3 to 7 or some of them. */
+/**
+ * The methods that other trainers can be given: by GRPO or PPO, with the rewards of Eq. 3
+ * to 7 or some of them.
+ */
 export const methodsElsewhere = (): string[] =>
   METHODS.all().flatMap((method) => (trainingElsewhere(method) ? [method.name] : []));
 
-/** How a method is trained elsewhere. @throws RangeError for one that Python has no trainer or rewards for */
+/**
+ * How a method is trained elsewhere. @throws RangeError for one that Python has no
+ * trainer or rewards for
+ */
 export function requireTraining(method: string): { algorithm: string; rewards: RewardPresetName } {
   const training = trainingElsewhere(METHODS.get(method));
   if (training) return training;
-  throw new RangeError(`Expected one of the methods ${methodsElsewhere().join(', ')}, but got ${method}.`);
+  throw new RangeError(
+    `Expected one of the methods ${methodsElsewhere().join(', ')}, but got ${method}.`,
+  );
 }
 
-/** A chat template without anything around the message, for models that have none and prompts that are no message. */
+/**
+ * A chat template without anything around the message, for models that have none and
+ * prompts that are no message.
+ */
 export const PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
-/** The lengths of the paper (App. A.4), and the search turns of its authors' code, unless a method has fewer. */
+/**
+ * The lengths of the paper (App. A.4), and the search turns of its authors' code, unless
+ * a method has fewer.
+ */
 const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 };
 const RETRIEVAL_SECONDS = 10;
 
@@ -69,7 +89,10 @@ export function pythonRollout({ method, retriever, topK, promptForm }: HandOver)
   };
 }
 
-/** The questions to train on, and those to validate with: of test, or else of dev. @throws Error where there are none, or none with a shape that the rewards need */
+/**
+ * The questions to train on, and those to validate with: of test, or else of dev. @throws
+ * Error where there are none, or none with a shape that the rewards need
+ */
 function splitsOf({ questions, method }: HandOver): { train: Question[]; val: Question[] } {
   const named = (split: string): Question[] => questionsOfSplit(questions, split);
   const [train, test, dev] = ['train', 'test', 'dev'].map(named);
@@ -88,7 +111,10 @@ function splitsOf({ questions, method }: HandOver): { train: Question[]; val: Qu
   return { train, val };
 }
 
-/** Writes what every trainer needs: `data/train.parquet` and `data/val.parquet`, the package in Python, the test of its rewards. */
+/**
+ * Writes what every trainer needs: `data/train.parquet` and `data/val.parquet`, the
+ * package in Python, the test of its rewards.
+ */
 export async function writeHandOver(
   folder: string,
   handOver: HandOver,
@@ -98,6 +124,9 @@ export async function writeHandOver(
   const row = { prompt: rolloutConfigOf(method).prompt, promptForm };
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
-  await writePython(folder, printRewardTest(rewardOptions(requireTraining(method).rewards), rewardTest));
+  await writePython(
+    folder,
+    printRewardTest(rewardOptions(requireTraining(method).rewards), rewardTest),
+  );
   return { train: train.length, val: val.length };
 }

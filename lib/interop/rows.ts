@@ -1,6 +1,6 @@
 /**
- * Questions as rows of verl's Parquet files, and back: `data_source`, `prompt`, `ability`, `reward_model`, `extra_info`. Search-R1's
- * own files are read, too.
+ * Questions as rows of verl's Parquet files, and back: `data_source`, `prompt`,
+ * `ability`, `reward_model`, `extra_info`. Search-R1's own files are read, too.
  */
 import { z } from 'zod';
 import { questionMetadataSchema, type Question } from '../data/question.js';
@@ -20,13 +20,17 @@ const COLUMNS = {
 export interface RowPrompt {
   /** A name of `PROMPTS`. */
   prompt: string;
-  /** `chat` and `full` have the same words; the trainer puts a model's chat template around them, or not. */
+  /**
+   * `chat` and `full` have the same words; the trainer puts a model's chat template
+   * around them, or not.
+   */
   promptForm: PromptForm;
 }
 
 /**
- * Writes questions as a Parquet file of verl. The ground truth tells the reward the shape of the question; what else is known of it
- * is JSON in `extra_info.metadata`, so that {@link readRows} gives the same questions again.
+ * Writes questions as a Parquet file of verl. The ground truth tells the reward the
+ * shape of the question; what else is known of it is JSON in `extra_info.metadata`, so
+ * that {@link readRows} gives the same questions again.
  */
 export async function writeRows(
   file: string,
@@ -39,9 +43,15 @@ export async function writeRows(
       data_source: metadata.benchmark ?? 'questions',
       prompt: [{ role: 'user', content: buildPrompt(prompt, question.question, { form }) }],
       ability: 'fact-reasoning',
-      reward_model: { style: 'rule', ground_truth: { target, shape: shapeOf(question) ?? null, id } },
+      reward_model: {
+        style: 'rule',
+        ground_truth: { target, shape: shapeOf(question) ?? null, id },
+      },
       extra_info: {
-        ...{ split: split ?? null, index, type: metadata.type ?? null, question: question.question },
+        split: split ?? null,
+        index,
+        type: metadata.type ?? null,
+        question: question.question,
         metadata: JSON.stringify(metadata),
       },
     };
@@ -64,7 +74,10 @@ const rowSchema = z.object({
   extra_info: z
     .object({
       index: z.union([z.number(), z.bigint()]).nullish(),
-      ...{ split: text, type: text, question: text, metadata: text },
+      split: text,
+      type: text,
+      question: text,
+      metadata: text,
     })
     .nullish(),
   /** In Search-R1's files. */
@@ -73,9 +86,12 @@ const rowSchema = z.object({
 
 /** What stands after the last "Question: " of a prompt, on its line. */
 export const askedIn = (prompt: string): string =>
-  /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ?? prompt;
+  /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
+  prompt;
 
-/** The questions of a Parquet file of verl. @throws Error naming the row that does not fit */
+/**
+ * The questions of a Parquet file of verl. @throws Error naming the row that does not fit
+ */
 export async function readRows(file: string): Promise<Question[]> {
   const rows = await readParquet(file);
   return rows.map((value, row) => {

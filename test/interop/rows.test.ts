@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { askedIn, readRows, writeRows } from '../../lib/engines/rows.js';
+import { askedIn, readRows, writeRows } from '../../lib/interop/rows.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readParquet, writeParquet } from '../../lib/io/parquet.js';
 import { folderForEach } from '../folder.js';
@@ -32,16 +32,25 @@ it('keeps questions with their graphs, splits and types, and asks them as the me
 it('reads the files of Search-R1, also without ids and questions', async () => {
   expect(await readRows(packagePath('test', 'fixtures', 'search-r1.parquet'))).toEqual([
     {
-      ...{ id: 'train_0', question: 'who directed red river', goldenAnswers: ['Bo Reed', 'Robert Reed'] },
-      ...{ split: 'train', metadata: { benchmark: 'nq' } },
+      id: 'train_0',
+      question: 'who directed red river',
+      goldenAnswers: ['Bo Reed', 'Robert Reed'],
+      split: 'train',
+      metadata: { benchmark: 'nq' },
     },
     {
-      ...{ id: 'train_1', question: 'Who was born first, Ada Stone or Bo Reed?', goldenAnswers: ['Bo Reed'] },
-      ...{ split: 'train', metadata: { benchmark: 'hotpotqa', type: 'comparison' } },
+      id: 'train_1',
+      question: 'Who was born first, Ada Stone or Bo Reed?',
+      goldenAnswers: ['Bo Reed'],
+      split: 'train',
+      metadata: { benchmark: 'hotpotqa', type: 'comparison' },
     },
     {
-      ...{ id: 'bamboogle-train-2', question: 'What is the capital of Estonia?', goldenAnswers: ['Tallinn'] },
-      ...{ split: 'train', metadata: { benchmark: 'bamboogle' } },
+      id: 'bamboogle-train-2',
+      question: 'What is the capital of Estonia?',
+      goldenAnswers: ['Tallinn'],
+      split: 'train',
+      metadata: { benchmark: 'bamboogle' },
     },
   ]);
 });

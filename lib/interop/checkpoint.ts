@@ -14,7 +14,10 @@ const hasWeights = (folder: string): boolean =>
   existsSync(path.join(folder, 'config.json')) &&
   filesOf(folder).some((name) => name.endsWith('.safetensors'));
 
-/** The newest `global_step_N` (verl) or `checkpoint-N` (TRL) of a folder, or the folder itself. */
+/**
+ * The newest `global_step_N` (verl) or `checkpoint-N` (TRL) of a folder, or the folder
+ * itself.
+ */
 function newestStep(folder: string): string {
   const steps = filesOf(folder).flatMap((name) => {
     const [, step] = /^(?:global_step_|checkpoint-)(\d+)$/.exec(name) ?? [];
@@ -25,8 +28,9 @@ function newestStep(folder: string): string {
 }
 
 /**
- * The folder in Hugging Face format of a checkpoint: what verl's merger wrote, the `actor/huggingface` of a step, or the newest step
- * of a training's folder; null where there is none.
+ * The folder in Hugging Face format of a checkpoint: what verl's merger wrote, the
+ * `actor/huggingface` of a step, or the newest step of a training's folder; null where
+ * there is none.
  * @throws Error where weights are there in verl's own shards only
  */
 export function findCheckpoint(folder: string): string | null {
@@ -46,7 +50,9 @@ export function findCheckpoint(folder: string): string | null {
   return null;
 }
 
-/** Copies weights and tokenizer. @throws Error for a model that this project does not know */
+/**
+ * Copies weights and tokenizer. @throws Error for a model that this project does not know
+ */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
   parseModelConfig(await readJson(path.join(from, 'config.json')));
   const names = filesOf(from).filter((name) => NEEDED.test(name));

@@ -1,4 +1,6 @@
-/** A nested value as YAML: mappings in lines, everything else as JSON, which YAML reads. */
+/**
+ * A nested value as YAML: mappings in lines, everything else as JSON, which YAML reads.
+ */
 export function printYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>

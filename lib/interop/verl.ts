@@ -1,20 +1,35 @@
-/** A training on verl: Parquet files, rewards, agent loop, configuration and a launch script in one folder. */
+/**
+ * A training on verl: Parquet files, rewards, agent loop, configuration and a launch
+ * script in one folder.
+ */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
-import { PLAIN_TEMPLATE, pythonRollout, requireTraining, writeHandOver, type HandOver } from './hand-over.js';
+import {
+  PLAIN_TEMPLATE,
+  pythonRollout,
+  requireTraining,
+  writeHandOver,
+  type HandOver,
+} from './hand-over.js';
 import { rewardKeywords } from './python.js';
 import { printYaml } from './yaml.js';
 
-/** The primary configuration: verl's own, then the paper's settings, then those of this export. */
+/**
+ * The primary configuration: verl's own, then the paper's settings, then those of this
+ * export.
+ */
 function printConfig(handOver: HandOver): string {
   const { algorithm, rewards } = requireTraining(handOver.method);
   const { model, method, promptForm } = handOver;
   const own = {
     actor_rollout_ref: {
-      model: { path: model, ...(promptForm === 'chat' ? {} : { custom_chat_template: PLAIN_TEMPLATE }) },
+      model: {
+        path: model,
+        ...(promptForm === 'chat' ? {} : { custom_chat_template: PLAIN_TEMPLATE }),
+      },
     },
     reward: { custom_reward_function: { reward_kwargs: rewardKeywords(rewardOptions(rewards)) } },
     trainer: { experiment_name: method },
@@ -30,20 +45,34 @@ data:
 ${printYaml(own)}`;
 }
 
-/** Writes the folder. Returns the numbers of questions. @throws Error where the questions do not suffice */
-export async function writeVerl(folder: string, handOver: HandOver): Promise<{ train: number; val: number }> {
-  const template = (...parts: string[]): string => packagePath('data', 'templates', 'verl', ...parts);
+/**
+ * Writes the folder. Returns the numbers of questions. @throws Error where the questions
+ * do not suffice
+ */
+export async function writeVerl(
+  folder: string,
+  handOver: HandOver,
+): Promise<{ train: number; val: number }> {
+  const template = (...parts: string[]): string =>
+    packagePath('data', 'templates', 'verl', ...parts);
   const { algorithm } = requireTraining(handOver.method);
   const numbers = await writeHandOver(folder, handOver);
   const copies = {
     'agent_loop.py': 'parallelsearch/agent_loop.py',
-    ...{ 'check.py': 'check.py', 'launch.sh': 'launch.sh', 'README.md': 'README.md' },
-    ...Object.fromEntries(['paper', algorithm].map((name) => [`config/${name}.yaml`, `config/${name}.yaml`])),
+    'check.py': 'check.py',
+    'launch.sh': 'launch.sh',
+    'README.md': 'README.md',
+    ...Object.fromEntries(
+      ['paper', algorithm].map((name) => [`config/${name}.yaml`, `config/${name}.yaml`]),
+    ),
   };
   for (const [from, to] of Object.entries(copies)) await cp(template(from), path.join(folder, to));
   const loop = { name: 'parallelsearch', _target_: 'parallelsearch.agent_loop.SearchAgentLoop' };
   const loops = [{ ...loop, ...pythonRollout(handOver) }];
-  await writeFileSafely(path.join(folder, 'agent_loops.yaml'), `${JSON.stringify(loops, null, 2)}\n`);
+  await writeFileSafely(
+    path.join(folder, 'agent_loops.yaml'),
+    `${JSON.stringify(loops, null, 2)}\n`,
+  );
   await writeFileSafely(path.join(folder, 'config', 'train.yaml'), printConfig(handOver));
   return numbers;
 }

@@ -1,4 +1,7 @@
-/** What TRL writes for `log_completions`: `completions/completions_STEP.parquet`, with the columns that `train.py` of the export adds. */
+/**
+ * What TRL writes for `log_completions`: `completions/completions_STEP.parquet`, with the
+ * columns that `train.py` of the export adds.
+ */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -14,11 +17,14 @@ const rowSchema = z
     prompt: z.array(z.object({ content: z.string() })).min(1),
     segments: json.pipe(z.array(segmentSchema)),
     ground_truth: json.pipe(truthSchema),
-    ...{ reward: z.number(), advantage: z.number() },
+    reward: z.number(),
+    advantage: z.number(),
   })
-  .transform(({ prompt, segments, ground_truth: truth, reward: score, advantage }): RecordedRollout => {
-    return { prompt: prompt.at(-1)!.content, segments, truth, score, advantage };
-  });
+  .transform(
+    ({ prompt, segments, ground_truth: truth, reward: score, advantage }): RecordedRollout => {
+      return { prompt: prompt.at(-1)!.content, segments, truth, score, advantage };
+    },
+  );
 
 /** Names of the files, the first step first. */
 export const trlRolloutFiles = (folder: string): string[] =>
@@ -27,7 +33,10 @@ export const trlRolloutFiles = (folder: string): string[] =>
     .sort((a, b) => stepOf(a) - stepOf(b));
 const stepOf = (name: string): number => Number(/\d+/.exec(name)![0]);
 
-/** The rollouts of each generation; further updates with the same ones are left out. @throws Error naming the file that is another's */
+/**
+ * The rollouts of each generation; further updates with the same ones are left out.
+ * @throws Error naming the file that is another's
+ */
 export async function* readTrlRollouts(folder: string): AsyncGenerator<RecordedStep> {
   let before = '';
   for (const name of trlRolloutFiles(folder)) {

@@ -1,11 +1,14 @@
-/** Two steps of TRL's GRPOTrainer on an export: PARALLELSEARCH_TRL_PYTHON names a Python that has it. */
+/**
+ * Two steps of TRL's GRPOTrainer on an export: PARALLELSEARCH_TRL_PYTHON names a Python
+ * that has it.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findCheckpoint } from '../../lib/engines/checkpoint.js';
-import { importRollouts, type RecordedRollout } from '../../lib/engines/recorded-rollout.js';
-import { writeTrl } from '../../lib/engines/trl.js';
-import { readTrlRollouts } from '../../lib/engines/trl-rollouts.js';
+import { findCheckpoint } from '../../lib/interop/checkpoint.js';
+import { importRollouts, type RecordedRollout } from '../../lib/interop/recorded-rollout.js';
+import { writeTrl } from '../../lib/interop/trl.js';
+import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
@@ -23,15 +26,18 @@ const folder = path.join(root, 'trl');
 const GROUP_SIZE = 4;
 /** What the paper's settings are replaced by, for a small model on a CPU. */
 const SMALL = {
-  ...{ max_steps: 2, num_generations: GROUP_SIZE, per_device_train_batch_size: 2 * GROUP_SIZE },
-  ...{ gradient_accumulation_steps: 1, steps_per_generation: 1, max_completion_length: 60, save_steps: 2 },
-  ...{
-    use_vllm: 'False',
-    use_cpu: 'True',
-    bf16: 'False',
-    gradient_checkpointing: 'False',
-    output_dir: 'checkpoints',
-  },
+  max_steps: 2,
+  num_generations: GROUP_SIZE,
+  per_device_train_batch_size: 2 * GROUP_SIZE,
+  gradient_accumulation_steps: 1,
+  steps_per_generation: 1,
+  max_completion_length: 60,
+  save_steps: 2,
+  use_vllm: 'False',
+  use_cpu: 'True',
+  bf16: 'False',
+  gradient_checkpointing: 'False',
+  output_dir: 'checkpoints',
 };
 
 describe.skipIf(!trlPython)(
@@ -44,10 +50,15 @@ describe.skipIf(!trlPython)(
       const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
       const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
       await writeTrl(folder, handOver({ questions, retriever: server.url }));
-      const settings = Object.entries(SMALL).flatMap(([name, value]) => [`--${name}`, String(value)]);
-      await runPython(trlPython!, ['train.py', '--config', 'config.yaml', ...settings], folder).finally(() =>
-        server.close(),
-      );
+      const settings = Object.entries(SMALL).flatMap(([name, value]) => [
+        `--${name}`,
+        String(value),
+      ]);
+      await runPython(
+        trlPython!,
+        ['train.py', '--config', 'config.yaml', ...settings],
+        folder,
+      ).finally(() => server.close());
       for await (const step of readTrlRollouts(path.join(folder, 'checkpoints', 'completions')))
         steps.push(step);
     }, PATIENCE_MS);
@@ -86,13 +97,20 @@ describe.skipIf(!trlPython)(
           for (const [i, { advantage }] of group.entries())
             expect(advantage).toBeCloseTo((ours[i] * (deviation + 1e-6)) / (deviation + 1e-4), 5);
         }
-      const advantages = steps.flatMap(({ rollouts }) => rollouts.map(({ advantage }) => advantage));
+      const advantages = steps.flatMap(({ rollouts }) =>
+        rollouts.map(({ advantage }) => advantage),
+      );
       expect(advantages.some((advantage) => advantage !== 0)).toBe(true);
     });
 
     it('leaves rollouts and weights that come back', async () => {
       const questions = await loadQuestions();
-      const options = { folder: path.join(root, 'run'), questions, method: 'parallelsearch', trainer: 'trl' };
+      const options = {
+        folder: path.join(root, 'run'),
+        questions,
+        method: 'parallelsearch',
+        trainer: 'trl',
+      };
       const imported = await importRollouts(
         readTrlRollouts(path.join(folder, 'checkpoints', 'completions')),
         options,
