@@ -1,20 +1,19 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
- * * Files that replace modules, set the environment, or add to what a process has one of
- * (registries, as all examples do): each has a process of its own. The others share two,
- * which read each module once: that halves the time.
+ * Files that replace modules, set the environment or add to a registry each have a process of
+ * their own. The others share two processes, which load each module once: half the time.
  */
 const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
 
-// tfjs keeps its backend in global state, and a second one in a worker thread fails:
-// processes, not threads.
+// tfjs keeps its backend in global state and fails in a second worker thread: processes.
 const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 120_000 } as const;
 
 export default defineConfig({
   test: {
     globalSetup: 'test/stand-ins.ts',
     maxWorkers: 2,
+    silent: 'passed-only',
     projects: [
       { test: { ...common, name: 'alone', include: ALONE } },
       {
