@@ -11,7 +11,7 @@ export default async function setup(): Promise<() => void> {
   const { warn } = console;
   // Here tfjs comes twice, and says so of each of its kernels.
   console.warn = () => undefined;
-  const { baselineRuns } = await import('../lib/experiments/baselines/experiment.js');
+  const { baselineRuns } = await import('../lib/experiments/baselines.js');
   const { trainedRuns } = await import('../lib/experiments/retrain.js');
   const { modelNameOf, runName } = await import('../lib/experiments/runs.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');

@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { runJobs, recordResults } from '../experiments/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
-import { mainResults } from '../experiments/main-results/experiment.js';
+import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';

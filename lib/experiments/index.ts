@@ -3,19 +3,16 @@ export { EXPERIMENTS } from './list.js';
 export { computation, type Computation, type Experiment, type Job } from './experiment.js';
 export { requireResults } from './results.js';
 export { loadAnswerFiles } from './answer-files.js';
-export { loadMainResults, type MainResults } from './main-results/experiment.js';
-export { loadLambdaAblation, type LambdaAblation } from './lambda-ablation/experiment.js';
-export { tradeOffChart } from './lambda-ablation/figures.js';
-export { loadTopK, type TopK } from './top-k/experiment.js';
+export { loadMainResults, type MainResults } from './main-results.js';
+export { loadLambdaAblation, type LambdaAblation } from './lambda-ablation.js';
+export { tradeOffChart } from './trade-off-chart.js';
+export { loadTopK, type TopK } from './top-k.js';
 export { loadLatency, type LatencyResults } from './latency/experiment.js';
-export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct/experiment.js';
-export {
-  loadParallelVsSequential,
-  type ParallelVsSequential,
-} from './parallel-vs-sequential/experiment.js';
-export { loadDecomposition, type Decomposition } from './decomposition/experiment.js';
-export { loadBaselines, type Baselines } from './baselines/experiment.js';
+export { loadBaseVsInstruct, type BaseVsInstruct } from './base-vs-instruct.js';
+export { loadParallelVsSequential, type ParallelVsSequential } from './parallel-vs-sequential.js';
+export { loadDecomposition, type Decomposition } from './decomposition.js';
+export { loadBaselines, type Baselines } from './baselines.js';
 export { loadRealModel, type RealCase } from './real-model/experiment.js';
 export { loadScale, type ScaleResults } from './scale/experiment.js';
-export { caseAddress, loadFailures, FAILURES, type Failures } from './failures/experiment.js';
-export { firstSearches, type FirstSearch } from './first-steps/first-search.js';
+export { caseAddress, loadFailures, FAILURES, type Failures } from './failures.js';
+export { firstSearches, type FirstSearch } from './first-search.js';

@@ -2,20 +2,20 @@
  * The experiments, in the order of their notebooks. A new one is its folder and its line
  * here.
  */
-import { baselines, baselinesTiming } from './baselines/experiment.js';
-import { baseVsInstruct } from './base-vs-instruct/experiment.js';
-import { decomposition } from './decomposition/experiment.js';
+import { baselines, baselinesTiming } from './baselines.js';
+import { baseVsInstruct } from './base-vs-instruct.js';
+import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
-import { failures } from './failures/experiment.js';
-import { lambdaAblation } from './lambda-ablation/experiment.js';
+import { failures } from './failures.js';
+import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
-import { mainResults } from './main-results/experiment.js';
+import { mainResults } from './main-results.js';
 import { realModel, realModelTiming } from './real-model/experiment.js';
 import { scale } from './scale/experiment.js';
-import { timing } from './timing/experiment.js';
-import { parallelVsSequential } from './parallel-vs-sequential/experiment.js';
-import { topK } from './top-k/experiment.js';
-import { trajectories } from './trajectories/experiment.js';
+import { timing } from './timing.js';
+import { parallelVsSequential } from './parallel-vs-sequential.js';
+import { topK } from './top-k.js';
+import { trajectories } from './trajectories.js';
 
 export const EXPERIMENTS: Experiment[] = [
   mainResults,

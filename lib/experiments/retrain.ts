@@ -10,10 +10,10 @@ import { trainedBy } from '../methods/index.js';
 import { retrainEncoder } from '../small-world/encoder/retrain-encoder.js';
 import { trainModels } from '../small-world/train-models.js';
 import type { BackendName } from '../tensor/backend.js';
-import { lambdaRuns } from './lambda-ablation/settings.js';
-import { mainRuns } from './main-results/experiment.js';
+import { lambdaRuns } from './lambda-ablation.js';
+import { mainRuns } from './main-results.js';
 import { runName, WARM_UPS, type PolicyRun } from './runs.js';
-import { topKRuns } from './top-k/answers.js';
+import { topKRuns } from './top-k.js';
 import { estimateTraining, estimateWarmUps, trainRuns } from './train-runs.js';
 
 /** The runs that training makes: those of the main comparison first. */

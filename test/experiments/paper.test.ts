@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { paperFigure, paperMean, paperRows } from '../../lib/experiments/paper.js';
-import { paperGains } from '../../lib/experiments/parallel-vs-sequential/beside-paper.js';
+import { paperGains } from '../../lib/experiments/parallel-vs-sequential.js';
 
 describe('figures of the paper', () => {
   it.each([

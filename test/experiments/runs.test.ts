@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lambdaRuns } from '../../lib/experiments/lambda-ablation/settings.js';
-import { mainRuns, wholeRuns } from '../../lib/experiments/main-results/experiment.js';
+import { lambdaRuns } from '../../lib/experiments/lambda-ablation.js';
+import { mainRuns, wholeRuns } from '../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
   configOf,
@@ -17,7 +17,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../lib/experiments/runs.js';
-import { topKRuns } from '../../lib/experiments/top-k/answers.js';
+import { topKRuns } from '../../lib/experiments/top-k.js';
 import { temporaryFolder } from '../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', warmUp: 2, seed: 1 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { partsOf } from '../../lib/experiments/latency/measures.js';
+import { partsOf } from '../../lib/experiments/latency/experiment.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { stackedChart } from '../../lib/report/stacked.js';

@@ -18,7 +18,7 @@ import { tryAdapter, type DevPoint } from '../dev-curve.js';
 import type { TrainConfig } from '../../methods/config.js';
 import type { Preparation } from '../experiment.js';
 import { linesOf, publishAdapter } from '../publish.js';
-import { loadRealWorld } from './data.js';
+import { loadRealWorld } from './settings.js';
 import {
   adapterOf,
   ADAPTERS,

@@ -9,12 +9,12 @@ import { createRandom } from '../../random.js';
 import { figureText } from '../../report/text.js';
 import { loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
-import { mainResults } from '../main-results/experiment.js';
+import { mainResults } from '../main-results.js';
 import { reportOf, told, type Predicted } from '../report.js';
-import { checksOf } from './checks.js';
-import { atPaperSizeOf, readMeasured, throughputOf } from './measured.js';
-import { DRAWS, METHODS, simulatePaper, type Method } from './paper-run.js';
-import { AGENT, PAPER_RUN } from './settings.js';
+import { checksOf } from './simulation.js';
+import { atPaperSizeOf, readMeasured, throughputOf } from './simulation.js';
+import { DRAWS, METHODS, simulatePaper, type Method } from './simulation.js';
+import { AGENT, PAPER_RUN } from './simulation.js';
 import type { RolloutShape } from './simulation.js';
 
 export const scale: Experiment = {

@@ -29,10 +29,7 @@ import {
   type PolicyRun,
 } from '../../experiments/runs.js';
 import { evaluatedQuestions } from '../../experiments/world.js';
-import {
-  loadTrajectories,
-  type TrajectoryLine,
-} from '../../experiments/trajectories/experiment.js';
+import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-folder.js';

@@ -7,7 +7,7 @@ import {
   loadTrajectories,
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
-} from '../../experiments/trajectories/experiment.js';
+} from '../../experiments/trajectories.js';
 import { readQuestions } from '../../data/flashrag.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';

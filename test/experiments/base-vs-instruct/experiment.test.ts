@@ -3,7 +3,7 @@ import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadBaseVsInstruct,
   type BaseVsInstruct,
-} from '../../../lib/experiments/base-vs-instruct/experiment.js';
+} from '../../../lib/experiments/base-vs-instruct.js';
 import { rowsOf, type Frame, type Row } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { numTrainedSteps } from '../cut-short.js';

@@ -10,11 +10,11 @@ import {
   decided,
   meanRanks,
   spreadOf,
-} from '../../../lib/experiments/baselines/experiment.js';
+} from '../../../lib/experiments/baselines.js';
 import { trainingOf } from '../../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../../lib/experiments/runs.js';
 import { BASELINES } from '../../../lib/methods/index.js';
-import { tradeOffChart } from '../../../lib/experiments/lambda-ablation/figures.js';
+import { tradeOffChart } from '../../../lib/experiments/trade-off-chart.js';
 import { frameOf, rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { syntheticResults } from '../synthetic.js';

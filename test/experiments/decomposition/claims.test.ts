@@ -1,8 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  alwaysF1,
-  decompositionClaims,
-} from '../../../lib/experiments/decomposition/experiment.js';
+import { alwaysF1, decompositionClaims } from '../../../lib/experiments/decomposition.js';
 
 const interval = { value: 0.9, low: 0.8, high: 1 };
 const sizes = [

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  countOmissions,
-  matchSubQuestions,
-} from '../../../lib/experiments/decomposition/measures.js';
+import { countOmissions, matchSubQuestions } from '../../../lib/experiments/decomposition.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../../training/tiny.js';
 
 describe('matchSubQuestions', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   decompositionMeasures,
   parallelizingCurves,
-} from '../../../lib/experiments/decomposition/measures.js';
+} from '../../../lib/experiments/decomposition.js';
 import type { Measure } from '../../../lib/evaluation/metrics.js';
 import { summariseResults, type TidyRow } from '../../../lib/evaluation/table.js';
 import { COMPARISON, QUESTIONS } from '../../training/tiny.js';

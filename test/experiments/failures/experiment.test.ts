@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../../lib/evaluation/result.js';
-import {
-  caseAddress,
-  casesOf,
-  FAILURES,
-  failureRates,
-} from '../../../lib/experiments/failures/experiment.js';
-import { scoredLine } from '../../../lib/experiments/trajectories/experiment.js';
+import { caseAddress, casesOf, FAILURES, failureRates } from '../../../lib/experiments/failures.js';
+import { scoredLine } from '../../../lib/experiments/trajectories.js';
 import type { Segment } from '../../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../../training/tiny.js';
 import { syntheticResults } from '../synthetic.js';

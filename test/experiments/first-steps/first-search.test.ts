@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseTrainConfig } from '../../../lib/methods/config.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import { firstSearches } from '../../../lib/experiments/first-steps/first-search.js';
+import { firstSearches } from '../../../lib/experiments/first-search.js';
 import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
 import {
   COMPARISON,

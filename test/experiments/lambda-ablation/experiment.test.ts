@@ -1,8 +1,8 @@
 /** The report on the weights of the two rewards, on made-up answers: its numbers. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
-import { loadLambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
-import { tradeOffChart } from '../../../lib/experiments/lambda-ablation/figures.js';
+import { loadLambdaAblation } from '../../../lib/experiments/lambda-ablation.js';
+import { tradeOffChart } from '../../../lib/experiments/trade-off-chart.js';
 import { frameOf, rowsOf, type Row } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { learningRows } from '../../../lib/experiments/lambda-ablation/experiment.js';
+import { learningRows } from '../../../lib/experiments/lambda-ablation.js';
 import type { CurvePoint } from '../../../lib/report/curves.js';
 
 /** A seed's curve; a step without parallelizable questions has no share. */

@@ -10,8 +10,8 @@ import {
   onLines,
   PAPER,
   rewardsOf,
-} from '../../../lib/experiments/lambda-ablation/settings.js';
-import { mainRuns } from '../../../lib/experiments/main-results/experiment.js';
+} from '../../../lib/experiments/lambda-ablation.js';
+import { mainRuns } from '../../../lib/experiments/main-results.js';
 import { configOf, runName } from '../../../lib/experiments/runs.js';
 
 describe('the settings of Table 4', () => {

@@ -3,8 +3,8 @@
  * of both.
  */
 import { matching } from '../../../lib/evaluation/table.js';
-import { lambdaAblation } from '../../../lib/experiments/lambda-ablation/experiment.js';
-import { lambdasOf } from '../../../lib/experiments/lambda-ablation/settings.js';
+import { lambdaAblation } from '../../../lib/experiments/lambda-ablation.js';
+import { lambdasOf } from '../../../lib/experiments/lambda-ablation.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';
 import { syntheticResults, writeRecords } from '../synthetic.js';
 

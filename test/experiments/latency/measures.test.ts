@@ -8,7 +8,7 @@ import {
   speedUpsOf,
   summariseLatency,
   WAITED_FOR_ONCE,
-} from '../../../lib/experiments/latency/measures.js';
+} from '../../../lib/experiments/latency/experiment.js';
 import { predictionsFrom } from '../../../lib/experiments/report.js';
 import { syntheticLatency } from './synthetic.js';
 

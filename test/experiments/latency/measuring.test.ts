@@ -4,7 +4,7 @@ import {
   measureLatency,
   measureService,
 } from '../../../lib/experiments/latency/measuring.js';
-import { predictTime } from '../../../lib/experiments/latency/model.js';
+import { predictTime } from '../../../lib/experiments/latency/measuring.js';
 import { askingsOf, askingTitle } from '../../../lib/experiments/latency/measuring.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 import { echoRetriever } from '../../retrieval/passages.js';

@@ -5,7 +5,7 @@ import {
   predictTime,
   questionMs,
   requestsMs,
-} from '../../../lib/experiments/latency/model.js';
+} from '../../../lib/experiments/latency/measuring.js';
 
 describe('requestsMs', () => {
   const costs = { workMs: 2, delayMs: 10 };

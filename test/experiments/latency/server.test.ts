@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPassages } from '../../../lib/data/flashrag.js';
-import type { ServerJob } from '../../../lib/experiments/latency/server.js';
+import type { ServerJob } from '../../../lib/experiments/latency/measuring.js';
 import { SMALL_WORLD } from '../../../lib/io/paths.js';
 import type { Worker } from '../../../lib/io/worker.js';
 import { createRemoteRetriever } from '../../../lib/retrieval/remote.js';

@@ -3,9 +3,9 @@
  * factors.
  */
 import { latency } from '../../../lib/experiments/latency/experiment.js';
-import type { Latency } from '../../../lib/experiments/latency/measures.js';
+import type { Latency } from '../../../lib/experiments/latency/experiment.js';
 import type { LatencyMeasurement } from '../../../lib/experiments/latency/measuring.js';
-import { predictTime } from '../../../lib/experiments/latency/model.js';
+import { predictTime } from '../../../lib/experiments/latency/measuring.js';
 import {
   askingsOf,
   LATENCY_RETRIEVERS,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
 import { MANY } from '../../../lib/evaluation/selections.js';
-import { loadMainResults } from '../../../lib/experiments/main-results/experiment.js';
+import { loadMainResults } from '../../../lib/experiments/main-results.js';
 import { rowsOf } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticAnswers } from '../synthetic.js';

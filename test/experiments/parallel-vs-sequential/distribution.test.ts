@@ -4,7 +4,7 @@ import {
   distributionMeasures,
   distributionPoints,
   thresholds,
-} from '../../../lib/experiments/parallel-vs-sequential/experiment.js';
+} from '../../../lib/experiments/parallel-vs-sequential.js';
 import { result } from '../synthetic.js';
 
 describe('cumulative distributions', () => {

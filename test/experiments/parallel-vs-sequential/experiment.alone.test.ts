@@ -3,8 +3,8 @@ import { matching } from '../../../lib/evaluation/table.js';
 import {
   loadParallelVsSequential,
   type ParallelVsSequential,
-} from '../../../lib/experiments/parallel-vs-sequential/experiment.js';
-import { loadTiming } from '../../../lib/experiments/timing/experiment.js';
+} from '../../../lib/experiments/parallel-vs-sequential.js';
+import { loadTiming } from '../../../lib/experiments/timing.js';
 import { rowsOf, type Frame, type Row } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { syntheticResults, writeSyntheticAnswers } from '../synthetic.js';

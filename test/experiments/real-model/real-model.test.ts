@@ -4,9 +4,13 @@ import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { repeatedQueries } from '../../../lib/evaluation/metrics.js';
 import { questionShape } from '../../../lib/data/question.js';
-import { withoutTexts } from '../../../lib/experiments/real-model/answers.js';
+import { withoutTexts } from '../../../lib/experiments/real-model/experiment.js';
 import { casesOf, realModelReport } from '../../../lib/experiments/real-model/experiment.js';
-import { askedOf, loadRealWorld, missingInputs } from '../../../lib/experiments/real-model/data.js';
+import {
+  askedOf,
+  loadRealWorld,
+  missingInputs,
+} from '../../../lib/experiments/real-model/settings.js';
 import {
   adapterOf,
   ANSWERING,

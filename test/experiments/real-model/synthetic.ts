@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matching } from '../../../lib/evaluation/table.js';
-import { whoOf } from '../../../lib/experiments/real-model/answers.js';
+import { whoOf } from '../../../lib/experiments/real-model/experiment.js';
 import { realModel, realModelTiming } from '../../../lib/experiments/real-model/experiment.js';
 import {
   ADAPTERS,

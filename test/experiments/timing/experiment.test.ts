@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
-import { loadTiming, summariseTiming, timing } from '../../../lib/experiments/timing/experiment.js';
+import { loadTiming, summariseTiming, timing } from '../../../lib/experiments/timing.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticTiming } from '../synthetic.js';
 

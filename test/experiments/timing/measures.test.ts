@@ -5,7 +5,7 @@ import {
   timeAnswers,
   timedQuestions,
   type Contestant,
-} from '../../../lib/experiments/timing/experiment.js';
+} from '../../../lib/experiments/timing.js';
 import { loadPolicy, rolloutOf } from '../../../lib/experiments/runs.js';
 import { evaluatedSplit, loadWorld } from '../../../lib/experiments/world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';

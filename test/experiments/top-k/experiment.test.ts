@@ -2,7 +2,7 @@
 import { sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
-import { loadTopK, topK } from '../../../lib/experiments/top-k/experiment.js';
+import { loadTopK, topK } from '../../../lib/experiments/top-k.js';
 import { rowsOf, type Row } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeSyntheticTopK } from './synthetic.js';

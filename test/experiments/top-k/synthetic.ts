@@ -1,8 +1,8 @@
 /** Made-up answers with each retriever and k, with known effects of both. */
 import { matching } from '../../../lib/evaluation/table.js';
-import type { TopKAnswer } from '../../../lib/experiments/top-k/answers.js';
-import { topK, type TopKInput } from '../../../lib/experiments/top-k/experiment.js';
-import { topKSettings } from '../../../lib/experiments/top-k/answers.js';
+import type { TopKAnswer } from '../../../lib/experiments/top-k.js';
+import { topK, type TopKInput } from '../../../lib/experiments/top-k.js';
+import { topKSettings } from '../../../lib/experiments/top-k.js';
 import { syntheticResults, writeRecords } from '../synthetic.js';
 
 /**

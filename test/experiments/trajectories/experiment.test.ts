@@ -8,7 +8,7 @@ import {
   trajectories,
   TRAJECTORY_RUNS,
   type TrajectoryLine,
-} from '../../../lib/experiments/trajectories/experiment.js';
+} from '../../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../../lib/evaluation/evaluate.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import type { PolicyRun } from '../../../lib/experiments/runs.js';

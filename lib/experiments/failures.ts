@@ -3,32 +3,37 @@
  * training, and cases to read.
  */
 import { greatest } from 'd3-array';
-import { questionShape, type Question } from '../../data/question.js';
-import { measure } from '../../evaluation/evaluate.js';
-import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import type { Measurement } from '../../evaluation/result.js';
-import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
-import { trainedBy } from '../../methods/index.js';
-import { metricInfo } from '../../report/metrics.js';
-import { intervalText } from '../../report/text.js';
-import { listed } from '../../text/listed.js';
-import { trainingRows } from '../../report/curves.js';
-import { count, loadAnswers, type AnsweredRuns } from '../answers.js';
-import { baselines } from '../baselines/experiment.js';
-import type { Experiment } from '../experiment.js';
-import type { PolicyRun } from '../runs.js';
-import { lambdaAblation } from '../lambda-ablation/experiment.js';
-import { lambdaMethod, lambdasOf, lambdasOfMethod, onLines } from '../lambda-ablation/settings.js';
-import { mainResults } from '../main-results/experiment.js';
-import { reportOf, summarise } from '../report.js';
-import { resultsOf } from '../results.js';
+import { type Question, questionShape } from '../data/question.js';
+import { measure } from '../evaluation/evaluate.js';
+import { mainMeasure, type Measure } from '../evaluation/metrics.js';
+import type { Measurement } from '../evaluation/result.js';
+import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { trainedBy } from '../methods/index.js';
+import { trainingRows } from '../report/curves.js';
+import { metricInfo } from '../report/metrics.js';
+import { intervalText } from '../report/text.js';
+import { listed } from '../text/listed.js';
+import { type AnsweredRuns, count, loadAnswers } from './answers.js';
+import { baselines } from './baselines.js';
+import type { Experiment } from './experiment.js';
+import {
+  lambdaAblation,
+  lambdaMethod,
+  lambdasOf,
+  lambdasOfMethod,
+  onLines,
+} from './lambda-ablation.js';
+import { mainResults } from './main-results.js';
+import { reportOf, summarise } from './report.js';
+import { resultsOf } from './results.js';
+import type { PolicyRun } from './runs.js';
 import {
   loadTrajectories,
   policyTitle,
   trajectories,
   type TrajectoryLine,
-} from '../trajectories/experiment.js';
-import { loadWorld } from '../world.js';
+} from './trajectories.js';
+import { loadWorld } from './world.js';
 
 export interface Failure {
   /** Its name among metrics. */

@@ -1,32 +1,205 @@
 /**
- * The weights of the two rewards (Table 4): every setting is trained, answers the
- * questions, and is compared.
+ * Table 4: what the weights of the decomposition reward (lambda_d) and of the
+ * search-count reward (lambda_s) do. The grid is the paper's, with a control that has
+ * neither; the paper's own setting is that of the main comparison, whose runs are shared.
  */
-import { group, max, mean, min } from 'd3-array';
-import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
-import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
-import type { Lambdas } from '../../methods/config.js';
-import { trainingRows, type CurvePoint, type TrainingRow } from '../../report/curves.js';
-import { answersOf, count, loadAnswers } from '../answers.js';
-import type { Experiment } from '../experiment.js';
-import { reportOf, summarise, told, type Predicted } from '../report.js';
-import { ofWholeWarmUps } from '../runs.js';
-import { trainingOf } from '../train-runs.js';
-import { lambdaClaims } from './claims.js';
-import {
-  ALONE,
-  CONTROL,
-  PAPER,
-  identicalSettings,
-  lambdaMethod,
-  lambdaRuns,
-  lambdaSettings,
-  lambdaTitle,
-  lambdasOf,
-  lambdasOfMethod,
-  onLines,
-  rewardsOf,
-} from './settings.js';
+import { greatest, group, max, mean, min, rollup } from 'd3-array';
+import { mainMeasure, type Metric } from '../evaluation/metrics.js';
+import type { MethodPair, SummaryOptions } from '../evaluation/table.js';
+import type { Lambdas } from '../methods/config.js';
+import { type CurvePoint, type TrainingRow, trainingRows } from '../report/curves.js';
+import { figureText } from '../report/text.js';
+import { rewardOptions } from '../rewards/presets.js';
+import { listed } from '../text/listed.js';
+import { answersOf, count, loadAnswers } from './answers.js';
+import type { Experiment } from './experiment.js';
+import { lambdaName, paperMean, paperTables } from './paper.js';
+import { type Predicted, reportOf, summarise, told } from './report.js';
+import { ofWholeWarmUps, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
+import { trainingOf } from './train-runs.js';
+import { type PaperClaim, partsAhead, partsWhere } from './verdicts.js';
+
+const isSameSetting = (a: Lambdas, b: Lambdas): boolean =>
+  a.lambdaD === b.lambdaD && a.lambdaS === b.lambdaS;
+
+/** The setting that the paper recommends. */
+const { lambdaD, lambdaS } = rewardOptions('paper');
+export const PAPER: Lambdas = { lambdaD, lambdaS };
+
+/**
+ * Neither reward: right answers and the format alone, under ParallelSearch's prompt. What
+ * the two do shows beside it.
+ */
+export const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
+
+/** One of the two rewards, as strong as in the paper, without the other. */
+export const ALONE: readonly Lambdas[] = [
+  { lambdaD: 0, lambdaS },
+  { lambdaD, lambdaS: 0 },
+];
+
+/** Every setting of Table 4 once, in its order. */
+export const lambdaGrid = (): Lambdas[] =>
+  [...new Set(paperTables().rows.map(({ method }) => method))]
+    .filter(isLambdaName)
+    .map(lambdasOfMethod);
+
+/**
+ * Every setting that is trained here: those of Table 4, and one that the paper does not
+ * have.
+ */
+export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
+
+/** The lambdas of a run: its own, or the paper's. */
+export const lambdasOf = ({ lambdas }: PolicyRun): Lambdas => lambdas ?? PAPER;
+
+/**
+ * ParallelSearch from the instruct models with every setting and one seed; the paper's
+ * own setting is the main comparison's.
+ */
+export const lambdaRuns = (): PolicyRun[] =>
+  WARM_UPS.flatMap((warmUp) =>
+    lambdaSettings().map((lambdas): PolicyRun => {
+      const run = { method: 'parallelsearch', model: 'instruct', warmUp, seed: SEEDS[0] } as const;
+      return isSameSetting(lambdas, PAPER) ? run : { ...run, lambdas };
+    }),
+  );
+
+/** Name of a setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
+export const lambdaMethod = (setting: Lambdas): string =>
+  lambdaName(setting.lambdaD, setting.lambdaS);
+
+/** `(0.15, 0.35)`, as the paper writes a setting. */
+export const lambdaTitle = (setting: Lambdas): string => `(${setting.lambdaD}, ${setting.lambdaS})`;
+
+const LAMBDA_NAME = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/;
+const isLambdaName = (method: string): boolean => LAMBDA_NAME.test(method);
+
+/**
+ * The setting of a name.
+ * @throws Error when it is none
+ */
+export function lambdasOfMethod(method: string): Lambdas {
+  const found = LAMBDA_NAME.exec(method);
+  if (found) return { lambdaD: Number(found[1]), lambdaS: Number(found[2]) };
+  throw new Error(
+    `Expected a setting such as lambda_d=0.15,lambda_s=0.35, but got ${JSON.stringify(method)}.`,
+  );
+}
+
+/**
+ * Which of the two rewards a setting has: `neither`, `one`, `both`, or both as in the
+ * `paper`.
+ */
+export function rewardsOf(setting: Lambdas): string {
+  if (isSameSetting(setting, PAPER)) return 'paper';
+  return ['neither', 'one', 'both'][Math.sign(setting.lambdaD) + Math.sign(setting.lambdaS)];
+}
+
+/**
+ * The two lines through the grid that cross at the paper's setting: the weight that is
+ * varied, and the one that is not.
+ */
+const LINES = [
+  ['lambda_d', 'lambda_s'],
+  ['lambda_s', 'lambda_d'],
+] as const;
+type OnGrid = Record<(typeof LINES)[number][number], number>;
+
+/**
+ * The rows of settings on the two lines, first those of one, then those of the other:
+ * with the `line` and the `weight` varied.
+ */
+export function onLines<T extends OnGrid>(
+  rows: readonly T[],
+): (T & { line: string; weight: string })[] {
+  const paper: OnGrid = { lambda_d: lambdaD, lambda_s: lambdaS };
+  return LINES.flatMap(([varied, fixed]) =>
+    rows
+      .filter((row) => row[fixed] === paper[fixed])
+      .map((row) => ({
+        ...row,
+        line: `${varied} varied, ${fixed} = ${paper[fixed]}`,
+        weight: String(row[varied]),
+      })),
+  );
+}
+
+/** Different settings whose rows of Table 4 are the same to the last digit. */
+export function identicalSettings(): Lambdas[] {
+  const figures = rollup(
+    paperTables().rows,
+    (rows) => JSON.stringify(rows.map(({ value }) => value)),
+    ({ method }) => method,
+  );
+  const figuresOf = (setting: Lambdas): string => figures.get(lambdaMethod(setting))!;
+  const grid = lambdaGrid();
+  return grid.filter((setting) =>
+    grid.some((other) => other !== setting && figuresOf(other) === figuresOf(setting)),
+  );
+}
+
+const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
+
+/** The mean of Table 4's two data sets for a setting. */
+const table4Mean = (setting: Lambdas, metric: string): number =>
+  paperMean({ method: lambdaMethod(setting), metric });
+
+/** Table 4: the setting with the best mean EM, and settings whose rows are the same. */
+function bestText(): string {
+  const best = greatest(lambdaGrid(), (setting) => table4Mean(setting, 'em'))!;
+  const twins = identicalSettings().map(lambdaTitle);
+  const note = twins.length > 0 ? `; the rows ${listed(twins)} are identical` : '';
+  return `best mean of Table 4: ${lambdaTitle(best)} with ${figureText(table4Mean(best, 'em'))}${note}`;
+}
+
+export const lambdaClaims: readonly PaperClaim[] = [
+  {
+    id: 'lambda-best',
+    claim: 'Weights of 0.15 (decomposition) and 0.35 (search count) answer most questions',
+    paper: 'Table 4',
+    tables: bestText,
+    evidence: {
+      cell: 'claims',
+      rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
+      parts: (numbers) =>
+        lambdaGrid().flatMap((setting) => {
+          const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(setting) };
+          return partsAhead(numbers, `over ${lambdaTitle(setting)}`, { ...sides, ...ON_PARALLEL });
+        }),
+    },
+  },
+  {
+    id: 'lambda-calls',
+    claim: 'The search-count reward saves calls',
+    paper: 'Table 4',
+    tables: () => {
+      const turns = (lambdaS: number): number => table4Mean({ ...PAPER, lambdaS }, 'model_calls');
+      return `${turns(PAPER.lambdaS).toFixed(2)} calls with it, ${turns(0).toFixed(2)} without (means of Table 4)`;
+    },
+    evidence: {
+      cell: 'claims',
+      rule: 'Difference in model calls on parallelizable questions to the setting without it, beside the other reward and alone, below 0',
+      parts: ({ contrasts }) =>
+        [
+          { of: 'beside the other', lambdaD: PAPER.lambdaD },
+          { of: 'alone', lambdaD: 0 },
+        ].flatMap(({ of, lambdaD }) => {
+          const [method, against] = [PAPER.lambdaS, 0].map((lambdaS) =>
+            lambdaMethod({ lambdaD, lambdaS }),
+          );
+          const cell = {
+            method,
+            against,
+            ...ON_PARALLEL,
+            metric: 'model_calls',
+            kind: 'difference',
+          };
+          return partsWhere(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
+        }),
+    },
+  },
+];
 
 /**
  * Share of the parallelizable training questions that is decomposed once a policy has

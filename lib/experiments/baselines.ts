@@ -1,34 +1,92 @@
-/**
- * Table 2 whole: every method of the paper's comparison and other ways to train them,
- * from the same initial models with one seed.
- */
+/** Claims of the paper that rest on other baselines than Search-R1. */
 import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
-import { mainMeasure, type Metric } from '../../evaluation/metrics.js';
-import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
+import type { Interval } from '../evaluation/bootstrap.js';
+import { mainMeasure, type Metric } from '../evaluation/metrics.js';
+import type { QuestionResult } from '../evaluation/result.js';
+import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import {
   matching,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
   type TidyRow,
-} from '../../evaluation/table.js';
-import type { Interval } from '../../evaluation/bootstrap.js';
-import type { QuestionResult } from '../../evaluation/result.js';
-import { BASELINES, methodTitle, METHODS } from '../../methods/index.js';
-import { trainingRows } from '../../report/curves.js';
-import { figureText, pointsIntervalText } from '../../report/text.js';
-import { listed } from '../../text/listed.js';
-import { answersOf, count, loadAnswers, type AnsweredRuns } from '../answers.js';
-import type { Experiment } from '../experiment.js';
-import { mainResults } from '../main-results/experiment.js';
-import { reportOf, summarise, type Predicted } from '../report.js';
-import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
-import { KINDS } from '../../training/zerosearch/documents.js';
-import { loadTiming, summariseTiming, timingOf, type Timing } from '../timing/experiment.js';
-import { trainingOf } from '../train-runs.js';
-import { holm, LEVEL, pOf } from '../verdicts.js';
-import { baselineClaims } from './claims.js';
+} from '../evaluation/table.js';
+import { BASELINES, METHODS, methodTitle } from '../methods/index.js';
+import { trainingRows } from '../report/curves.js';
+import { figureText, pointsIntervalText } from '../report/text.js';
+import { titleOf } from '../report/titles.js';
+import { listed } from '../text/listed.js';
+import { KINDS } from '../training/zerosearch/documents.js';
+import { type AnsweredRuns, answersOf, count, loadAnswers } from './answers.js';
+import type { Experiment } from './experiment.js';
+import { mainResults } from './main-results.js';
+import { paperFigure, paperRows } from './paper.js';
+import { type Predicted, reportOf, summarise } from './report.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
+import { loadTiming, summariseTiming, type Timing, timingOf } from './timing.js';
+import { trainingOf } from './train-runs.js';
+import { aheadFromEachModel, holm, LEVEL, type PaperClaim, partsAhead, pOf } from './verdicts.js';
+
+const WHOLE = { subset: 'all', metric: 'em' };
+/** Those of Table 2. */
+const IN_PAPER = ['r1:trained', 'search-r1', 'otc', 'zerosearch', 'stepsearch'];
+const BENCHMARKS = Object.keys(BENCHMARK_TITLES);
+
+/** Every cell of Table 2 that has a figure of a baseline beside ParallelSearch's. */
+const cells = INITIAL_MODELS.flatMap((model) =>
+  BENCHMARKS.flatMap((benchmark) => IN_PAPER.map((against) => ({ model, benchmark, against }))),
+);
+
+function aheadInPaper(): string {
+  const gaps = cells.flatMap(({ against, ...cell }) => {
+    const [ours, theirs] = ['parallelsearch', against].map((method) =>
+      paperFigure({ ...WHOLE, ...cell, method }),
+    );
+    return ours === null || theirs === null ? [] : [ours - theirs];
+  });
+  return `ahead in ${gaps.filter((gap) => gap > 0).length} of ${gaps.length} cells of Table 2 that have a figure`;
+}
+
+/**
+ * Ahead of a method on average. @param remark what is to be known of the paper's figures
+ * of it
+ */
+const aheadOf = (id: string, against: string, remark = ''): PaperClaim => ({
+  id,
+  claim: `Is ahead of ${methodTitle(against)} on average as well`,
+  paper: 'Table 2',
+  tables: () =>
+    paperRows({ ...WHOLE, benchmark: 'average', method: against })
+      .map(({ model, method, value }) => `${method} ${figureText(value)} (${model})`)
+      .join(', ') + remark,
+  evidence: {
+    cell: 'average-table',
+    rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
+    parts: (numbers) =>
+      aheadFromEachModel(numbers, { against, benchmark: 'average', subset: 'all' }),
+  },
+});
+
+export const baselineClaims: readonly PaperClaim[] = [
+  aheadOf('other-baselines', 'otc'),
+  {
+    id: 'every-cell',
+    claim: 'Is ahead of every baseline on every benchmark',
+    paper: 'Table 2',
+    tables: aheadInPaper,
+    evidence: {
+      cell: 'cells-table',
+      rule: 'Difference above 0 in every cell of Table 2, to every baseline that is trained here',
+      parts: (numbers) =>
+        cells.flatMap(({ model, benchmark, against }) => {
+          const of = `${methodTitle(against)}, ${titleOf('benchmark', benchmark)} (${model})`;
+          return partsAhead(numbers, of, { model, benchmark, against, subset: 'all' });
+        }),
+    },
+  },
+  aheadOf('zerosearch', 'zerosearch', '; its figures there are of another training set'),
+];
 
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that stand beside them. */

@@ -2,18 +2,18 @@
  * The two initial models compared: where training from each ends (Table 2), and its
  * course (Figure 5).
  */
-import { MAIN_MEASURES } from '../../evaluation/metrics.js';
-import type { SummaryOptions } from '../../evaluation/table.js';
-import { trainingRows } from '../../report/curves.js';
-import { pointsText } from '../../report/text.js';
-import { UNTRAINED } from '../../methods/untrained.js';
-import { count, loadAnswers } from '../answers.js';
-import type { Experiment } from '../experiment.js';
-import { mainResults } from '../main-results/experiment.js';
-import { paperMean, withPaper } from '../paper.js';
-import { reportOf, summarise, told } from '../report.js';
-import { INITIAL_MODELS } from '../runs.js';
-import { partsAhead, type PaperClaim } from '../verdicts.js';
+import { MAIN_MEASURES } from '../evaluation/metrics.js';
+import type { SummaryOptions } from '../evaluation/table.js';
+import { UNTRAINED } from '../methods/untrained.js';
+import { trainingRows } from '../report/curves.js';
+import { pointsText } from '../report/text.js';
+import { count, loadAnswers } from './answers.js';
+import type { Experiment } from './experiment.js';
+import { mainResults } from './main-results.js';
+import { paperMean, withPaper } from './paper.js';
+import { reportOf, summarise, told } from './report.js';
+import { INITIAL_MODELS } from './runs.js';
+import { type PaperClaim, partsAhead } from './verdicts.js';
 
 const baseOverInstruct: PaperClaim = {
   id: 'base-over-instruct',

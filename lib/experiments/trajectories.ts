@@ -3,21 +3,26 @@
  * methods and by what stands between them, Search-R1's weights under ParallelSearch's
  * prompt. For the viewer, not for a table: its figures are of a sample.
  */
-import { questionShape, type Question, type QuestionShape } from '../../data/question.js';
-import { configHash } from '../../io/hash.js';
-import type { Provenance } from '../../io/provenance.js';
-import { methodTitle } from '../../methods/index.js';
-import { coverage } from '../../rewards/coverage.js';
-import { rewardsOf, type RewardPresetName } from '../../rewards/presets.js';
-import { scoreRollout, type RewardComponents } from '../../rewards/reward.js';
-import { rolloutFromTrajectory } from '../../rewards/rollout.js';
-import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
-import { executedSearches } from '../../text/response.js';
-import { answerSample, drawOf, evaluationHash } from '../answers.js';
-import { computation, type Experiment, type Job } from '../experiment.js';
-import { stratifiedSample, type SampleOptions } from '../answers.js';
-import { provenanceOf, requireResults } from '../results.js';
-import { isTrained, runName, type PolicyRun } from '../runs.js';
+import { type Question, questionShape, type QuestionShape } from '../data/question.js';
+import { configHash } from '../io/hash.js';
+import type { Provenance } from '../io/provenance.js';
+import { methodTitle } from '../methods/index.js';
+import { coverage } from '../rewards/coverage.js';
+import { type RewardPresetName, rewardsOf } from '../rewards/presets.js';
+import { type RewardComponents, scoreRollout } from '../rewards/reward.js';
+import { rolloutFromTrajectory } from '../rewards/rollout.js';
+import { printTrajectory, type Trajectory } from '../rollout/trajectory.js';
+import { executedSearches } from '../text/response.js';
+import {
+  answerSample,
+  drawOf,
+  evaluationHash,
+  type SampleOptions,
+  stratifiedSample,
+} from './answers.js';
+import { computation, type Experiment, type Job } from './experiment.js';
+import { provenanceOf, requireResults } from './results.js';
+import { isTrained, type PolicyRun, runName } from './runs.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [

@@ -2,13 +2,13 @@
  * How likely a policy is to decide to ask for everything at once: exactly, without
  * sampling.
  */
-import { independentSubQuestions, type Question } from '../../data/question.js';
-import { planOf } from '../../data/search-plan.js';
-import type { Tokenizer } from '../../text/tokenizer.js';
-import { buildPrompt } from '../../text/prompts.js';
-import { printBlock } from '../../text/tags.js';
-import type { Sequence } from '../../training/sequences.js';
-import type { Trainer } from '../../training/trainer.js';
+import { independentSubQuestions, type Question } from '../data/question.js';
+import { planOf } from '../data/search-plan.js';
+import { buildPrompt } from '../text/prompts.js';
+import { printBlock } from '../text/tags.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+import type { Sequence } from '../training/sequences.js';
+import type { Trainer } from '../training/trainer.js';
 
 /**
  * How likely a question is to be begun with one thought, in the words of the

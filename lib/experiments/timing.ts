@@ -4,29 +4,29 @@
  * the machine does falls on both.
  */
 import { sum } from 'd3-array';
-import { summariseResults, type SummaryOptions, type TidyResults } from '../../evaluation/table.js';
-import type { Provenance } from '../../io/provenance.js';
-import { configHash } from '../../io/hash.js';
-import { drawOf, evaluationHash, seedsOf, stratifiedSample } from '../answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { paperFigure } from '../paper.js';
-import { provenanceOf, resultsOf, type Done } from '../results.js';
+import type { Question } from '../data/question.js';
+import { evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Measure } from '../evaluation/metrics.js';
+import type { QuestionResult } from '../evaluation/result.js';
+import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
+import { configHash } from '../io/hash.js';
+import type { Provenance } from '../io/provenance.js';
+import type { Policy } from '../policy/policy.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { drawOf, evaluationHash, seedsOf, stratifiedSample } from './answers.js';
+import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
+import { paperFigure } from './paper.js';
+import { type Done, provenanceOf, resultsOf } from './results.js';
 import {
   INITIAL_MODELS,
   isTrained,
   loadPolicy,
+  type PolicyRun,
   rolloutOf,
   SEEDS,
   WARM_UPS,
-  type PolicyRun,
-} from '../runs.js';
-import type { Question } from '../../data/question.js';
-import { evaluatePolicy } from '../../evaluation/evaluate.js';
-import type { Measure } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
-import type { Policy } from '../../policy/policy.js';
-import type { Retriever } from '../../retrieval/retriever.js';
-import type { RolloutConfig } from '../../rollout/options.js';
+} from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };

@@ -2,21 +2,21 @@
  * The main comparison (Table 2): every method from every initial model, on all questions.
  */
 import { mean } from 'd3-array';
-import { mainMeasure } from '../../evaluation/metrics.js';
-import type { MethodPair, SummaryOptions } from '../../evaluation/table.js';
-import { BASELINES, METHODS, methodTitle, trainedBy } from '../../methods/index.js';
-import { UNTRAINED } from '../../methods/untrained.js';
-import { trainingRows } from '../../report/curves.js';
-import { answersOf, count, loadAnswers } from '../answers.js';
-import type { Experiment } from '../experiment.js';
-import { paperFigure, paperMean, paperRows, withPaper } from '../paper.js';
-import { callsAndAnswers, reportOf, summarise, type Predicted } from '../report.js';
-import { INITIAL_MODELS, isTrained, SEEDS, WARM_UPS, type PolicyRun } from '../runs.js';
-import { trainingOf } from '../train-runs.js';
-import { BENCHMARK_TITLES, MANY } from '../../evaluation/selections.js';
-import { figureText, pointsText } from '../../report/text.js';
-import { titleOf } from '../../report/titles.js';
-import { aheadFromEachModel, partsAhead, type PaperClaim } from '../verdicts.js';
+import { mainMeasure } from '../evaluation/metrics.js';
+import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
+import type { MethodPair, SummaryOptions } from '../evaluation/table.js';
+import { BASELINES, METHODS, methodTitle, trainedBy } from '../methods/index.js';
+import { UNTRAINED } from '../methods/untrained.js';
+import { trainingRows } from '../report/curves.js';
+import { figureText, pointsText } from '../report/text.js';
+import { titleOf } from '../report/titles.js';
+import { answersOf, count, loadAnswers } from './answers.js';
+import type { Experiment } from './experiment.js';
+import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
+import { callsAndAnswers, type Predicted, reportOf, summarise } from './report.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
+import { trainingOf } from './train-runs.js';
+import { aheadFromEachModel, type PaperClaim, partsAhead } from './verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
 
