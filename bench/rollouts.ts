@@ -15,7 +15,7 @@ import { DEFAULT_METHOD, loadPolicy } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { rolloutConfigOf } from '../lib/methods/index.js';
-import { delayRetriever } from '../lib/pages/playground/answer.js';
+import { delayRetriever } from '../lib/rollout/answer.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { openRemotePolicy } from '../lib/policy/policies.js';
 import { createRandom } from '../lib/random.js';

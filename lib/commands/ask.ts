@@ -4,8 +4,12 @@
  */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import { NOTHING_ALIKE, outsideText } from '../html/passages.js';
-import { answerQuestion, type AnswerEvent } from '../pages/playground/answer.js';
+import {
+  answerQuestion,
+  UNRELATED_PASSAGES,
+  unknownNamesWarning,
+  type AnswerEvent,
+} from '../rollout/answer.js';
 import type { SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { interruptible, log } from './cli-utils.js';
@@ -44,7 +48,7 @@ const counted = (number: number, one: string, many = `${one}s`): string =>
 function warnOfUnlike({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
     if (result.status === 'ok' && result.isUnlike)
-      write(`${queries[i]}: ${NOTHING_ALIKE}\n`, 'yellow');
+      write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
 /** Writes what happens, token by token. */
@@ -86,7 +90,7 @@ async function runAsk(question: string, settings: SubjectSettings): Promise<numb
   const { policy, rollout, trained } = await loadSubject(settings);
   const { retriever, passages } = await openRetriever(settings, searchOf(settings, { trained }));
   const contents = passages.map((passage) => passage.contents);
-  const outside = contents.length > 0 && outsideText(question, contents);
+  const outside = contents.length > 0 && unknownNamesWarning(question, contents);
   if (outside) write(`${outside}\n`, 'yellow');
   const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
   return interruptible(

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { dataSetFiles, readQuestions } from '../data/flashrag.js';
 import { writeFileSafely } from '../io/files.js';
-import { compareHtml } from '../pages/compare/html.js';
+import { compareHtml } from '../pages/compare/page.js';
 import { parseSources, readComparedRuns, type RunSource } from '../pages/compare/runs.js';
 import { log } from './cli-utils.js';
 

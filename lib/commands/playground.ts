@@ -1,6 +1,6 @@
 /** `parallelsearch playground`: policies and passages as one HTML file to try them in. */
 import { Command } from 'commander';
-import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/html.js';
+import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { outputPath } from '../io/paths.js';
 import { log } from './cli-utils.js';
 

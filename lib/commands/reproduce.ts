@@ -17,7 +17,7 @@ import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
-import { exportPlayground } from '../pages/playground/html.js';
+import { exportPlayground } from '../pages/playground/page.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';

@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { printEvents, type ScalarEvent } from '../io/tensorboard.js';
 import { shortNames } from '../pages/compare/runs.js';
-import { readSteps } from '../pages/run/run-folder.js';
+import { readSteps } from '../pages/run/folder.js';
 import { log } from './cli-utils.js';
 
 /** One name, so that a later export takes the place of an earlier one. */

@@ -4,7 +4,7 @@ import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { TrainConfig } from '../methods/config.js';
 import { trainConfigOf } from '../experiments/runs.js';
-import { readSteps } from '../pages/run/run-folder.js';
+import { readSteps } from '../pages/run/folder.js';
 import { describeDuration } from './cli-utils.js';
 
 interface Training {

@@ -10,7 +10,7 @@ import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { viewerData } from '../pages/viewer/data.js';
-import { writeViewer } from '../pages/viewer/html.js';
+import { writeViewer } from '../pages/viewer/page.js';
 import { parseTranscript, type RecordedRun } from '../rollout/recorded.js';
 import { log as printLine } from './cli-utils.js';
 

@@ -2,9 +2,7 @@
  * What came back for each sub-query: the text as the policy read it, with the scores that
  * were recorded.
  */
-import { foldText } from '../retrieval/words.js';
 import type { SearchResult } from '../rollout/trajectory.js';
-import { listed } from '../text/listed.js';
 import { parseInformation } from '../text/tags.js';
 
 /**
@@ -22,27 +20,6 @@ export interface ShownPassage {
   text: string;
   id: string | null;
   score: number | null;
-}
-
-/** Said of a search that found passages, but none that is about its words. */
-export const NOTHING_ALIKE = 'Nothing alike: the passages share only common words with this.';
-
-/**
- * Words with a capital that follow each other; the first of a sentence has one anyway.
- */
-const NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
-
-/**
- * Which names of a question no passage knows, in a sentence; empty where all are known.
- */
-export function outsideText(question: string, passages: readonly string[]): string {
-  const isKnown = (name: string): boolean =>
-    passages.some((passage) => foldText(passage).includes(foldText(name)));
-  const names = [...new Set(question.match(NAMES))].filter((name) => !isKnown(name));
-  if (names.length === 0) return '';
-  const [are, them] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  const quoted = listed(names.map((name) => `“${name}”`));
-  return `${quoted} ${are} outside this world: no passage names ${them}, so that answers are guesses.`;
 }
 
 export interface ShownResult {

@@ -1,14 +1,9 @@
 /** The segments of a trajectory, coloured by what they are. */
+import { UNRELATED_PASSAGES } from '../rollout/answer.js';
 import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
 import type { TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';
-import {
-  NOTHING_ALIKE,
-  shownResults,
-  type ShownPassage,
-  type ShownResult,
-  type ShownTurn,
-} from './passages.js';
+import { shownResults, type ShownPassage, type ShownResult, type ShownTurn } from './passages.js';
 
 /** A titled part of the transcript; the title says in words what the colour says. */
 const part = (kind: string, title: string, ...children: Markup[]): Markup =>
@@ -45,7 +40,7 @@ function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Mark
       : passages.length === 0
         ? markup('p', 'Nothing found.')
         : markup('ol.passages', passages.map(passageMarkup));
-  const alike = isUnlike && markup('p.failure', NOTHING_ALIKE);
+  const alike = isUnlike && markup('p.failure', UNRELATED_PASSAGES);
   return markup('div.result', markup('p.query', query), alike, found);
 }
 

@@ -6,7 +6,7 @@ import { bundleScript } from '../../lib/html/bundle.js';
 const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);
 
 describe('bundleScript', () => {
-  it.each(['html/browser/report.js', 'pages/viewer/page/main.js', 'pages/run/page/live.js'])(
+  it.each(['html/browser/report.js', 'pages/viewer/browser/main.js', 'pages/run/browser/live.js'])(
     'makes one classic script of %s, once in a process',
     async (name) => {
       const script = await bundleScript(module(name));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outsideText, shownResults } from '../../lib/html/passages.js';
+import { shownResults } from '../../lib/html/passages.js';
 
 describe('shownResults', () => {
   const text =
@@ -32,28 +32,5 @@ describe('shownResults', () => {
     expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
       { query: 'x', failure: 'timeout', isUnlike: false, passages: [] },
     ]);
-  });
-});
-
-describe('outsideText', () => {
-  const passages = ['Red River\nThe film was made by Ann Lee.', 'René Roy\nRené Roy sang.'];
-
-  it.each([
-    ['Did Ann Lee make Red River?', ''],
-    ['Did Rene Roy make RED River?', ''],
-    [
-      'Who made Titanic?',
-      '“Titanic” is outside this world: no passage names it, so that answers are guesses.',
-    ],
-    [
-      'Did Ann Roy?',
-      '“Ann Roy” is outside this world: no passage names it, so that answers are guesses.',
-    ],
-    [
-      'Is Ann from Paris or Rome, Paris?',
-      '“Paris” and “Rome” are outside this world: no passage names them, so that answers are guesses.',
-    ],
-  ])('of %j is %j', (question, text) => {
-    expect(outsideText(question, passages)).toBe(text);
   });
 });

@@ -9,7 +9,7 @@ import { importRollouts, type ImportOptions } from '../../lib/interop/recorded-r
 import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
 import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { writeParquet } from '../../lib/io/parquet.js';
-import { readSteps } from '../../lib/pages/run/run-folder.js';
+import { readSteps } from '../../lib/pages/run/folder.js';
 import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { linesOf } from '../commands/tiny-world.js';

@@ -8,7 +8,7 @@ import { streamJsonLines } from '../../io/json-lines.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run.js';
 import type { StepMetrics } from '../run/charts.js';
-import { readSteps, readTail } from '../run/run-folder.js';
+import { readSteps, readTail } from '../run/folder.js';
 
 /** All that is known of a run; a part that nobody recorded is empty. */
 export interface ComparedRun {

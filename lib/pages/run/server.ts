@@ -4,8 +4,8 @@
  */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/worker.js';
-import { runContentHtml, runPageHtml, type RunDescription } from './html.js';
-import { readRun, runVersion } from './run-folder.js';
+import { runContentHtml, runPageHtml, type RunDescription } from './page.js';
+import { readRun, runVersion } from './folder.js';
 
 export interface WatchOptions extends RunDescription {
   /** The run's folder; it need not exist yet. */

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerFigures, finalFigure } from '../../../lib/pages/compare/figures.js';
-import { compareHtml } from '../../../lib/pages/compare/html.js';
+import { compareHtml } from '../../../lib/pages/compare/page.js';
 import {
   parseSources,
   readComparedRuns,

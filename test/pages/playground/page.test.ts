@@ -1,20 +1,20 @@
 /** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import type { AnswerEvent } from '../../../lib/pages/playground/answer.js';
+import type { AnswerEvent } from '../../../lib/rollout/answer.js';
 import {
   comparisonRow,
   speedSentence,
   type Outcome,
-} from '../../../lib/pages/playground/page/comparison.js';
-import { groupByKind, kindOf } from '../../../lib/pages/playground/page/form.js';
+} from '../../../lib/pages/playground/browser/comparison.js';
+import { groupByKind, kindOf } from '../../../lib/pages/playground/browser/form.js';
 import {
   addToLane,
   ticksOf,
   timeOf,
   type Span,
-} from '../../../lib/pages/playground/page/time-line.js';
-import { percentText } from '../../../lib/pages/playground/page/tokens.js';
+} from '../../../lib/pages/playground/browser/time-line.js';
+import { percentText } from '../../../lib/pages/playground/browser/tokens.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 

@@ -19,7 +19,7 @@ import {
 } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { evaluatedQuestions, loadWorld, type World } from '../../../lib/experiments/world.js';
-import { exportPlayground } from '../../../lib/pages/playground/html.js';
+import { exportPlayground } from '../../../lib/pages/playground/page.js';
 import { createRandom } from '../../../lib/random.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';

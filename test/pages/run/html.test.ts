@@ -5,8 +5,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runPageHtml, writeRunReport } from '../../../lib/pages/run/html.js';
-import { readRun } from '../../../lib/pages/run/run-folder.js';
+import { runPageHtml, writeRunReport } from '../../../lib/pages/run/page.js';
+import { readRun } from '../../../lib/pages/run/folder.js';
 import { chromiumPath } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
@@ -28,7 +28,7 @@ describe('the report of a run', () => {
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
     expect(html).toContain("default-src 'none'");
     expect(html).not.toContain('connect-src');
-    expect(html).not.toContain('askForNews');
+    expect(html).not.toContain('live-status');
   });
 
   it('draws every curve, with its data and a text alternative', () => {

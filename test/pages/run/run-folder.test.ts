@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readRun, runVersion } from '../../../lib/pages/run/run-folder.js';
+import { readRun, runVersion } from '../../../lib/pages/run/folder.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeStep } from './run.js';
 

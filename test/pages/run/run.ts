@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { trainingPreset } from '../../../lib/methods/config.js';
-import type { RunDescription } from '../../../lib/pages/run/html.js';
+import type { RunDescription } from '../../../lib/pages/run/page.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
 const preset = trainingPreset('parallelsearch', 'instruct-1', 7);

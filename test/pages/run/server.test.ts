@@ -100,7 +100,7 @@ describe('the server of the live page', () => {
       expect(told.requests.every((url) => url.startsWith(live.url))).toBe(true);
       expect(await accessibilityComplaints(page)).toEqual([]);
       await live.close();
-      await page.getByText('Nobody answers').waitFor();
+      await page.getByText('No response').waitFor();
       await closeChromium();
     },
     300_000,

@@ -5,14 +5,19 @@ import {
   facetValues,
   FACETS,
   searchWords,
-} from '../../../lib/pages/viewer/page/filter.js';
+} from '../../../lib/pages/viewer/browser/filter.js';
 import {
   graphColumns,
   nodesAsked,
   policyDiagram,
   questionDiagram,
-} from '../../../lib/pages/viewer/page/graph.js';
-import { aboveMean, groupOf, methodsOf, partnerOf } from '../../../lib/pages/viewer/page/groups.js';
+} from '../../../lib/pages/viewer/browser/graph.js';
+import {
+  aboveMean,
+  groupOf,
+  methodsOf,
+  partnerOf,
+} from '../../../lib/pages/viewer/browser/groups.js';
 import { syntheticData, syntheticLines } from './synthetic.js';
 
 const data = syntheticData(syntheticLines(200), 20);

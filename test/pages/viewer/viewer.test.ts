@@ -4,7 +4,7 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
-import { viewerHtml } from '../../../lib/pages/viewer/html.js';
+import { viewerHtml } from '../../../lib/pages/viewer/page.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import {
   chromiumPath,

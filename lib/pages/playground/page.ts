@@ -46,7 +46,7 @@ const MACHINERY = `
 <p>The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).</p>`;
 
 const scriptOf = (name: 'main' | 'worker'): Promise<string> =>
-  bundleScript(new URL(`./page/${name}.js`, import.meta.url));
+  bundleScript(new URL(`./browser/${name}.js`, import.meta.url));
 
 /**
  * The whole page. @param isOwn whether policies or passages are not the committed ones

@@ -1,8 +1,8 @@
 /** What one method thinks, searches, reads and answers, as it happens. */
 import { h, type Content } from '../../../html/browser/dom.js';
-import { NOTHING_ALIKE, shownResults, type ShownResult } from '../../../html/passages.js';
+import { shownResults, type ShownResult } from '../../../html/passages.js';
+import { UNRELATED_PASSAGES, type AnswerEvent } from '../../../rollout/answer.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
-import type { AnswerEvent } from '../answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 import { createTokenText } from './tokens.js';
 
@@ -26,7 +26,7 @@ function foundNodes({ failure, isUnlike, passages }: ShownResult): HTMLElement[]
     const figures = score !== null && h('span.figures', ` BM25 ${score.toFixed(1)}`);
     return h('p.found', h('strong', title), figures, h('br'), text);
   });
-  return isUnlike ? [h('p.failure', NOTHING_ALIKE), ...found] : found;
+  return isUnlike ? [h('p.failure', UNRELATED_PASSAGES), ...found] : found;
 }
 
 /** Builds the column of a method. */

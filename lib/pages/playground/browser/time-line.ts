@@ -5,7 +5,7 @@
 import { sum } from 'd3-array';
 import { h } from '../../../html/browser/dom.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
-import type { AnswerEvent } from '../answer.js';
+import type { AnswerEvent } from '../../../rollout/answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 
 /** An uninterrupted piece of work; milliseconds from the question. */

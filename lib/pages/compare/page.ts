@@ -23,7 +23,7 @@ import { scoreTranscript } from '../../rewards/score.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
 import { listed } from '../../text/listed.js';
 import { comparedChart } from '../run/charts.js';
-import { factsOf } from '../run/html.js';
+import { factsOf } from '../run/page.js';
 import { answerFigures, finalFigure } from './figures.js';
 import type { ComparedRun } from './runs.js';
 

@@ -1,38 +1,38 @@
-/** A question told event by event, with the delays that the page can set. */
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../lib/methods/index.js';
 import {
   answerQuestion,
   createTextStream,
   delayRetriever,
+  unknownNamesWarning,
   type AnswerEvent,
   type AskOptions,
-} from '../../../lib/pages/playground/answer.js';
-import { trainBpe } from '../../../lib/text/bpe.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
-import { echoRetriever } from '../../retrieval/passages.js';
-import { scriptedPolicy } from '../../rollout/scripted-policy.js';
+} from '../../lib/rollout/answer.js';
+import { trainBpe } from '../../lib/text/bpe.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { echoRetriever } from '../retrieval/passages.js';
+import { scriptedPolicy } from './scripted-policy.js';
 
 const SEARCH = '<think> a </think><search> X ## Y </search>';
 const ANSWER = '<think> b </think><answer> gold </answer>';
 
 async function events(options: Partial<AskOptions> = {}): Promise<AnswerEvent[]> {
-  const told: AnswerEvent[] = [];
+  const seen: AnswerEvent[] = [];
   await answerQuestion(
     'who?',
     { policy: scriptedPolicy({ 'who?': [SEARCH, ANSWER] }), retriever: echoRetriever() },
     { rollout: rolloutConfigOf('parallelsearch'), delayMs: 0, tokensPerSecond: 0, ...options },
-    (event) => told.push(event),
+    (event) => seen.push(event),
   );
-  return told;
+  return seen;
 }
 
 describe('answerQuestion', () => {
-  it('tells tokens, segments with what was searched, and the end', async () => {
-    const told = await events();
-    const texts = told.map((event) => (event.kind === 'token' ? event.text : ''));
+  it('reports tokens, segments with their searches, and the end', async () => {
+    const seen = await events();
+    const texts = seen.map((event) => (event.kind === 'token' ? event.text : ''));
     expect(texts.join('')).toBe(SEARCH + ANSWER);
-    const segments = told.filter((event) => event.kind === 'segment');
+    const segments = seen.filter((event) => event.kind === 'segment');
     expect(segments.map(({ segment }) => segment)).toEqual([
       'prompt',
       'policy',
@@ -40,15 +40,15 @@ describe('answerQuestion', () => {
       'policy',
     ]);
     expect(segments[2].turn?.queries).toEqual(['X', 'Y']);
-    expect(told.at(-1)).toMatchObject({
+    expect(seen.at(-1)).toMatchObject({
       kind: 'end',
       trajectory: { modelCalls: 2, finish: 'answer' },
     });
-    const first = told.find((event) => event.kind === 'token');
+    const first = seen.find((event) => event.kind === 'token');
     expect(first?.probability).toBe(1);
   });
 
-  it('waits once a turn for the retriever, however many sub-queries it has, and keeps the pace', async () => {
+  it('delays each search turn once, whatever its number of sub-queries, and keeps the pace', async () => {
     const [slow] = (await events({ delayMs: 300 })).slice(-1);
     expect(slow.elapsedMs).toBeGreaterThan(295);
     expect(slow.elapsedMs).toBeLessThan(590);
@@ -56,14 +56,28 @@ describe('answerQuestion', () => {
     expect(paced.elapsedMs).toBeGreaterThan(SEARCH.length + ANSWER.length - 5);
   });
 
-  it('stops while it waits', async () => {
+  it('can be aborted while waiting', async () => {
     const signal = AbortSignal.timeout(20);
     await expect(events({ delayMs: 5000, signal })).rejects.toThrow('timeout');
   });
 });
 
+describe('unknownNamesWarning', () => {
+  const passages = ['Red River\nThe film was made by Ann Lee.', 'René Roy\nRené Roy sang.'];
+
+  it.each([
+    ['Did Ann Lee make Red River?', []],
+    ['Did Rene Roy make RED River?', []],
+    ['Who made Titanic?', ['“Titanic”']],
+    ['Did Ann Roy?', ['“Ann Roy”']],
+    ['Is Ann from Paris or Rome, Paris?', ['“Paris”', '“Rome”']],
+  ])('names what no passage mentions: %j', (question, names) => {
+    expect(unknownNamesWarning(question, passages).match(/“[^”]+”/g) ?? []).toEqual(names);
+  });
+});
+
 describe('delayRetriever', () => {
-  it('answers as the retriever does, later, and not at all once it is stopped', async () => {
+  it('gives the same results later, and rejects when aborted', async () => {
     const retriever = echoRetriever();
     const delayed = delayRetriever(retriever, 20);
     const start = performance.now();
@@ -77,7 +91,7 @@ describe('delayRetriever', () => {
 });
 
 describe('createTextStream', () => {
-  it('gives the text piece by piece, characters of several tokens whole', () => {
+  it('never splits a character', () => {
     const json = trainBpe(['no pairs'], { vocabSize: 256, minFrequency: 9, addedTokens: [] });
     const tokenizer = createTokenizer(json);
     const next = createTextStream(tokenizer);

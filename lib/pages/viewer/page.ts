@@ -47,7 +47,7 @@ export async function viewerHtml({ title, data, ...page }: ViewerPage): Promise<
   const whatItDoes = `${count} recorded trajectories: filter, search, read turn by turn, compare two methods.`;
   const description = page.description ?? whatItDoes;
   const styles = `${KIND_STYLE}${VIEWER_STYLE}`;
-  const script = await bundleScript(new URL('./page/main.js', import.meta.url));
+  const script = await bundleScript(new URL('./browser/main.js', import.meta.url));
   return pageHtml({ title, description, body, styles, scripts: [script] });
 }
 

@@ -6,7 +6,7 @@ import './no-eval.js';
 import { parseQuestions } from '../../../data/flashrag-text.js';
 import { h } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
-import { outsideText } from '../../../html/passages.js';
+import { unknownNamesWarning } from '../../../rollout/answer.js';
 import {
   PASSAGES_FILE,
   QUESTIONS_FILE,
@@ -90,7 +90,7 @@ async function start(root: HTMLElement): Promise<void> {
   function ask(asked: Wish): void {
     wish = asked;
     results.replaceChildren();
-    status.textContent = `${outsideText(asked.question, [passages])} At work.`.trim();
+    status.textContent = `${unknownNamesWarning(asked.question, [passages])} At work.`.trim();
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
@@ -112,7 +112,7 @@ async function start(root: HTMLElement): Promise<void> {
     );
     const areAllThere = outcomes.length === players.length;
     status.textContent = [
-      ...(wish ? [outsideText(wish.question, [passages])] : []),
+      ...(wish ? [unknownNamesWarning(wish.question, [passages])] : []),
       ...said,
       ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
     ]

@@ -1,5 +1,5 @@
 /** One method of the page: its worker, its column, its lane in the time line. */
-import type { AnswerEvent } from '../answer.js';
+import type { AnswerEvent } from '../../../rollout/answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 import { createColumn } from './column.js';
 import type { Outcome } from './comparison.js';

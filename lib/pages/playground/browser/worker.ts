@@ -14,7 +14,7 @@ import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { ANALYZERS } from '../../../retrieval/analyzers.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
 import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
-import { answerQuestion, type AnswerEvent, type AskOptions } from '../answer.js';
+import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
 
 /** What a worker searches, and the WebAssembly that it computes with. */
 export interface World {

@@ -22,7 +22,7 @@ import { writeFileSafely } from '../../io/files.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
-import { readRun, type RunState } from './run-folder.js';
+import { readRun, type RunState } from './folder.js';
 
 /** What is known of a run before it begins. */
 export interface RunDescription {
@@ -62,7 +62,7 @@ export async function runPageHtml(
   const cite = { id: 'cite', text: 'To cite' };
   const headings = [...SECTIONS, PROVENANCE, cite].map((heading) => ({ ...heading, level: 2 }));
   const script = isLive
-    ? bundleScript(new URL('./page/live.js', import.meta.url))
+    ? bundleScript(new URL('./browser/live.js', import.meta.url))
     : reportScript({ hasCharts: true });
   const { commit } = run.provenance;
   const body = [
@@ -84,8 +84,10 @@ export async function runPageHtml(
   });
 }
 
-const LIVE_CONTROLS =
-  '<p class="live"><label><input type="checkbox" id="live" checked> Update while the run goes on</label> <span role="status" id="live-status"></span></p>';
+/** Milliseconds between two requests of the live page. */
+export const POLL_MS = 2000;
+
+const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
 
 /** The part of the page that changes. */
 export async function runContentHtml({ config }: RunDescription, state: RunState): Promise<string> {

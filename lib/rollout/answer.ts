@@ -1,0 +1,128 @@
+/** Answers one question and reports every token, search and segment as it happens. */
+import type { Question } from '../data/question.js';
+import type { Policy } from '../policy/policy.js';
+import { createRandom } from '../random.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { foldText } from '../retrieval/words.js';
+import { listed } from '../text/listed.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+import type { RolloutConfig } from './options.js';
+import { rollOut } from './rollout.js';
+import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
+
+/** An event on the way to an answer; `elapsedMs` counts from the question. */
+export type AnswerEvent = { elapsedMs: number } & (
+  | { kind: 'token'; tokenId: number; text: string; probability: number }
+  /** A finished segment; `turn` holds the search behind an information segment. */
+  | { kind: 'segment'; segment: SegmentKind; text: string; turn: SearchTurn | null }
+  | { kind: 'end'; trajectory: Trajectory }
+);
+
+export interface AskOptions {
+  rollout: RolloutConfig;
+  /** Extra milliseconds per retrieval request. */
+  delayMs: number;
+  /** Maximum tokens per second; 0 is unlimited. */
+  tokensPerSecond: number;
+  signal?: AbortSignal;
+}
+
+/** Shown when a search returned passages but none is about the query. */
+export const UNRELATED_PASSAGES =
+  'No match: these passages share only common words with the query.';
+
+/** Runs of capitalised words, except at the start of a sentence. */
+const NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
+
+/** Warns about names in a question that occur in no passage; empty if all do. */
+export function unknownNamesWarning(question: string, passages: readonly string[]): string {
+  const occurs = (name: string): boolean =>
+    passages.some((passage) => foldText(passage).includes(foldText(name)));
+  const names = [...new Set(question.match(NAMES))].filter((name) => !occurs(name));
+  if (names.length === 0) return '';
+  return `No passage mentions ${listed(names.map((name) => `“${name}”`))}: the answer will be a guess.`;
+}
+
+/** Waits. Rejects with the signal's reason when aborted. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/**
+ * Adds `delayMs` to every request, like a network would. The sub-queries of a turn share
+ * one request and so wait together.
+ */
+export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
+  ...retriever,
+  retrieve: async (queries, options) => {
+    await pause(delayMs, options.signal);
+    return retriever.retrieve(queries, options);
+  },
+});
+
+/** Spaces tokens evenly in time; stops waiting once aborted. */
+function createPace(tokensPerSecond: number, signal?: AbortSignal): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    if (tokensPerSecond === 0 || signal?.aborted) return;
+    const now = performance.now();
+    next = Math.max(now, next + 1000 / tokensPerSecond);
+    await pause(next - now);
+  };
+}
+
+/**
+ * Decodes tokens one by one. A character split over several tokens comes with the last of
+ * them; the others give an empty string.
+ */
+export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
+  let pending: number[] = [];
+  return (tokenId) => {
+    pending.push(tokenId);
+    const text = tokenizer.decode(pending);
+    if (text.endsWith('\uFFFD')) return ''; // an incomplete character
+    pending = [];
+    return text;
+  };
+}
+
+/**
+ * Answers a question greedily, as evaluation does.
+ * @throws the signal's reason when aborted, after the current turn
+ */
+export async function answerQuestion(
+  text: string,
+  { policy, retriever }: { policy: Policy; retriever: Retriever },
+  { rollout, delayMs, tokensPerSecond, signal }: AskOptions,
+  emit: (event: AnswerEvent) => void,
+): Promise<void> {
+  const question: Question = { id: 'playground', question: text, goldenAnswers: [], metadata: {} };
+  const start = performance.now();
+  const elapsed = (): number => performance.now() - start;
+  const decode = createTextStream(policy.tokenizer);
+  const pace = createPace(tokensPerSecond, signal);
+  const { trajectories } = await rollOut(policy, delayRetriever(retriever, delayMs), [question], {
+    ...rollout,
+    temperature: 0,
+    signal,
+    randoms: [createRandom(question.id)],
+    onToken: async ({ tokenId, logProb }) => {
+      await pace();
+      const probability = Math.exp(logProb);
+      emit({ kind: 'token', tokenId, text: decode(tokenId), probability, elapsedMs: elapsed() });
+    },
+    onSegment: ({ kind, text }, _row, searchTurns) => {
+      const turn = kind === 'information' ? searchTurns[searchTurns.length - 1] : null;
+      emit({ kind: 'segment', segment: kind, text, turn, elapsedMs: elapsed() });
+    },
+  });
+  emit({ kind: 'end', trajectory: trajectories[0], elapsedMs: elapsed() });
+}
