@@ -5,9 +5,9 @@ import {
   recipeOf,
   WARM_UP_NAMES,
   type WarmUpName,
-} from '../small-world/warm-up/recipes.js';
-import { totalSteps } from '../small-world/warm-up/run-warm-up.js';
-import { trainInitialModel } from '../small-world/warm-up/train-model.js';
+} from '../../tools/warm-up/recipes.js';
+import { totalSteps } from '../../tools/warm-up/run-warm-up.js';
+import { trainInitialModel } from '../../tools/warm-up/train-model.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { CHECKPOINT_NOTICE, interruptible, parseCount, log } from './cli-utils.js';

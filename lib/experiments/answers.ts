@@ -30,8 +30,8 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { loadModel } from '../policy/model-folder.js';
 import type { Policy } from '../policy/policy.js';
 import { disposeWeights } from '../policy/weights.js';
-import { readDraw } from '../small-world/draw-test.js';
-import { createLookupPolicy } from '../small-world/lookup.js';
+import { readDraw } from '../../tools/small-world/draw-test.js';
+import { createLookupPolicy } from './lookup.js';
 import {
   adapterFolder,
   isTrained,

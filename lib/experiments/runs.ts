@@ -18,19 +18,21 @@ import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-fol
 import { loadLocalPolicy } from '../policy/policies.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import {
-  initialModelName,
-  WARM_UP_NAMES,
-  type WarmUpName,
-} from '../small-world/warm-up/recipes.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
 
 /** Who answers where nobody else is named. */
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct-1';
 
-export const INITIAL_MODELS = WARM_UP_NAMES;
-export type InitialModelName = WarmUpName;
+/** Initial models of the small world; each is trained on from the one before. */
+export const INITIAL_MODELS = ['base', 'instruct'] as const;
+export type InitialModelName = (typeof INITIAL_MODELS)[number];
+
+/** Name of an initial model's folder, such as `instruct-2`. */
+export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
+
+/** One in so many lines of an initial model's metrics is published with its weights. */
+export const PUBLISH_EVERY = 20;
 
 /** Who answers: a method from an initial model, with a seed. */
 export interface PolicyRun {

@@ -20,13 +20,13 @@ import { saveModel } from '../../lib/policy/model-folder.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { embedCorpus } from '../../lib/retrieval/embeddings.js';
-import { runWarmUp } from '../../lib/small-world/warm-up/run-warm-up.js';
+import { runWarmUp } from '../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { BEST_ADAPTER, runTraining } from '../../lib/training/run.js';
 import { folderForEach } from '../folder.js';
-import { smallModel, warmUpOf } from '../small-world/warm-up.js';
+import { smallModel, warmUpOf } from '../tools/warm-up.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../training/tiny.js';
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';

@@ -11,7 +11,7 @@ import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { trainBpe } from '../../lib/text/bpe.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { TAG_TOKENS } from '../../lib/small-world/warm-up/tokenizer.js';
+import { TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { subQuestion } from '../data/questions.js';
 import { makePassages } from '../retrieval/passages.js';
 

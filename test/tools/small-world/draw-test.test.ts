@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { loadQuestions } from '../../../lib/data/flashrag.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
+import { drawTest, frozenCommit, readDraw } from '../../../tools/small-world/draw-test.js';
+import { smallWorld } from '../../../tools/small-world/build.js';
+import { temporaryFolder } from '../../folder.js';
+
+describe('the test questions', () => {
+  const [first, again, other] = ['a', 'a', 'b'].map(drawTest);
+  const { things } = smallWorld();
+
+  it('are the same for the same commit, and others for another', () => {
+    expect(first).toEqual(again);
+    const texts = new Set(first.map(({ question }) => question));
+    expect(other.filter(({ question }) => texts.has(question)).length).toBeLessThan(
+      first.length / 10,
+    );
+  });
+
+  it('are as many as were planned, about things that are kept for them', () => {
+    expect(first).toHaveLength(Object.values(TEST_COUNTS).reduce((a, b) => a + b, 0));
+    const elsewhere = things.flatMap((thing) =>
+      thing.split === 'kept' ? [] : Object.values(thing.facts).map(({ passageId }) => passageId),
+    );
+    const known = new Set(elsewhere);
+    const used = first.flatMap(({ metadata }) =>
+      metadata.graph!.flatMap(({ evidence }) => evidence),
+    );
+    expect(used.some((id) => known.has(id))).toBe(false);
+  });
+
+  it('are worded as in training in one half, as never before in the other', () => {
+    const seen = first.filter(({ metadata }) => metadata.wording === 'seen').length;
+    expect(Math.abs(seen / first.length - 0.5)).toBeLessThan(0.02);
+  });
+});
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, {
+    cwd: packagePath(),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+const draw = await readDraw();
+/** A shallow clone has not the commit that froze the weights. */
+const isKnown = ((): boolean => {
+  try {
+    return draw !== null && git('cat-file', '-t', draw.commit).trim() === 'commit';
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(draw === null)('the committed ones (skipped before a draw)', () => {
+  it('are those that the hash of the commit draws which they name', async () => {
+    const committed = (await loadQuestions()).filter(({ split }) => split === 'test');
+    const drawn = drawTest(draw!.commit);
+    expect(committed).toHaveLength(drawn.length);
+    expect(drawn.filter((question, i) => !isDeepStrictEqual(question, committed[i]))).toEqual([]);
+  });
+
+  it.skipIf(!isKnown)('came after the weights, none of which has changed since', () => {
+    const weights = ['data/checkpoints/*.safetensors', 'data/small-world/passages.jsonl'];
+    expect(git('diff', '--name-only', '--diff-filter=MD', draw!.commit, '--', ...weights)).toBe('');
+  });
+});
+
+describe('their draw', () => {
+  it('is read from beside them, and null before it', async () => {
+    const folder = temporaryFolder();
+    expect(await readDraw(folder)).toBeNull();
+    writeFileSync(join(folder, 'test-draw.json'), '{"commit":"abc","counts":{"nq":1}}');
+    expect(await readDraw(folder)).toEqual({ commit: 'abc', counts: { nq: 1 } });
+  });
+
+  it('wants a commit that there is', () => {
+    expect(() => frozenCommit('no-such-commit')).toThrow();
+  });
+});

@@ -1,0 +1,140 @@
+import { range } from 'd3-array';
+import { describe, expect, it } from 'vitest';
+import {
+  questionShape,
+  type Passage,
+  type Question,
+  type SubQuestion,
+} from '../../../lib/data/question.js';
+import { createRandom } from '../../../lib/random.js';
+import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
+import { createQuestionMaker } from '../../../tools/small-world/questions.js';
+import {
+  demonstrate,
+  verdictDrill,
+  type DemonstrationOptions,
+} from '../../../tools/warm-up/demonstrations.js';
+import { makeWorld } from '../../../tools/small-world/world.js';
+import { exactMatch } from '../../../lib/text/normalize.js';
+import {
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  type TextSegment,
+} from '../../../lib/text/response.js';
+import { parseBlocks } from '../../../lib/text/tags.js';
+import type { Piece } from '../../../lib/training/supervised.js';
+
+const random = createRandom('demonstrations');
+const { things, passages } = makeWorld(random, { train: 30 });
+const make = createQuestionMaker(things);
+const retriever = createBm25Retriever(passages);
+const search = (query: string): Passage[] =>
+  retriever.search(query, 3).map(({ index }) => passages[index]);
+const evidence = (_: string, node: SubQuestion): Passage[] =>
+  passages.filter(({ id }) => node.evidence.includes(id));
+
+const draws = [1, 2, 3, 4].map((length) => () => make.chain(length, 'train', random));
+const comparisons = [2, 3, 5].map((count) => () => make.ordered(count, 1, 'train', random));
+const others = [() => make.ordered(2, 2, 'train', random)];
+const questions = range(12).flatMap(() =>
+  [...draws, ...comparisons, ...others].map((draw): Question => ({ id: 'q', ...draw() })),
+);
+
+const OPTIONS: DemonstrationOptions = {
+  prompt: 'parallel',
+  mode: 'sequential',
+  maxSearchTurns: 6,
+  retryShare: 0.5,
+  contextWeight: 0.25,
+  recapWeight: 3,
+};
+const segmentsOf = (pieces: readonly Piece[]): TextSegment[] =>
+  pieces.map(({ text, weight }, i) => ({
+    kind: i === 0 ? 'prompt' : weight === OPTIONS.contextWeight ? 'information' : 'policy',
+    text,
+  }));
+
+describe('demonstrate', () => {
+  it.each(['sequential', 'parallel'] as const)('writes well-formed transcripts, %s', (mode) => {
+    for (const question of questions) {
+      const segments = segmentsOf(demonstrate(question, search, { ...OPTIONS, mode }, random));
+      expect(formatFault(segments)).toBeNull();
+      const searches = executedSearches(segments);
+      expect(searches.length).toBeLessThanOrEqual(OPTIONS.maxSearchTurns);
+      if (mode === 'sequential')
+        expect(searches.every((queries) => queries.length === 1)).toBe(true);
+      else if (questionShape(question.metadata.graph!) === 'parallelizable')
+        expect(searches[0]).toHaveLength(question.metadata.graph!.length);
+    }
+  });
+
+  it('answers right whatever is asked, where all is found', () => {
+    for (const question of questions)
+      for (const mode of ['sequential', 'parallel'] as const) {
+        const answer = finalAnswer(
+          segmentsOf(
+            demonstrate(question, evidence, { ...OPTIONS, mode, maxSearchTurns: 8 }, random),
+          ),
+        );
+        expect(exactMatch(answer, question.goldenAnswers)).toBe(1);
+      }
+  });
+
+  it('states no value that was not read, and knows every one that was', () => {
+    let misses = 0;
+    for (const question of questions) {
+      const segments = segmentsOf(
+        demonstrate(question, search, { ...OPTIONS, mode: 'parallel' }, random),
+      );
+      const read = segments
+        .filter(({ kind }) => kind === 'information')
+        .map(({ text }) => text)
+        .join('');
+      const thoughts = parseBlocks(
+        segments
+          .filter(({ kind }) => kind === 'policy')
+          .map(({ text }) => text)
+          .join(''),
+      )
+        .filter(({ tag }) => tag === 'think')
+        .map(({ body }) => body);
+      const recap = thoughts[thoughts.length - 1];
+      misses += Number(recap.includes('= unknown'));
+      for (const { answers, entity, evidence: ids } of question.metadata.graph!) {
+        const isRead = ids.some((id) =>
+          read.includes(passages.find((passage) => passage.id === id)!.text),
+        );
+        const said = thoughts.some((thought) => thought.includes(`${entity} = ${answers[0]}`));
+        if (said) expect(isRead).toBe(true);
+      }
+    }
+    // Searches miss in this world, so that there is something to learn.
+    expect(misses).toBeGreaterThan(questions.length / 8);
+    expect(misses).toBeLessThan(questions.length);
+  });
+
+  it('searches again after a miss with other draws of words, at most once', () => {
+    const single = questions.filter(({ metadata }) => metadata.graph!.length === 1);
+    const never = (): Passage[] => [];
+    const turnsOf = (retryShare: number): number[] =>
+      single.map(
+        (question) =>
+          executedSearches(
+            segmentsOf(demonstrate(question, never, { ...OPTIONS, retryShare }, random)),
+          ).length,
+      );
+    expect(turnsOf(1).every((turns) => turns === 2)).toBe(true);
+    expect(turnsOf(0).every((turns) => turns === 1)).toBe(true);
+  });
+});
+
+describe('verdictDrill', () => {
+  it('has a loss on the conclusion and the answer alone', () => {
+    for (const question of questions.filter(({ metadata }) => metadata.operation)) {
+      const pieces = verdictDrill(question, { prompt: 'drill', contextWeight: 0, recapWeight: 3 });
+      expect(pieces.map(({ weight }) => weight)).toEqual([0, 0, 3, 1]);
+      expect(pieces[3].text).toBe(`<answer> ${question.goldenAnswers[0]} </answer>`);
+    }
+  });
+});

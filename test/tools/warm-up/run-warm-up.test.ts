@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Weights } from '../../../lib/policy/weights.js';
+import { runWarmUp, type WarmUpRun } from '../../../tools/warm-up/run-warm-up.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import type { SupervisedStep } from '../../../lib/training/supervised.js';
+import { temporaryFolder } from '../../folder.js';
+import { smallModel, warmUpOf } from './tiny-warm-up.js';
+
+const root = temporaryFolder();
+const runOf = (name: string, checkpointEvery?: number): WarmUpRun =>
+  warmUpOf(join(root, name), checkpointEvery);
+
+const stepsOf = (name: string): Omit<SupervisedStep, 'seconds'>[] =>
+  readFileSync(join(root, name, 'metrics.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const { seconds, ...rest } = JSON.parse(line) as SupervisedStep;
+      expect(seconds).toBeGreaterThan(0);
+      return rest;
+    });
+
+function expectSameWeights(a: Weights, b: Weights): void {
+  expect(Object.keys(a)).toEqual(Object.keys(b));
+  for (const key of Object.keys(a)) expect(a[key].dataSync(), key).toEqual(b[key].dataSync());
+}
+
+describe('runWarmUp', () => {
+  let whole: Weights;
+  beforeAll(async () => {
+    await useBackend('wasm');
+    whole = await runWarmUp(smallModel(), runOf('whole'), {});
+  });
+
+  it('raises and lowers the learning rate within each stage, a line a step', () => {
+    const steps = stepsOf('whole');
+    expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 5]);
+    const rates = steps.map(({ learningRate }) => learningRate);
+    [0.005, 0.01, 0.01, 0.004, 0.003, 0.002].forEach((rate, i) =>
+      expect(rates[i]).toBeCloseTo(rate, 9),
+    );
+  });
+
+  it('stopped and resumed, gives the very same metrics and weights as without the stop', async () => {
+    const controller = new AbortController();
+    const stopped = runWarmUp(smallModel(), runOf('resumed'), {
+      signal: controller.signal,
+      onStep: ({ step }) => {
+        if (step === 1) controller.abort(new Error('stopped by the test'));
+      },
+    });
+    await expect(stopped).rejects.toThrow('stopped by the test');
+    expect(stepsOf('resumed')).toHaveLength(2);
+    const model = smallModel();
+    expectSameWeights(await runWarmUp(model, runOf('resumed'), {}), whole);
+    expect(stepsOf('resumed')).toEqual(stepsOf('whole'));
+    for (const tensor of Object.values(model.weights)) expect(tensor.isDisposed).toBe(true);
+  });
+
+  it('killed between checkpoints, keeps one line of each step', async () => {
+    const killed = runWarmUp(smallModel(), runOf('killed', 2), {
+      onStep: ({ step }) => {
+        if (step === 2) throw new Error('killed');
+      },
+    });
+    await expect(killed).rejects.toThrow('killed');
+    expect(stepsOf('killed')).toHaveLength(3);
+    expectSameWeights(await runWarmUp(smallModel(), runOf('killed', 2), {}), whole);
+    expect(stepsOf('killed')).toEqual(stepsOf('whole'));
+  });
+
+  it('ends where the weights become infinite', async () => {
+    const run = runOf('infinite');
+    run.stages[0].learningRate = 1e38;
+    await expect(runWarmUp(smallModel(), run, {})).rejects.toThrow('Lower the learning rate.');
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * Contrastive training of the embedded encoder, with gradients by TensorFlow.js on the
+ * backend in use.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { createRandom } from '../../lib/random.js';
+import {
+  createHashedEncoder,
+  type HashedEncoder,
+  type HashedWeights,
+} from '../../lib/retrieval/encoder.js';
+import { hashFeatures, type Features, type TextKind } from '../../lib/retrieval/features.js';
+import { requireInteger } from '../../lib/retrieval/top-k.js';
+
+/** A query and a passage that answers it. */
+export interface TrainingPair {
+  query: string;
+  /** Contents of the passage. */
+  positive: string;
+  /** Contents of other passages that answer it too; never used as negatives. */
+  otherPositives?: readonly string[];
+  /** Contents of passages that don't answer it, e.g. from BM25. */
+  negatives?: readonly string[];
+}
+
+export interface TrainingOptions {
+  /** Passes over the pairs; default 3. */
+  epochs?: number;
+  /** Pairs in a batch; every other pair's passages are negatives. Default 64. */
+  batchSize?: number;
+  /** AdaGrad's step size; default 0.03. */
+  learningRate?: number;
+  /** Cosines are divided by it before the softmax; default 0.1. */
+  temperature?: number;
+  seed?: number | string;
+  onEpoch?: (progress: { epoch: number; epochs: number; meanLossNats: number }) => void;
+}
+
+/** The arrays that training moves, all with a row a bucket. */
+const TRAINED = ['projection', 'queryGain', 'passageGain'] as const;
+
+/**
+ * Trains the embedded encoder by in-batch softmax (InfoNCE, van den Oord et al. 2018;
+ * as DPR, Karpukhin et al. 2020): minimises the mean of `-log softmax(cosine /
+ * temperature)` of the positive among all passages of the batch, by AdaGrad. `initial` is
+ * not changed. The same seed gives the same weights on the same backend.
+ */
+export function trainEncoder(
+  initial: HashedWeights,
+  pairs: readonly TrainingPair[],
+  options: TrainingOptions = {},
+): HashedEncoder {
+  const {
+    epochs = 3,
+    batchSize = 64,
+    learningRate = 0.03,
+    temperature = 0.1,
+    seed = 0,
+    onEpoch,
+  } = options;
+  requireInteger('epochs', epochs);
+  requireInteger('batchSize', batchSize, 2);
+  if (pairs.length === 0)
+    throw new RangeError('Expected at least one training pair, but got none.');
+  const weights = {
+    ...initial,
+    projection: Float32Array.from(initial.projection),
+    queryGain: initial.queryGain.slice(),
+    passageGain: initial.passageGain.slice(),
+  };
+  const squares = TRAINED.map((name) => new Float32Array(weights[name].length));
+  const featuresOf = createFeatureCache(weights);
+  const random = createRandom(seed).fork('encoder-batches');
+  for (let epoch = 1; epoch <= epochs; epoch++) {
+    const order = random.shuffle(pairs);
+    let lossSum = 0;
+    for (let at = 0; at < order.length; at += batchSize) {
+      const batch = order.slice(at, at + batchSize);
+      const { loss, rows, gradients } = batchGradients(batch, weights, { featuresOf, temperature });
+      TRAINED.forEach((name, i) =>
+        adagrad(weights[name], squares[i], { rows, gradient: gradients[i], learningRate }),
+      );
+      lossSum += loss * batch.length;
+    }
+    onEpoch?.({ epoch, epochs, meanLossNats: lossSum / order.length });
+  }
+  return createHashedEncoder(weights);
+}
+
+type FeatureCache = (text: string, kind: TextKind) => Features;
+
+/** A logit that the softmax gives no weight. */
+const NOTHING = -1e9;
+/** Keeps the length of a text without features from being 0. */
+const TINY = 1e-12;
+
+/**
+ * The batch's mean loss (nats), and its gradients by those rows of the {@link TRAINED}
+ * arrays that the batch touches.
+ */
+function batchGradients(
+  pairs: readonly TrainingPair[],
+  weights: HashedWeights,
+  { featuresOf, temperature }: { featuresOf: FeatureCache; temperature: number },
+): { loss: number; rows: number[]; gradients: Float32Array[] } {
+  const texts = [
+    ...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives])),
+  ];
+  const queries = pairs.map(({ query }) => featuresOf(query, 'query'));
+  const passages = texts.map((text) => featuresOf(text, 'passage'));
+  const rows = [...new Set([...queries, ...passages].flatMap(({ buckets }) => [...buckets]))];
+  const table = (valueOf: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
+    tf.tensor2d(pairs.map((pair) => texts.map((text) => valueOf(pair, text)))); // (pairs, texts)
+  return tf.tidy(() => {
+    const [queryFeatures, passageFeatures] = [
+      denseFeatures(queries, rows),
+      denseFeatures(passages, rows),
+    ];
+    const isTarget = table(({ positive }, text) => Number(text === positive));
+    const ignored = table(({ positive, otherPositives = [] }, text) =>
+      text !== positive && otherPositives.includes(text) ? NOTHING : 0,
+    );
+    const loss = (
+      projection: tf.Tensor,
+      queryGain: tf.Tensor,
+      passageGain: tf.Tensor,
+    ): tf.Scalar => {
+      const encode = (features: tf.Tensor2D, gain: tf.Tensor): tf.Tensor2D => {
+        const sum = tf.matMul<tf.Tensor2D>(tf.mul(features, gain), projection); // (texts, dimensions)
+        return tf.div(sum, tf.sqrt(tf.add(tf.sum(tf.square(sum), 1, true), TINY)));
+      };
+      const [q, p] = [encode(queryFeatures, queryGain), encode(passageFeatures, passageGain)];
+      const logProbs = tf.logSoftmax(
+        tf.add(tf.div(tf.matMul(q, p, false, true), temperature), ignored),
+      );
+      return tf.sub(0, tf.div(tf.sum(tf.mul(logProbs, isTarget)), pairs.length));
+    };
+    const touched = TRAINED.map((name) => takeRows(weights[name], rows, weights));
+    const { value, grads } = tf.valueAndGrads(loss)(touched);
+    const gradients = grads.map((gradient) => gradient.dataSync<'float32'>());
+    return { loss: value.dataSync()[0], rows, gradients };
+  });
+}
+
+/** Features as a matrix with a column for each of some buckets. (texts, rows) */
+function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.Tensor2D {
+  const column = new Map(rows.map((bucket, i) => [bucket, i]));
+  const dense = new Float32Array(texts.length * rows.length);
+  texts.forEach(({ buckets, values }, i) =>
+    buckets.forEach((bucket, j) => (dense[i * rows.length + column.get(bucket)!] = values[j])),
+  );
+  return tf.tensor2d(dense, [texts.length, rows.length]);
+}
+
+/**
+ * Some rows of an array that has one for each bucket: of the projection (rows,
+ * dimensions), of a gain (rows).
+ */
+function takeRows(
+  array: HashedWeights['projection'],
+  rows: readonly number[],
+  weights: HashedWeights,
+): tf.Tensor {
+  const width = array.length / weights.queryGain.length;
+  const taken = new Float32Array(rows.length * width);
+  rows.forEach((row, i) => taken.set(array.subarray(row * width, (row + 1) * width), i * width));
+  return tf.tensor(taken, array === weights.projection ? [rows.length, width] : [rows.length]);
+}
+
+/** One AdaGrad step on the rows that a gradient is of. */
+function adagrad(
+  values: Float32Array,
+  squares: Float32Array,
+  {
+    rows,
+    gradient,
+    learningRate,
+  }: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
+): void {
+  const width = gradient.length / rows.length;
+  gradient.forEach((slope, i) => {
+    if (slope === 0) return;
+    const at = rows[Math.floor(i / width)] * width + (i % width);
+    squares[at] += slope * slope;
+    values[at] -= (learningRate * slope) / (Math.sqrt(squares[at]) + 1e-8);
+  });
+}
+
+function createFeatureCache({ features }: HashedWeights): FeatureCache {
+  const known = { query: new Map<string, Features>(), passage: new Map<string, Features>() };
+  return (text, kind) => {
+    const found = known[kind].get(text) ?? hashFeatures(text, kind, features);
+    known[kind].set(text, found);
+    return found;
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The benchmarks of the small world: what the paper's seven ask, in their real
+ * proportions, and one of comparisons of many. Proportions are those of the originals'
+ * dev sets: HotpotQA 5,918 bridge and 1,487 comparison; 2WikiMultiHopQA's four types;
+ * MuSiQue's answerable questions by hops. Comparisons are of two, as in the originals,
+ * without those that ask for yes or no, which models of this size do not learn; those of
+ * up to eight are `many` alone.
+ */
+import { range } from 'd3-array';
+import type { Question } from '../../lib/data/question.js';
+import type { Random } from '../../lib/random.js';
+import { createQuestionMaker, type Draft, type QuestionMaker, type Wording } from './questions.js';
+import type { Split, Thing } from './world.js';
+
+type Maker = (make: QuestionMaker, wording: Wording, random: Random) => Draft;
+
+interface Type {
+  type: string;
+  share: number;
+  draw: Maker;
+}
+
+const chain = (length: number, type: string, share = 1): Type => ({
+  type,
+  share,
+  draw: (make, wording, random) => make.chain(length, wording, random),
+});
+const single = (...kinds: Parameters<QuestionMaker['chain']>[3] & object): Type => ({
+  type: 'single_hop',
+  share: 1,
+  draw: (make, wording, random) => make.chain(1, wording, random, kinds),
+});
+const comparisonOfTwo = (type: string, share: number, length: 1 | 2 = 1): Type => ({
+  type,
+  share,
+  draw: (make, wording, random) => make.ordered(2, length, wording, random),
+});
+
+/** Entities that a question of `many` compares, in each split. */
+const MOST_COMPARED = { train: 5, heldOut: 8 };
+
+const BENCHMARKS: Readonly<Record<string, readonly Type[]>> = {
+  nq: [single('film', 'novel', 'album')],
+  triviaqa: [single('director', 'novelist', 'singer', 'company')],
+  popqa: [single('film', 'novel', 'album', 'director', 'novelist', 'singer', 'city', 'country')],
+  hotpotqa: [chain(2, 'bridge', 0.799), comparisonOfTwo('comparison', 0.201)],
+  '2wikimultihopqa': [
+    chain(2, 'compositional', 0.416),
+    chain(2, 'inference', 0.123),
+    comparisonOfTwo('comparison', 0.242),
+    comparisonOfTwo('bridge_comparison', 0.219, 2),
+  ],
+  musique: [chain(2, '2hop', 0.518), chain(3, '3hop', 0.314), chain(4, '4hop', 0.168)],
+  bamboogle: [chain(2, '2hop')],
+};
+
+const many = (mostCompared: number): Type[] =>
+  range(2, mostCompared + 1).map((count) => ({
+    type: `comparison_${count}`,
+    share: 1 / (mostCompared - 1),
+    draw: (make, wording, random) => make.ordered(count, 1, wording, random),
+  }));
+
+/** How many questions of each benchmark; types have their exact share of them. */
+export type Counts = Readonly<Record<string, number>>;
+
+export const TRAIN_COUNTS: Counts = {
+  nq: 300,
+  triviaqa: 300,
+  popqa: 300,
+  hotpotqa: 700,
+  '2wikimultihopqa': 700,
+  musique: 400,
+  bamboogle: 0,
+  many: 1000,
+};
+export const DEV_COUNTS: Counts = {
+  nq: 100,
+  triviaqa: 100,
+  popqa: 100,
+  hotpotqa: 200,
+  '2wikimultihopqa': 200,
+  musique: 150,
+  bamboogle: 100,
+  many: 420,
+};
+
+/**
+ * More would not show smaller differences: those between runs limit what can be seen
+ * (`scripts/power.mjs`).
+ */
+export const TEST_COUNTS: Counts = {
+  nq: 150,
+  triviaqa: 150,
+  popqa: 150,
+  hotpotqa: 500,
+  '2wikimultihopqa': 500,
+  musique: 250,
+  bamboogle: 150,
+  many: 490,
+};
+
+/** Consecutive parts of `total`, as near to their shares as whole numbers are. */
+function partsOf(total: number, shares: readonly number[]): number[] {
+  let [share, before] = [0, 0];
+  return shares.map((own) => {
+    const until = Math.round((share += own) * total);
+    const part = until - before;
+    before = until;
+    return part;
+  });
+}
+
+/**
+ * Draws questions about the things of a split, no text twice. Questions that are not
+ * for training have wordings of training and of their own in turn (`metadata.wording` is
+ * `seen` or `unseen`).
+ */
+export function drawQuestions(
+  things: readonly Thing[],
+  { split, name, counts }: { split: Split; name: string; counts: Counts },
+  random: Random,
+): Question[] {
+  const make = createQuestionMaker(things.filter((thing) => thing.split === split));
+  const isTraining = split === 'train';
+  const asked = new Set<string>();
+  return Object.entries(counts).flatMap(([benchmark, total]) => {
+    const types =
+      BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);
+    const own = random.fork(`${name} ${benchmark}`);
+    const parts = partsOf(
+      total,
+      types.map(({ share }) => share),
+    );
+    const drafts = types.flatMap(({ type, draw }, t) =>
+      range(parts[t]).map((i) => {
+        const isSeen = isTraining || i % 2 === 0;
+        const wording = isSeen ? 'train' : split === 'dev' ? 'dev' : 'test';
+        for (;;) {
+          const { metadata, ...draft } = draw(make, wording, own);
+          if (asked.has(draft.question)) continue;
+          asked.add(draft.question);
+          return {
+            ...draft,
+            metadata: {
+              benchmark,
+              type,
+              wording: isSeen ? ('seen' as const) : ('unseen' as const),
+              ...metadata,
+            },
+          };
+        }
+      }),
+    );
+    return own
+      .shuffle(drafts)
+      .map((draft, i): Question => ({
+        id: `${benchmark}-${name}-${i + 1}`,
+        ...draft,
+        split: name,
+      }));
+  });
+}

@@ -1,0 +1,76 @@
+/**
+ * Draws the test questions, about things that nothing else asks about: `node
+ * dist/small-world/draw-test.js [commit] [folder]`. The seed is the hash of the commit
+ * that froze the weights, so that nobody can have seen the questions before. When weights
+ * change, they are drawn again.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { formatQuestions, readQuestions } from '../../lib/data/flashrag.js';
+import type { Question } from '../../lib/data/question.js';
+import { readJson, writeFileSafely } from '../../lib/io/files.js';
+import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
+import { createRandom } from '../../lib/random.js';
+import { drawQuestions, TEST_COUNTS } from './benchmarks.js';
+import { smallWorld } from './build.js';
+import { formatCard } from './card.js';
+
+/** What a draw is of; beside the questions, so that a reader can make it again. */
+export interface TestDraw {
+  /** The commit that froze the weights. */
+  commit: string;
+  counts: Readonly<Record<string, number>>;
+}
+
+/** Where weights lie that must not change after the commit. */
+const FROZEN = ['data/checkpoints', 'lib/small-world'];
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: packagePath(), encoding: 'utf8' }).trim();
+
+/** The test questions of a commit: the same for everyone who has its hash. */
+export const drawTest = (commit: string): Question[] =>
+  drawQuestions(
+    smallWorld().things,
+    { split: 'kept', name: 'test', counts: TEST_COUNTS },
+    createRandom(`test ${commit}`),
+  );
+
+/**
+ * The full hash of a commit whose frozen files are those of the working tree.
+ * @throws Error naming what has changed since
+ */
+export function frozenCommit(name: string): string {
+  const commit = git('rev-parse', `${name}^{commit}`);
+  const changed = git('diff', '--name-only', commit, '--', ...FROZEN);
+  if (changed)
+    throw new Error(
+      `Expected nothing to have changed since ${commit.slice(0, 7)}, but these files have: ${changed.split('\n').slice(0, 3).join(', ')}. Commit them, and draw from that commit.`,
+    );
+  return commit;
+}
+
+const DRAW_FILE = 'test-draw.json';
+
+/** The draw of the test questions in a folder; null where there is none. */
+export async function readDraw(folder = SMALL_WORLD): Promise<TestDraw | null> {
+  const file = join(folder, DRAW_FILE);
+  return existsSync(file) ? ((await readJson(file)) as TestDraw) : null;
+}
+
+async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<void> {
+  const draw: TestDraw = { commit: frozenCommit(name), counts: TEST_COUNTS };
+  const file = join(folder, 'questions.jsonl');
+  const others = (await readQuestions(file)).filter(({ split }) => split !== 'test');
+  const test = drawTest(draw.commit);
+  const questions = [...others, ...test];
+  await writeFileSafely(file, formatQuestions(questions));
+  await writeFileSafely(join(folder, 'README.md'), formatCard(smallWorld(), questions));
+  await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
+  console.log(`Drew ${test.length} test questions by the hash of ${draw.commit} into ${file}.`);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
+  void main(process.argv.slice(2));

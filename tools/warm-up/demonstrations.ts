@@ -1,0 +1,244 @@
+/**
+ * Demonstrations for the supervised warm-up, written from a question's dependency
+ * graph: whole transcripts with real retrieved passages. They are right in grammar,
+ * reading and comparing, and leave open what reward is to teach: which words find a fact,
+ * whether to search again after a miss, and how much to ask at once. Each way is shown
+ * some of the time, none always.
+ */
+import type { Operation, Passage, Question, SubQuestion } from '../../lib/data/question.js';
+import { chainTo, finalNodes, planOf, type SearchMode } from '../../lib/data/search-plan.js';
+import type { Random } from '../../lib/random.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import { printBlock, printInformation, printSearch } from '../../lib/text/tags.js';
+import type { Piece } from '../../lib/training/supervised.js';
+import { weightedChoice } from './weighted-choice.js';
+
+/**
+ * The passages that an environment returns for a query about a sub-question, best first.
+ */
+export type Lookup = (query: string, node: SubQuestion) => Passage[];
+
+export interface DemonstrationOptions {
+  prompt: string;
+  /** `direct` answers without any search. */
+  mode: SearchMode | 'direct';
+  /** B: most search turns. */
+  maxSearchTurns: number;
+  /** Share of the misses after which other words are tried. */
+  retryShare: number;
+  /** Weight of the environment's and the prompt's tokens; the policy's own weigh 1. */
+  contextWeight: number;
+  /** Weight of the thoughts after a search, where values are recalled and compared. */
+  recapWeight: number;
+}
+
+/**
+ * Parts of an ideal query: the name, the kind, and the words that find the fact however
+ * it is said.
+ */
+function queryParts({ entity, query }: SubQuestion): { kind: string; words: string[] } {
+  const [kind, ...words] = query.slice(entity.length + 1).split(' ');
+  return { kind, words };
+}
+
+/** What queries add to the name, and how often. */
+const QUERY_STYLES: readonly { share: number; added: (node: SubQuestion) => string[] }[] = [
+  { share: 0.3, added: () => [] },
+  { share: 0.15, added: (node) => [queryParts(node).kind] },
+  { share: 0.1, added: ({ attribute }) => [attribute] },
+  { share: 0.15, added: (node) => queryParts(node).words.slice(0, 1) },
+  { share: 0.15, added: (node) => queryParts(node).words.slice(-1) },
+  { share: 0.08, added: (node) => queryParts(node).words },
+  { share: 0.07, added: (node) => [queryParts(node).kind, ...queryParts(node).words] },
+];
+
+/** A way to word queries, drawn for a turn. */
+export function drawQueryStyle(random: Random): (node: SubQuestion) => string {
+  const { added } = weightedChoice(QUERY_STYLES, ({ share }) => share, random);
+  return (node) => [node.entity, ...added(node)].join(' ');
+}
+
+const UNKNOWN = 'unknown';
+
+/**
+ * What has been read: the answer of each sub-question that was asked, or that it is
+ * unknown.
+ */
+export type Known = Map<SubQuestion, string>;
+
+const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
+  `${name} = ${known.get(node) ?? UNKNOWN}`;
+
+/** What a turn brought, such as `year: A = 1922; B = unknown.` */
+const recall = (turn: readonly SubQuestion[], known: Known): string =>
+  `${turn[0].attribute}: ${turn.map((node) => fact(node, known)).join('; ')}.`;
+
+export interface Verdict {
+  /** What was read, such as `year: A = 1922 A; B = 1904 B.` */
+  recap: string;
+  /**
+   * What follows from it, such as ` Least 1904 B.`; empty when the last fact is the
+   * answer.
+   */
+  conclusion: string;
+  answer: string;
+}
+
+/**
+ * Recalls the final facts and draws the conclusion from those that are known. Where
+ * values are compared, each is followed by its entity once more, with nothing between
+ * them: what follows the extreme value is then what followed it before, which attention
+ * finds most easily.
+ */
+export function verdictOf(
+  graph: readonly SubQuestion[],
+  operation: Operation | null | undefined,
+  known: Known = new Map(graph.map((node) => [node, node.answers[0]])),
+): Verdict {
+  if (!operation) {
+    // What is unknown ends a chain.
+    const last = graph.filter((node) => known.has(node)).at(-1) ?? graph[0];
+    return { recap: recall([last], known), conclusion: '', answer: known.get(last) ?? UNKNOWN };
+  }
+  const finals = finalNodes(graph);
+  // The question names the roots of the chains.
+  const rootOf = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
+  const valueOf = (node: SubQuestion): string => known.get(node) ?? UNKNOWN;
+  const { attribute } = finals[0];
+  const sign = operation.kind === 'argmin' ? 1 : -1;
+  const read = finals.filter((node) => valueOf(node) !== UNKNOWN);
+  const best = (read.length > 0 ? read : finals).reduce((a, b) =>
+    sign * Number(valueOf(b)) < sign * Number(valueOf(a)) ? b : a,
+  );
+  const facts = finals.map((node) => `${fact(node, known, rootOf(node))} ${rootOf(node)}`);
+  const word = operation.kind === 'argmin' ? 'Least' : 'Most';
+  return {
+    recap: `${attribute}: ${facts.join('; ')}.`,
+    conclusion: ` ${word} ${valueOf(best)} ${rootOf(best)}.`,
+    answer: rootOf(best),
+  };
+}
+
+/** The sub-questions of the next turn: what is missing, or what can be asked now. */
+function nextTurn(
+  graph: readonly SubQuestion[],
+  known: Known,
+  missing: readonly SubQuestion[],
+  mode: SearchMode,
+): SubQuestion[] {
+  if (missing.length > 0) return [...missing];
+  const isKnown = (id: string): boolean =>
+    graph.some((node) => node.id === id && (known.get(node) ?? UNKNOWN) !== UNKNOWN);
+  const ready = graph.filter((node) => !known.has(node) && node.dependsOn.every(isKnown));
+  return mode === 'parallel' ? ready : ready.slice(0, 1);
+}
+
+/**
+ * A whole transcript.
+ * @throws Error when the question has no dependency graph
+ */
+export function demonstrate(
+  question: Question,
+  lookup: Lookup,
+  options: DemonstrationOptions,
+  random: Random,
+): Piece[] {
+  const { graph, operation } = question.metadata;
+  if (!graph)
+    throw new Error(
+      `Expected question ${question.id} to have a dependency graph, but it has none.`,
+    );
+  const { mode, contextWeight, recapWeight } = options;
+  const context = (text: string): Piece => ({ text, weight: contextWeight });
+  const policy = (text: string, weight = 1): Piece => ({ text, weight });
+  const pieces = [context(buildPrompt(options.prompt, question.question, { form: 'short' }))];
+  if (mode === 'direct') {
+    const thought = printBlock('think', 'No search.');
+    return [...pieces, policy(thought + printBlock('answer', question.goldenAnswers[0]))];
+  }
+  const known: Known = new Map();
+  const tried = new Set<SubQuestion>();
+  let turn: SubQuestion[] = [];
+  for (let b = 0; b < options.maxSearchTurns; b++) {
+    const isRetried = turn.length > 0 && random.uniform() < options.retryShare;
+    const missing = isRetried
+      ? turn.filter((node) => known.get(node) === UNKNOWN && !tried.has(node))
+      : [];
+    missing.forEach((node) => tried.add(node));
+    const thought = b === 0 ? planOf(graph, mode) : recall(turn, known);
+    turn = nextTurn(graph, known, missing, mode);
+    if (turn.length === 0) break;
+    const style = drawQueryStyle(random);
+    const queries = turn.map(style);
+    const results = turn.map((node, i) => lookup(queries[i], node));
+    turn.forEach((node, i) => {
+      const isFound = results[i].some(({ id }) => node.evidence.includes(id));
+      known.set(node, isFound ? node.answers[0] : UNKNOWN);
+    });
+    pieces.push(policy(printBlock('think', thought), b === 0 ? 1 : recapWeight));
+    pieces.push(policy(printSearch(queries)));
+    pieces.push(context(printInformation(results.map((passages) => ({ status: 'ok', passages })))));
+  }
+  const { recap, conclusion, answer } = verdictOf(graph, operation, known);
+  pieces.push(policy(printBlock('think', recap + conclusion), recapWeight));
+  pieces.push(policy(printBlock('answer', answer)));
+  return pieces;
+}
+
+type DrillOptions = Pick<DemonstrationOptions, 'prompt' | 'contextWeight' | 'recapWeight'>;
+
+const promptPiece = ({ question }: Question, { prompt, contextWeight }: DrillOptions): Piece => ({
+  text: buildPrompt(prompt, question, { form: 'short' }),
+  weight: contextWeight,
+});
+
+/**
+ * Only the beginning, up to the first search of all parts: a short exercise in copying
+ * names.
+ */
+export function copyDrill(question: Question, options: DrillOptions, random: Random): Piece[] {
+  const graph = question.metadata.graph ?? [];
+  const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
+  const search = printSearch(roots.map(drawQueryStyle(random)));
+  return [
+    promptPiece(question, options),
+    { text: printBlock('think', planOf(graph, 'parallel')) + search, weight: 1 },
+  ];
+}
+
+/**
+ * Question, recap, conclusion, answer, without passages: a short exercise in comparing.
+ * The recap is given, not learned.
+ */
+export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
+  const { recap, conclusion, answer } = verdictOf(
+    question.metadata.graph ?? [],
+    question.metadata.operation,
+  );
+  return [
+    promptPiece(question, options),
+    { text: `<think> ${recap}`, weight: 0 },
+    { text: `${conclusion} </think>`, weight: options.recapWeight },
+    { text: printBlock('answer', answer), weight: 1 },
+  ];
+}
+
+/**
+ * Passages, and what is known from them or is not: a dense exercise in reading. Only
+ * values are learned.
+ */
+export function readDrill(
+  nodes: readonly SubQuestion[],
+  passages: readonly Passage[],
+  { contextWeight, recapWeight }: Pick<DrillOptions, 'contextWeight' | 'recapWeight'>,
+): Piece[] {
+  const isFound = ({ evidence }: SubQuestion): boolean =>
+    passages.some(({ id }) => evidence.includes(id));
+  return [
+    { text: `${printInformation([{ status: 'ok', passages }])}<think>`, weight: contextWeight },
+    ...nodes.flatMap((node) => [
+      { text: ` ${node.attribute}: ${node.entity} =`, weight: 0 },
+      { text: ` ${isFound(node) ? node.answers[0] : UNKNOWN}.`, weight: recapWeight },
+    ]),
+  ];
+}

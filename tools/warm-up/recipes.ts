@@ -1,0 +1,113 @@
+/**
+ * What the initial models of the embedded scale are trained on. `base` learns to copy,
+ * to read and to compare, and sees some transcripts and raw text; `instruct` goes on from
+ * it with demonstrations under the prompts that reinforcement uses. Both are unfinished
+ * where reward is to teach: their queries are worded at random, they search again after a
+ * third of their misses, and most of what could be asked at once they ask one by one.
+ */
+import type { ModelConfig } from '../../lib/policy/model-config.js';
+import type { InitialModelName } from '../../lib/experiments/runs.js';
+import type { WarmUpOptions } from './rows.js';
+import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
+
+/** 0.9 million parameters. */
+export const SMALL_MODEL: ModelConfig = {
+  modelType: 'llama',
+  vocabSize: 1536,
+  hiddenSize: 128,
+  intermediateSize: 344,
+  numLayers: 4,
+  numHeads: 4,
+  numKeyValueHeads: 2,
+  headDim: 32,
+  maxPositionEmbeddings: 1024,
+  rmsNormEps: 1e-5,
+  rope: { theta: 10000, scaling: { type: 'none' } },
+  tieWordEmbeddings: true,
+  biases: { qkv: false, o: false, mlp: false },
+  qkNorm: false,
+  eosTokenIds: [1],
+  padTokenId: 0,
+};
+
+export type Recipe = Pick<WarmUpRun, 'supervised' | 'stages' | 'maxTokens'>;
+
+/** What a stage does where it says nothing else. */
+const COMMON: Omit<WarmUpOptions, 'mix'> = {
+  rowsPerStep: 24,
+  mostRepeated: 8,
+  topKs: [3, 3, 3, 3, 3, 1, 5, 10],
+  maxSearchTurns: 6,
+  retryShare: 0.35,
+  contextWeight: 0.01,
+  recapWeight: 3,
+  parallelShare: 0.25,
+};
+
+/**
+ * A stage of so many steps, between two learning rates, with what differs from
+ * {@link COMMON}.
+ */
+function stage(
+  steps: number,
+  [learningRate, finalLearningRate]: readonly [number, number],
+  {
+    warmupSteps = 0,
+    ...options
+  }: Partial<WarmUpOptions> & Pick<WarmUpOptions, 'mix'> & { warmupSteps?: number },
+): WarmUpStage {
+  return {
+    steps,
+    learningRate,
+    finalLearningRate,
+    warmupSteps,
+    options: { ...COMMON, ...options },
+  };
+}
+
+// prettier-ignore
+const STAGES: Record<InitialModelName, WarmUpStage[]> = {
+  base: [
+    // Copying comes all at once, at a high learning rate, and sooner where little else is
+    // practised; all that follows needs it.
+    stage(700, [2e-3, 2e-3], {
+      warmupSteps: 50, rowsPerStep: 64, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
+      mix: { passages: 0.04, repeat: 0.45, find: 0.25, copy: 0.26 },
+    }),
+    // From question to search, from passage to fact, from recap to conclusion, and the
+    // first transcripts.
+    stage(1000, [2e-3, 2e-3], {
+      rowsPerStep: 40, contextWeight: 0.02, topKs: [1, 3],
+      mix: { repeat: 0.05, sort: 0.1, find: 0.08, read: 0.32, copy: 0.1, verdict: 0.22, skill: 0.13 },
+    }),
+    stage(2400, [2e-3, 3e-5], {
+      rowsPerStep: 30,
+      mix: {
+        passages: 0.02, repeat: 0.02, sort: 0.04, find: 0.05, read: 0.23, copy: 0.05, verdict: 0.12, skill: 0.27,
+        drillHabit: 0.05, sequentialHabit: 0.06, parallelHabit: 0.06, direct: 0.01, continuation: 0.02,
+      },
+    }),
+  ],
+  instruct: [
+    stage(1000, [1.5e-3, 1e-5], {
+      warmupSteps: 20,
+      mix: {
+        sort: 0.02, find: 0.05, read: 0.13, copy: 0.02, verdict: 0.1, skill: 0.24,
+        drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
+      },
+    }),
+  ],
+};
+
+const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 2048 };
+/** Longest row (tokens). */
+const MAX_TOKENS = 640;
+
+/** The recipe of a model, with at most so many steps of each stage. */
+export function recipeOf(name: InitialModelName, maxSteps = Infinity): Recipe {
+  const stages = STAGES[name].map((stage) => ({
+    ...stage,
+    steps: Math.min(maxSteps, stage.steps),
+  }));
+  return { supervised: SUPERVISED, stages, maxTokens: MAX_TOKENS };
+}

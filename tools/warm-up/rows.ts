@@ -1,0 +1,287 @@
+/**
+ * The rows that the supervised warm-up reads, about practice worlds: they have the
+ * grammar of the small world and things of their own, so that nothing of the small world
+ * itself is seen. Skill is drilled apart from habit: reading, comparing and copying under
+ * the drill prompt, which reinforcement never uses, and full demonstrations under the
+ * prompts that it does use.
+ */
+import { range } from 'd3-array';
+import { questionShape, type Passage, type Question } from '../../lib/data/question.js';
+import type { Random } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import type { Sequence } from '../../lib/training/sequences.js';
+import { encodePieces, type Piece } from '../../lib/training/supervised.js';
+import { createQuestionMaker, nodeOf, type Draft, type QuestionMaker } from '../small-world/questions.js';
+import { makeWorld, NUMBERS, YEARS, type World } from '../small-world/world.js';
+import {
+  copyDrill,
+  demonstrate,
+  drawQueryStyle,
+  readDrill,
+  verdictDrill,
+  type DemonstrationOptions,
+  type Lookup,
+} from './demonstrations.js';
+import { weightedChoice } from './weighted-choice.js';
+
+/** Kinds of row; {@link rowMakers} says what each is. */
+export const ROW_KINDS = [
+  'passages',
+  'repeat',
+  'sort',
+  'read',
+  'copy',
+  'verdict',
+  'skill',
+  'drillHabit',
+  'sequentialHabit',
+  'parallelHabit',
+  'direct',
+  'continuation',
+  'find',
+] as const;
+export type RowKind =
+  | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
+  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find');
+
+export interface WarmUpOptions {
+  /**
+   * Share of each kind of row, none of those left out; they are normalised to sum to 1.
+   */
+  mix: Partial<Record<RowKind, number>>;
+  rowsPerStep: number;
+  /** Most names of a list to copy. */
+  mostRepeated: number;
+  /** Passages a query, drawn for each row. */
+  topKs: readonly number[];
+  maxSearchTurns: number;
+  retryShare: number;
+  contextWeight: number;
+  recapWeight: number;
+  /** Share of the parallelizable questions shown decomposed under the parallel prompt. */
+  parallelShare: number;
+}
+
+/**
+ * How often each sort of question is drawn. Long transcripts cost more and teach little
+ * that shorter ones do not.
+ */
+const QUESTION_SORTS: readonly {
+  weight: number;
+  draw: (make: QuestionMaker, random: Random) => Draft;
+}[] = [
+  ...[4, 3, 1, 0.5].map((weight, i) => ({
+    weight,
+    draw: (make: QuestionMaker, random: Random) => make.chain(i + 1, 'train', random),
+  })),
+  ...[2.5, 1.5, 1.25, 1].map((weight, i) => ({
+    weight,
+    draw: (make: QuestionMaker, random: Random) => make.ordered(i + 2, 1, 'train', random),
+  })),
+  { weight: 0.6, draw: (make, random) => make.ordered(2, 2, 'train', random) },
+];
+const COMPARISONS = QUESTION_SORTS.slice(4);
+
+const isParallelizable = ({ metadata }: Question): boolean =>
+  questionShape(metadata.graph ?? []) === 'parallelizable';
+
+/** A practice world, with what rows are drawn from it. */
+interface Practice extends World {
+  make: QuestionMaker;
+  search: (query: string, topK: number) => Passage[];
+  passageOf: ReadonlyMap<string, Passage>;
+}
+
+const PRACTICE_SIZE = 60;
+
+function createPractice(random: Random): Practice {
+  const world = makeWorld(random, { train: PRACTICE_SIZE });
+  const retriever = createBm25Retriever(world.passages, { titleWeight: TITLE_WEIGHT });
+  return {
+    ...world,
+    make: createQuestionMaker(world.things),
+    search: (query, topK) =>
+      retriever.search(query, topK).map(({ index }) => world.passages[index]),
+    passageOf: new Map(world.passages.map((passage) => [passage.id, passage])),
+  };
+}
+
+/**
+ * A list that is given and then copied, the second time with a loss: the shortest way to
+ * learn to copy.
+ */
+function saidTwice(names: readonly string[]): Piece[] {
+  const list = `${names.map((name) => ` ${name}`).join('')}\n`;
+  return [
+    { text: list, weight: 0 },
+    { text: list, weight: 1 },
+  ];
+}
+
+const MOST_READ = 14;
+
+/** One row of each kind. */
+function rowMakers(
+  practice: Practice,
+  options: WarmUpOptions,
+): Record<RowKind, (random: Random) => Piece[]> {
+  const { make, passages, search, passageOf, things } = practice;
+  const { contextWeight, recapWeight, maxSearchTurns, retryShare } = options;
+  const drill = { prompt: 'drill', contextWeight, recapWeight };
+  const draw = (random: Random, sorts = QUESTION_SORTS): Question => ({
+    id: 'practice',
+    ...weightedChoice(sorts, ({ weight }) => weight, random).draw(make, random),
+  });
+  const found = (random: Random): Lookup => {
+    const topK = random.choice(options.topKs);
+    return (query) => search(query, topK);
+  };
+  /** What is found, and the evidence always among it. */
+  const foundForSure = (random: Random): Lookup => {
+    const lookup = found(random);
+    return (query, node) => {
+      const results = lookup(query, node);
+      if (results.some(({ id }) => node.evidence.includes(id))) return results;
+      const at = random.integer(Math.max(1, results.length));
+      return [...results.slice(0, at), passageOf.get(node.evidence[0])!, ...results.slice(at + 1)];
+    };
+  };
+  const show = (
+    random: Random,
+    prompt: string,
+    modeOf: (question: Question) => DemonstrationOptions['mode'],
+    lookup = found(random),
+  ): Piece[] => {
+    const question = draw(random);
+    const how = { maxSearchTurns, retryShare, contextWeight, recapWeight };
+    return demonstrate(question, lookup, { ...how, prompt, mode: modeOf(question) }, random);
+  };
+  const sometimesParallel = (random: Random, share: number) => (question: Question) =>
+    isParallelizable(question) && random.uniform() < share ? 'parallel' : 'sequential';
+  const names = (random: Random): string[] =>
+    range(2 + random.integer(options.mostRepeated - 1)).map(() => random.choice(things).name);
+  return {
+    /** Plain passages, as language modelling. */
+    passages: (random) =>
+      range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
+    /** A list of names twice: nothing but copying helps to predict them. */
+    repeat: (random) => saidTwice(names(random)),
+    /** Numbers, then the same in order: the densest exercise in comparing. */
+    sort: (random) => {
+      const numbers = random
+        .shuffle(random.choice([YEARS, NUMBERS]))
+        .slice(0, 3 + random.integer(6));
+      const sign = random.choice([1, -1]);
+      const list = (some: readonly number[]): string => some.map((number) => ` ${number}`).join('');
+      return [
+        { text: `Practice.${list(numbers)} ${sign > 0 ? 'Least' : 'Most'} first:`, weight: 0 },
+        { text: `${list(numbers.toSorted((a, b) => sign * (a - b)))}\n`, weight: 1 },
+      ];
+    },
+    /**
+     * A recap, then whose each value was: the step from the extreme value to its name,
+     * many times.
+     */
+    find: (random) => {
+      const values = random.shuffle(random.choice([YEARS, NUMBERS]));
+      const facts = names(random).map((name, i) => ({ name, value: values[i] }));
+      const recap = facts.map(({ name, value }) => ` ${name} = ${value} ${name}`).join(';');
+      return [
+        { text: `Practice.${recap}.`, weight: 0 },
+        ...random.shuffle(facts).flatMap(({ name, value }) => [
+          { text: ` ${value}`, weight: 0 },
+          { text: ` ${name}.`, weight: 1 },
+        ]),
+      ];
+    },
+    /** Passages about a few things, then what they say of them and what they do not. */
+    read: (random) => {
+      const about = range(1 + random.integer(4)).map(() => random.choice(things));
+      const asked = about.flatMap((thing) =>
+        random
+          .shuffle(Object.keys(thing.facts))
+          .slice(0, 3)
+          .map((attribute) => nodeOf(thing, attribute)),
+      );
+      const lookup = random.uniform() < 0.6 ? foundForSure(random) : found(random);
+      const results = asked.flatMap((node) => lookup(drawQueryStyle(random)(node), node));
+      const shown = random.shuffle([...new Set(results)]).slice(0, MOST_READ);
+      return readDrill(random.shuffle(asked), shown, drill);
+    },
+    /** Question to first search, under the drill prompt. */
+    copy: (random) =>
+      copyDrill(draw(random, random.uniform() < 0.8 ? COMPARISONS : QUESTION_SORTS), drill, random),
+    /** Recap to conclusion, under the drill prompt. */
+    verdict: (random) => verdictDrill(draw(random, COMPARISONS), drill),
+    /** Whole transcripts under the drill prompt in which whatever is asked is found. */
+    skill: (random) => show(random, 'drill', sometimesParallel(random, 0.7), foundForSure(random)),
+    /** The same with what is really found. */
+    drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
+    /** Whole transcripts under Search-R1's prompt, all sequential. */
+    sequentialHabit: (random) => show(random, 'search-r1', () => 'sequential'),
+    /**
+     * Whole transcripts under the parallel prompt, `parallelShare` of the parallelizable
+     * ones parallel.
+     */
+    parallelHabit: (random) =>
+      show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
+    /** Question and answer under the prompt without search. */
+    direct: (random) => show(random, 'r1', () => 'direct'),
+    /**
+     * A prompt that searches, followed by a passage: a base model that goes on writing
+     * instead of answering.
+     */
+    continuation: (random) => [
+      {
+        text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, {
+          form: 'short',
+        }),
+        weight: contextWeight,
+      },
+      { text: random.choice(passages).contents, weight: 1 },
+      { text: '<eos>', weight: 1, isToken: true },
+    ],
+  };
+}
+
+const MOST_TRIES = 50;
+/** Steps about one practice world. */
+const STEPS_PER_WORLD = 50;
+
+/**
+ * A function that draws the rows of a step; the same step of the same seed gives the
+ * same rows.
+ * @param maxTokens rows that are longer are drawn again
+ * @throws Error from the function that is returned, when row after row is too long
+ */
+export function createWarmUpSampler(
+  tokenizer: Tokenizer,
+  random: Random,
+  maxTokens: number,
+): (step: number, options: WarmUpOptions) => Sequence[] {
+  let current: { number: number; practice: Practice } | undefined;
+  return (step, options) => {
+    const number = Math.floor(step / STEPS_PER_WORLD);
+    if (current?.number !== number)
+      current = { number, practice: createPractice(random.fork(`world ${number}`)) };
+    const stepRandom = random.fork(`step ${step}`);
+    const makers = rowMakers(current.practice, options);
+    const drawRow = (triesLeft = MOST_TRIES): Sequence => {
+      const kind = weightedChoice(
+        ROW_KINDS as readonly RowKind[],
+        (kind) => options.mix[kind] ?? 0,
+        stepRandom,
+      );
+      const row = encodePieces(makers[kind](stepRandom), tokenizer);
+      if (row.tokenIds.length <= maxTokens) return row;
+      if (triesLeft > 0) return drawRow(triesLeft - 1);
+      throw new Error(
+        `Expected rows of at most ${maxTokens} tokens, but got one of ${row.tokenIds.length}.`,
+      );
+    };
+    return Array.from({ length: options.rowsPerStep }, () => drawRow());
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and
+ * checkpoints.
+ */
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sum } from 'd3-array';
+import { withFolderLock } from '../../lib/io/folder-lock.js';
+import { configHash } from '../../lib/io/hash.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
+import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
+import {
+  trainSupervised,
+  type SupervisedOptions,
+  type SupervisedStep,
+} from '../../lib/training/supervised.js';
+import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
+
+/**
+ * What is read for some steps, and the learning rate's linear rise and fall over them.
+ */
+export interface WarmUpStage {
+  steps: number;
+  learningRate: number;
+  finalLearningRate: number;
+  warmupSteps: number;
+  options: WarmUpOptions;
+}
+
+export interface WarmUpRun {
+  seed: number;
+  /** Where checkpoint and metrics go. */
+  folder: string;
+  supervised: Pick<SupervisedOptions, 'maxGradNorm' | 'maxTokensPerPass'>;
+  stages: WarmUpStage[];
+  /** Longest row (tokens). */
+  maxTokens: number;
+  checkpointEvery: number;
+}
+
+/** Steps of all stages. */
+export const totalSteps = (stages: readonly WarmUpStage[]): number =>
+  sum(stages, ({ steps }) => steps);
+
+/** The stage of a step, and which of its own steps that is. */
+function stageAt(
+  stages: readonly WarmUpStage[],
+  step: number,
+): { stage: WarmUpStage; ownStep: number } {
+  let ownStep = step;
+  for (const stage of stages) {
+    if (ownStep < stage.steps) return { stage, ownStep };
+    ownStep -= stage.steps;
+  }
+  throw new RangeError(`Expected a step below ${totalSteps(stages)}, but got ${step}.`);
+}
+
+function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
+  const { stage, ownStep } = stageAt(stages, step);
+  const { learningRate, finalLearningRate, warmupSteps, steps } = stage;
+  const schedule = { peak: learningRate, final: finalLearningRate, warmupSteps, totalSteps: steps };
+  return scheduledRate(ownStep, schedule);
+}
+
+/**
+ * Trains `model` and returns the new weights; the model's own are disposed of. A run
+ * that was stopped goes on from its checkpoint.
+ * @throws the signal's reason, after a checkpoint; Error when another process works in
+ * the folder
+ */
+export const runWarmUp = (
+  model: Model,
+  run: WarmUpRun,
+  options: WarmUpRunOptions,
+): Promise<Weights> => withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
+
+interface WarmUpRunOptions {
+  signal?: AbortSignal;
+  onStep?: (report: SupervisedStep) => void;
+}
+
+async function warmUpInFolder(
+  model: Model,
+  run: WarmUpRun,
+  options: WarmUpRunOptions,
+): Promise<Weights> {
+  const checkpointFolder = join(run.folder, 'checkpoint');
+  const optimizer = new AdamW({ weightDecay: 0.01 });
+  const { seed, supervised, stages } = run;
+  const hash = configHash({ seed, supervised, stages });
+  const checkpoint = await resumeCheckpoint(checkpointFolder, hash);
+  if (checkpoint) {
+    disposeWeights(model.weights);
+    optimizer.restore(checkpoint.optimizer);
+  }
+  const metricsFile = join(run.folder, 'metrics.jsonl');
+  await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
+  const random = createRandom(run.seed).fork('warm-up');
+  const draw = createWarmUpSampler(model.tokenizer, random, run.maxTokens);
+  const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, {
+    ...supervised,
+    steps: totalSteps(stages),
+    firstStep: checkpoint?.state.nextStep,
+    learningRateAt: (step) => learningRateAt(stages, step),
+    optimizer,
+    sample: (step) => draw(step, stageAt(stages, step).stage.options),
+    onStep: async (report, newest) => {
+      await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
+      options.onStep?.(report);
+      const nextStep = report.step + 1;
+      if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
+        await saveCheckpoint(
+          checkpointFolder,
+          newest,
+          optimizer,
+          { nextStep, hash },
+          { records: [metricsFile] },
+        );
+      options.signal?.throwIfAborted();
+    },
+  });
+  optimizer.dispose();
+  return weights;
+}
