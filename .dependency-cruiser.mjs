@@ -9,7 +9,7 @@ export const LAYERS = [
   ['doctor', 'model-packages'],
   ['index.ts', 'pages'],
   ['experiments'],
-  ['report', 'small-world', 'interop'],
+  ['report', 'interop'],
   ['html', 'notebook'],
   ['methods'],
   ['training', 'evaluation'],
@@ -55,6 +55,12 @@ export default {
         ...beside,
       ];
     }),
+    {
+      name: 'lib-without-tools',
+      severity: 'error',
+      from: { path: '^lib/' },
+      to: { path: '^tools/' },
+    },
     {
       name: 'viewer-without-report',
       severity: 'error',

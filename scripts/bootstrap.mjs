@@ -311,7 +311,11 @@ async function runChecks() {
   const lanes = [
     [['lint', 'eslint .', [TOOLS.eslint, '.', ...cached('eslint')]]],
     [
-      ['layers', 'depcruise lib', [TOOLS.depcruise, 'lib', '--config', '.dependency-cruiser.mjs']],
+      [
+        'layers',
+        'depcruise lib tools',
+        [TOOLS.depcruise, 'lib', 'tools', '--config', '.dependency-cruiser.mjs'],
+      ],
       [
         'format',
         'prettier --check .',

@@ -30,7 +30,6 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { loadModel } from '../policy/model-folder.js';
 import type { Policy } from '../policy/policy.js';
 import { disposeWeights } from '../policy/weights.js';
-import { readDraw } from '../../tools/small-world/draw-test.js';
 import { createLookupPolicy } from './lookup.js';
 import {
   adapterFolder,
@@ -41,7 +40,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from './runs.js';
-import { evaluatedQuestions, type World } from './world.js';
+import { evaluatedQuestions, readDraw, type World } from './world.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */

@@ -7,14 +7,18 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../methods/index.js';
-import { retrainEncoder } from '../../tools/encoder/retrain-encoder.js';
-import { trainModels } from '../../tools/warm-up/initial-models.js';
 import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, WARM_UPS, type PolicyRun } from './runs.js';
 import { topKRuns } from './top-k.js';
-import { estimateTraining, estimateWarmUps, trainRuns } from './train-runs.js';
+import {
+  estimateTraining,
+  estimateWarmUps,
+  runTool,
+  trainInitialModels,
+  trainRuns,
+} from './train-runs.js';
 
 /** The runs that training makes: those of the main comparison first. */
 export function trainedRuns(): PolicyRun[] {
@@ -55,13 +59,17 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     await work();
     await mkdir(done, { recursive: true });
   };
-  await step('encoder', () => retrainEncoder());
+  await step('encoder', () => trainEncoder(options));
   await step('initial models', async () => {
     await rm(CHECKPOINTS, { recursive: true, force: true });
-    await trainModels(WARM_UPS, options);
+    await trainInitialModels(WARM_UPS, options);
   });
   await trainRuns(trainedRuns(), options);
 }
+
+/** Trains the encoder in a process with all threads. */
+const trainEncoder = ({ backend, signal, log }: RetrainOptions): Promise<void> =>
+  runTool('encoder/retrain-encoder', { backend }, { signal, log, environment: {} });
 
 /**
  * Moves the folder of a training aside once its weights have been evaluated too: the next

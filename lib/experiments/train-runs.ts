@@ -6,16 +6,15 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { mean, median, range, sum } from 'd3-array';
-import { trainHere, trainInProcess } from '../io/child-process.js';
+import { trainHere, trainInProcess, type TrainInProcessOptions } from '../io/child-process.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';
 import { METHODS } from '../methods/index.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
-import { PUBLISH_EVERY, trainModels } from '../../tools/warm-up/initial-models.js';
-import { initialModelName } from '../../tools/warm-up/recipes.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { simulatorFolder } from '../training/zerosearch/trainer.js';
 import { keptAdapter, runTraining } from '../training/run.js';
@@ -26,9 +25,11 @@ import {
   adapterFolder,
   configOf,
   INITIAL_MODELS,
+  initialModelName,
   isTrained,
   keptSteps,
   modelNameOf,
+  PUBLISH_EVERY,
   runName,
   WARM_UPS,
   type PolicyRun,
@@ -204,6 +205,35 @@ const seedsToWarmUp = (runs: readonly PolicyRun[]): number[] => [
 ];
 
 /**
+ * Runs a training of `tools/` in its own process.
+ * @throws Error in an installed package, which has no `tools/`
+ */
+export async function runTool(
+  name: string,
+  task: object,
+  options: TrainInProcessOptions,
+): Promise<void> {
+  const file = packagePath('tools', `${name}.ts`);
+  if (!existsSync(file))
+    throw new Error(
+      `Expected ${file}, but this is an installed package. Train the small world's models in a clone of the project.`,
+    );
+  await trainInProcess(pathToFileURL(file).href, task, options);
+}
+
+/**
+ * Trains the initial models of seeds, two seeds at a time. Resumes if interrupted.
+ * @throws Error when a process fails, or the signal's reason
+ */
+export const trainInitialModels = (
+  seeds: readonly number[],
+  { backend, maxSteps, signal, log }: TrainRunsOptions,
+): Promise<void> =>
+  sideBySide(seeds, NUM_PROCESSES, (seed) =>
+    runTool('warm-up/initial-models', { seed, backend, maxSteps }, { signal, log }),
+  );
+
+/**
  * Trains runs and puts adapters, metrics and cards into `data/checkpoints`.
  * @throws Error when a process fails, or the signal's reason; the same call then goes on
  */
@@ -277,7 +307,7 @@ export function trainingOf(
     },
     run: async ({ backend, signal, onProgress }) => {
       const seeds = seedsToWarmUp(open());
-      if (seeds.length > 0) await trainModels(seeds, { backend, signal });
+      if (seeds.length > 0) await trainInitialModels(seeds, { backend, signal });
       await trainRuns(open(), { backend, signal, onProgress });
     },
   };

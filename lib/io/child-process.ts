@@ -23,6 +23,10 @@ interface Training {
   log?: (line: string) => void;
 }
 
+export interface TrainInProcessOptions extends Training {
+  environment?: Record<string, string>;
+}
+
 /** What TensorFlow says of itself as it starts. */
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
@@ -30,19 +34,22 @@ const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
  * Trains in a process of its own: runs a module that calls {@link trainHere}, and
  * passes on what it says on stderr.
  * @param task what is to be trained; plain data
- * @param options.threads of the process; 1 by default, for two that run side by side
+ * @param moduleUrl of a `.js` file, or of a `.ts` file in `tools/`
+ * @param options.environment by default that of a training with one thread
  * @throws the signal's reason once the process has ended by itself; Error with its last
  * words when it fails
  */
 export async function trainInProcess(
   moduleUrl: string,
   task: object,
-  { signal, log, threads = 1 }: Training & { threads?: number } = {},
+  { signal, log, environment = trainingEnvironment(1) }: TrainInProcessOptions = {},
 ): Promise<void> {
   signal?.throwIfAborted();
-  const child = spawn(process.execPath, [fileURLToPath(moduleUrl), JSON.stringify(task)], {
+  const file = fileURLToPath(moduleUrl);
+  const loader = file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
+  const child = spawn(process.execPath, [...loader, file, JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...trainingEnvironment(threads), ...asParent() },
+    env: { ...process.env, ...environment, ...asParent() },
   });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {

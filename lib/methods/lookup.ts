@@ -3,7 +3,7 @@ import { parallelSearch } from './parallelsearch.js';
 
 /**
  * No model: a table of the wordings of training questions and of the sentences of their
- * evidence (`lib/small-world/lookup.ts`).
+ * evidence (`lib/experiments/lookup.ts`).
  */
 export const lookup: Method = {
   name: 'lookup',

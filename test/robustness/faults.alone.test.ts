@@ -26,7 +26,7 @@ import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { BEST_ADAPTER, runTraining } from '../../lib/training/run.js';
 import { folderForEach } from '../folder.js';
-import { smallModel, warmUpOf } from '../tools/warm-up.js';
+import { smallModel, warmUpOf } from '../tools/warm-up/tiny-warm-up.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../training/tiny.js';
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';

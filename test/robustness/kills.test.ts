@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +42,12 @@ const CLI = packagePath('dist', 'cli.js');
  * than the package's own.
  */
 const tinyPackage = join(root, 'package');
-const WORK = fileURLToPath(new URL('../fixtures/killed-work.mjs', import.meta.url));
+/** Arguments of Node for the work that no command does. */
+const WORK = [
+  '--import',
+  pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs')).href,
+  fileURLToPath(new URL('../fixtures/killed-work.ts', import.meta.url)),
+];
 
 const asked = ['--model', 'model', '--data', 'data', '--backend', 'wasm'];
 /**
@@ -51,7 +56,7 @@ const asked = ['--model', 'model', '--data', 'data', '--backend', 'wasm'];
  */
 const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
-  'warm-up': [WORK, 'warm-up', 'out'],
+  'warm-up': [...WORK, 'warm-up', 'out'],
   evaluation: [
     CLI,
     'evaluate',
@@ -77,7 +82,7 @@ const KINDS: Record<string, string[]> = {
     '--out',
     'out',
   ],
-  index: [WORK, 'index', 'out'],
+  index: [...WORK, 'index', 'out'],
   export: [CLI, 'export', 'report', '--reports', '.', '--out', 'out'],
 };
 

@@ -1,7 +1,9 @@
 /** The embedded dense encoder as it lies in `data/encoder`: its training and its card. */
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
+import { trainHere } from '../../lib/io/child-process.js';
 import { ENCODER } from '../../lib/io/paths.js';
+import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { markdownTable } from '../markdown.js';
 import { trainEncoderFiles, type EncoderReport } from './train-encoder.js';
@@ -48,11 +50,15 @@ ${recallTable(report.recall)}
 }
 
 /**
- * Trains the encoder on the small world's training questions into `data/encoder`, with a
- * card.
+ * Trains the encoder on the small world's training questions and writes it with a card.
  */
 export async function retrainEncoder(folder = ENCODER): Promise<EncoderReport> {
   const report = await trainEncoderFiles({ ...(await loadDataSet()), outputFolder: folder });
   await writeFileSafely(join(folder, 'README.md'), modelCard(report));
   return report;
 }
+
+trainHere<{ backend: BackendName }>(import.meta.url, async ({ backend }) => {
+  await useBackend(backend);
+  await retrainEncoder();
+});

@@ -11,7 +11,11 @@ import {
   type HashedEncoder,
   type HashedOptions,
 } from '../../lib/retrieval/encoder.js';
-import { ENCODER_FILE, encoderFromBytes, encoderToBytes } from '../../lib/retrieval/encoder-file.js';
+import {
+  ENCODER_FILE,
+  encoderFromBytes,
+  encoderToBytes,
+} from '../../lib/retrieval/encoder-file.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   queriesWithEvidence,

@@ -1,12 +1,10 @@
 /**
- * Writes the small world's passages and its training and dev questions: `node
- * dist/small-world/build.js [folder]`. The same code gives the same files.
+ * Writes the small world's passages, training and dev questions and card. The same code
+ * gives the same files.
  */
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { DEV_COUNTS, drawQuestions, TRAIN_COUNTS } from './benchmarks.js';
 import { formatCard } from './card.js';
@@ -16,10 +14,11 @@ const SEED = 'small world, second edition';
 /** About 10,000, 4,000 and 10,000 passages. */
 const SIZES = { train: 100, dev: 40, kept: 100 };
 
-/** The small world; it is made anew from its seed wherever its things are needed. */
+/** The small world, made from its seed. */
 export const smallWorld = (): World => makeWorld(createRandom(SEED), SIZES);
 
-async function main([folder = SMALL_WORLD]: string[]): Promise<void> {
+/** Writes the small world into a folder. */
+export async function writeSmallWorld(folder: string): Promise<void> {
   const world = smallWorld();
   const { things, passages } = world;
   const random = createRandom(SEED).fork('questions');
@@ -30,8 +29,4 @@ async function main([folder = SMALL_WORLD]: string[]): Promise<void> {
   await writeFileSafely(join(folder, 'passages.jsonl'), formatPassages(passages));
   await writeFileSafely(join(folder, 'questions.jsonl'), formatQuestions(questions));
   await writeFileSafely(join(folder, 'README.md'), formatCard(world, questions));
-  console.log(`Wrote ${passages.length} passages and ${questions.length} questions to ${folder}.`);
 }
-
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  void main(process.argv.slice(2));

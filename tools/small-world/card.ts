@@ -71,7 +71,7 @@ task_categories: [question-answering]
 # The small world
 
 ${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with their
-dependency graphs, in the FlashRAG layout. \`node dist/small-world/build.js\` writes these files; the same code gives the same files.
+dependency graphs, in the FlashRAG layout. \`npm run tools -- small-world\` writes these files; the same code gives the same files.
 
 An article is six passages: one for each fact, in one of two ways of saying it, each with a word of its own, and others that answer nothing, with years and numbers of their own.
 ${(100 * namesakes(world.things)).toFixed(0)} % of the things have the name of another one, of another kind. So a search must say what it is after; how often BM25 then finds the fact:
@@ -81,6 +81,6 @@ Training, dev and test questions are about things of their own, which nothing li
 training questions alone, a third for dev and a third for test; of the dev and test questions one half is worded as in training (\`wording: seen\`), one as never before
 (\`unseen\`). Benchmarks have the proportions of the real ones' types; comparisons of more than two are \`many\`, which no average holds.
 
-Test questions are drawn by the hash of the commit that freezes the weights (\`node dist/small-world/draw-test.js\`): until then there are none.
+Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`): until then there are none.
 
 ${questionTable(questions)}`;

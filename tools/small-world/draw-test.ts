@@ -1,31 +1,22 @@
 /**
- * Draws the test questions, about things that nothing else asks about: `node
- * dist/small-world/draw-test.js [commit] [folder]`. The seed is the hash of the commit
- * that froze the weights, so that nobody can have seen the questions before. When weights
- * change, they are drawn again.
+ * Draws the test questions, about things that no other question is about. The seed is the
+ * hash of the commit that froze the weights, so nobody can have seen the questions before.
+ * When weights change, they are drawn again.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { formatQuestions, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
-import { readJson, writeFileSafely } from '../../lib/io/files.js';
-import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
+import { DRAW_FILE, type TestDraw } from '../../lib/experiments/world.js';
+import { writeFileSafely } from '../../lib/io/files.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { drawQuestions, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
 import { formatCard } from './card.js';
 
-/** What a draw is of; beside the questions, so that a reader can make it again. */
-export interface TestDraw {
-  /** The commit that froze the weights. */
-  commit: string;
-  counts: Readonly<Record<string, number>>;
-}
-
 /** Where weights lie that must not change after the commit. */
-const FROZEN = ['data/checkpoints', 'lib/small-world'];
+const FROZEN = ['data/checkpoints', 'tools/small-world'];
 
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: packagePath(), encoding: 'utf8' }).trim();
@@ -52,15 +43,8 @@ export function frozenCommit(name: string): string {
   return commit;
 }
 
-const DRAW_FILE = 'test-draw.json';
-
-/** The draw of the test questions in a folder; null where there is none. */
-export async function readDraw(folder = SMALL_WORLD): Promise<TestDraw | null> {
-  const file = join(folder, DRAW_FILE);
-  return existsSync(file) ? ((await readJson(file)) as TestDraw) : null;
-}
-
-async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<void> {
+/** Draws the test questions of a commit into a folder; returns how many there are. */
+export async function writeTest(name: string, folder: string): Promise<number> {
   const draw: TestDraw = { commit: frozenCommit(name), counts: TEST_COUNTS };
   const file = join(folder, 'questions.jsonl');
   const others = (await readQuestions(file)).filter(({ split }) => split !== 'test');
@@ -69,8 +53,5 @@ async function main([name = 'HEAD', folder = SMALL_WORLD]: string[]): Promise<vo
   await writeFileSafely(file, formatQuestions(questions));
   await writeFileSafely(join(folder, 'README.md'), formatCard(smallWorld(), questions));
   await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
-  console.log(`Drew ${test.length} test questions by the hash of ${draw.commit} into ${file}.`);
+  return test.length;
 }
-
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  void main(process.argv.slice(2));

@@ -1,61 +1,62 @@
 /**
- * Trains the initial models, `base` and then `instruct` of each seed, two seeds side by
- * side. Goes on where it was stopped.
+ * Trains the initial models of a seed: `base`, then `instruct`. Resumes if interrupted.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { trainHere, trainInProcess } from '../../lib/io/child-process.js';
+import { trainHere } from '../../lib/io/child-process.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
-import { sideBySide } from '../../lib/io/side-by-side.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import { initialModelName, recipeOf, WARM_UP_NAMES } from './recipes.js';
+import { INITIAL_MODELS, initialModelName, PUBLISH_EVERY } from '../../lib/experiments/runs.js';
+import { recipeOf } from './recipes.js';
 import { trainInitialModel } from './train-model.js';
 
-const NUM_PROCESSES = 2;
 const REPORT_EVERY = 50;
 
-/** One line of the metrics in so many goes beside the weights. */
-export const PUBLISH_EVERY = 20;
-
+/** Copies one in so many lines of a run's metrics to the model's folder. */
 async function publishMetrics(from: string, to: string): Promise<void> {
   const lines = (await readFile(join(from, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
-  const some = lines.filter((_, i) => (i + 1) % PUBLISH_EVERY === 0);
-  await writeFileSafely(join(to, 'metrics.jsonl'), some.map((line) => `${line}\n`).join(''));
+  const published = lines.filter((_, i) => (i + 1) % PUBLISH_EVERY === 0);
+  await writeFileSafely(join(to, 'metrics.jsonl'), published.map((line) => `${line}\n`).join(''));
 }
 
-export interface TrainModelsOptions {
+interface TrainModelsOptions {
+  seed: number;
   backend: BackendName | 'auto';
   /** Where the models go. */
   models?: string;
   /** Most steps of each stage. */
   maxSteps?: number;
   signal?: AbortSignal;
-  /** What is said of the course of training, a line at a time. */
+  /** Takes lines about progress. */
   log?: (line: string) => void;
 }
 
-async function trainSeed(
-  seed: number,
-  { backend, models = CHECKPOINTS, maxSteps, signal, log }: TrainModelsOptions,
-): Promise<void> {
+async function trainModels({
+  seed,
+  backend,
+  models = CHECKPOINTS,
+  maxSteps,
+  signal,
+  log,
+}: TrainModelsOptions): Promise<void> {
   await useBackend(backend);
   const world = await loadDataSet();
-  for (const [i, name] of WARM_UP_NAMES.entries()) {
-    const own = join(models, initialModelName(name, seed));
-    if (existsSync(join(own, 'README.md'))) continue;
+  for (const [i, name] of INITIAL_MODELS.entries()) {
+    const folder = join(models, initialModelName(name, seed));
+    if (existsSync(join(folder, 'README.md'))) continue;
     const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
-    const folder = packagePath('runs', `warm-up${short}`, initialModelName(name, seed));
+    const runFolder = packagePath('runs', `warm-up${short}`, initialModelName(name, seed));
     await trainInitialModel(name, {
       seed,
-      folder,
+      folder: runFolder,
       maxSteps,
       signal,
-      from: i > 0 ? join(models, initialModelName(WARM_UP_NAMES[i - 1], seed)) : undefined,
-      to: own,
+      from: i > 0 ? join(models, initialModelName(INITIAL_MODELS[i - 1], seed)) : undefined,
+      to: folder,
       onStep: ({ step, loss, seconds, numTokens }, total) => {
         if ((step + 1) % REPORT_EVERY > 0) return;
         const speed = (numTokens / seconds).toFixed(0);
@@ -64,24 +65,11 @@ async function trainSeed(
         );
       },
     });
-    await publishMetrics(folder, own);
-    await writeModelCard(own, world, { name, seed, recipe: recipeOf(name) });
+    await publishMetrics(runFolder, folder);
+    await writeModelCard(folder, world, { name, seed, recipe: recipeOf(name) });
   }
 }
 
-/**
- * Trains the initial models of some seeds.
- * @throws Error when a process fails, or the signal's reason; the same call then goes on
- */
-export const trainModels = (
-  seeds: readonly number[],
-  { signal, log, ...options }: TrainModelsOptions,
-): Promise<void> =>
-  sideBySide(seeds, NUM_PROCESSES, (seed) =>
-    trainInProcess(import.meta.url, { seed, ...options }, { signal, log }),
-  );
-
-trainHere<{ seed: number } & TrainModelsOptions>(
-  import.meta.url,
-  ({ seed, ...options }, training) => trainSeed(seed, { ...options, ...training }),
+trainHere<TrainModelsOptions>(import.meta.url, (options, training) =>
+  trainModels({ ...options, ...training }),
 );

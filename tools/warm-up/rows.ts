@@ -14,7 +14,12 @@ import { buildPrompt } from '../../lib/text/prompts.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import type { Sequence } from '../../lib/training/sequences.js';
 import { encodePieces, type Piece } from '../../lib/training/supervised.js';
-import { createQuestionMaker, nodeOf, type Draft, type QuestionMaker } from '../small-world/questions.js';
+import {
+  createQuestionMaker,
+  nodeOf,
+  type Draft,
+  type QuestionMaker,
+} from '../small-world/questions.js';
 import { makeWorld, NUMBERS, YEARS, type World } from '../small-world/world.js';
 import {
   copyDrill,

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
-import { trainHere, trainInProcess } from '../../io/child-process.js';
+import { trainHere, trainingEnvironment, trainInProcess } from '../../io/child-process.js';
 import { contentHash } from '../../io/hash.js';
 import { sideBySide } from '../../io/side-by-side.js';
 import { exportModel, roundAdapter } from '../../policy/export.js';
@@ -155,7 +155,11 @@ export const realTraining: Preparation = {
     try {
       const cores = availableParallelism();
       const train = (run: RealRun, threads: number): Promise<void> =>
-        trainInProcess(import.meta.url, { run, backend }, { signal, threads });
+        trainInProcess(
+          import.meta.url,
+          { run, backend },
+          { signal, environment: trainingEnvironment(threads) },
+        );
       for (const run of runs.filter(isWarmUp)) await train(run, cores);
       const reinforced = runs.filter((run) => !isWarmUp(run));
       if (reinforced.length > 0) await makeInitialModel();

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
-import {
-  createWarmUpSampler,
-  ROW_KINDS,
-  type WarmUpOptions,
-} from '../../../tools/warm-up/rows.js';
+import { createWarmUpSampler, ROW_KINDS, type WarmUpOptions } from '../../../tools/warm-up/rows.js';
 import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';
 import { buildPrompt } from '../../../lib/text/prompts.js';
 import { formatFault, splitTranscript } from '../../../lib/text/response.js';

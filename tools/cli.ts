@@ -1,0 +1,102 @@
+/** The tools that make the data in this repository: `npm run tools -- NAME`. */
+import { join } from 'node:path';
+import { Argument, Command } from 'commander';
+import { CHECKPOINT_NOTICE, interruptible, log, parseCount } from '../lib/commands/cli-utils.js';
+import { backendOption } from '../lib/commands/options.js';
+import {
+  INITIAL_MODELS,
+  initialModelName,
+  type InitialModelName,
+} from '../lib/experiments/runs.js';
+import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
+import { startProgress, type Progress } from '../lib/io/progress.js';
+import { useBackend, type BackendName } from '../lib/tensor/backend.js';
+import { retrainEncoder } from './encoder/retrain-encoder.js';
+import { writeSmallWorld } from './small-world/build.js';
+import { writeTest } from './small-world/draw-test.js';
+import { trainInitialModel } from './warm-up/train-model.js';
+
+interface WarmUpSettings {
+  seed: number;
+  maxSteps?: number;
+  out?: string;
+  checkpoints: string;
+  backend: BackendName | 'auto';
+}
+
+/** Trains an initial model; the exit code is 130 after Ctrl-C, with a checkpoint. */
+async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise<number> {
+  const { seed, maxSteps, checkpoints, backend } = settings;
+  await useBackend(backend);
+  const before = INITIAL_MODELS[INITIAL_MODELS.indexOf(name) - 1] as InitialModelName | undefined;
+  const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
+  const to = join(checkpoints, initialModelName(name, seed));
+  log(`Training ${initialModelName(name, seed)}; checkpoints and metrics go to ${folder}.`);
+  let progress: Progress | undefined;
+  return interruptible(CHECKPOINT_NOTICE, async (signal) => {
+    await trainInitialModel(name, {
+      seed,
+      folder,
+      maxSteps,
+      from: before && join(checkpoints, initialModelName(before, seed)),
+      to,
+      signal,
+      onStep: ({ step, loss }, total) => {
+        progress ??= startProgress(`Warming up ${name}`, total, step);
+        progress.update(step + 1, `loss ${loss.toFixed(3)}`);
+      },
+    }).finally(() => progress?.stop());
+    log(`Wrote ${to}.`);
+  });
+}
+
+/** Adds `--backend` to a command. */
+const withBackend = (command: Command): Command => command.addOption(backendOption());
+
+const program = new Command('npm run tools --').description('Make the data in this repository.');
+
+program
+  .command('small-world')
+  .description('write passages, training and dev questions, and their card')
+  .argument('[folder]', 'where to', SMALL_WORLD)
+  .action(async (folder: string) => {
+    await writeSmallWorld(folder);
+    log(`Wrote ${folder}.`);
+  });
+
+program
+  .command('draw-test')
+  .description('draw the test questions from the hash of the commit that froze the weights')
+  .argument('[commit]', 'the commit', 'HEAD')
+  .argument('[folder]', 'where to', SMALL_WORLD)
+  .action(async (commit: string, folder: string) => {
+    log(`Drew ${await writeTest(commit, folder)} test questions into ${folder}.`);
+  });
+
+withBackend(
+  program
+    .command('warm-up')
+    .description('train an initial model of the small world; resumes if interrupted')
+    .addArgument(
+      new Argument('<name>', '`instruct` is trained on from `base`').choices(INITIAL_MODELS),
+    )
+    .option('--seed <n>', 'random seed', parseCount, 1)
+    .option('--max-steps <n>', 'at most this many steps of each stage', parseCount)
+    .option('--out <folder>', 'where checkpoints and metrics go')
+    .option('--checkpoints <folder>', 'where finished models go', CHECKPOINTS),
+).action(async (name: InitialModelName, settings: WarmUpSettings) => {
+  process.exitCode = await warmUp(name, settings);
+});
+
+withBackend(
+  program
+    .command('encoder')
+    .description('train the dense encoder on the small world')
+    .argument('[folder]', 'where to', ENCODER),
+).action(async (folder: string, { backend }: Pick<WarmUpSettings, 'backend'>) => {
+  await useBackend(backend);
+  await retrainEncoder(folder);
+  log(`Wrote ${folder}.`);
+});
+
+await program.parseAsync();
