@@ -1,7 +1,6 @@
 /**
- * What the viewer's page holds: recorded trajectories with their scores, in a form that
- * compresses well. Texts and search turns that repeat, as prompts and passages do within
- * a group, are kept once.
+ * The data in the viewer's page: recorded trajectories and their scores. Repeated texts
+ * and search turns (prompts, passages) are stored once.
  */
 import {
   questionShape,
@@ -18,9 +17,8 @@ import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
 import type { SegmentKind } from '../../rollout/trajectory.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
 import { parseInformation } from '../../text/tags.js';
-import { failureSigns, type FailureSign } from './signs.js';
 
-/** A node of a dependency graph as it is drawn. */
+/** A node of a dependency graph, as drawn. */
 export type ViewerNode = Pick<SubQuestion, 'id' | 'entity' | 'attribute' | 'dependsOn' | 'answers'>;
 
 export interface ViewerQuestion extends Pick<Question, 'id' | 'question' | 'goldenAnswers'> {
@@ -28,7 +26,6 @@ export interface ViewerQuestion extends Pick<Question, 'id' | 'question' | 'gold
   /** The benchmark's own type. */
   type: string;
   shape: QuestionShape | null;
-  /** Null where unknown. */
   graph: ViewerNode[] | null;
   operation: Operation | null;
 }
@@ -43,42 +40,84 @@ export interface ViewerTrajectory extends Pick<
   step: number | null;
   /** Kind, and index into `texts`. */
   segments: [kind: SegmentKind, text: number][];
-  /** Indices into `turns`, one an information segment. */
+  /** Indices into `turns`, one per information segment. */
   turns: number[];
-  /** Search turns that count: those with a query of the policy's. */
+  /** Search turns with at least one query of the policy. */
   numTurns: number;
   finish: string | null;
   coverage: number | null;
-  /** Whether `rewards` were recorded, not computed for the page. */
+  /** Whether `rewards` were recorded rather than computed for the page. */
   recorded: boolean;
   advantage: number | null;
-  /** Why the transcript does not tell who wrote what; null where it does. */
+  /** Why the transcript does not say who wrote what; null if it does. */
   ambiguous: string | null;
   signs: FailureSign[];
 }
 
 export interface ViewerData {
-  /** Name of the reward options with which unrecorded rewards were computed. */
+  /** Reward preset for trajectories without recorded rewards. */
   preset: string;
   questions: ViewerQuestion[];
   texts: string[];
   turns: ShownTurn[];
   trajectories: ViewerTrajectory[];
+  /** Titles of the failure signs. */
+  signTitles: Record<string, string>;
 }
 
-export interface ViewerOptions {
-  /** Name of the reward options for lines without recorded rewards. */
-  preset: string;
-  /** Questions with their types and graphs, found by id and text. */
-  questions: readonly Question[];
+export interface SignInput extends Pick<
+  TranscriptScore,
+  'formatOk' | 'answer' | 'decomposed' | 'shape'
+> {
+  /** As recorded; `budget` and `length` mean that turns or tokens ran out. */
+  finish: string | null;
+  turns: readonly Pick<ShownTurn, 'results'>[];
+  /** Fraction of independent sub-questions asked; null without a graph. */
+  coverage: number | null;
+  ambiguous?: string | null;
 }
 
-/** A list without repetitions. */
+/** What went wrong in a trajectory, apart from a wrong answer. */
+const FAILURE_SIGNS = {
+  ambiguous: {
+    title: 'Ambiguous transcript, scores are estimates',
+    isShown: ({ ambiguous }) => Boolean(ambiguous),
+  },
+  badFormat: { title: 'Bad format', isShown: ({ formatOk }) => !formatOk },
+  noAnswer: { title: 'No answer', isShown: ({ answer }) => answer === null },
+  budgetReached: {
+    title: 'Budget used up',
+    isShown: ({ finish }) => finish === 'budget' || finish === 'length',
+  },
+  failedRetrieval: {
+    title: 'Retrieval failed',
+    isShown: ({ turns }) =>
+      turns.some(({ results }) => results.some(({ status }) => status === 'failed')),
+  },
+  decomposedSequential: {
+    title: 'Decomposed a sequential question',
+    isShown: ({ decomposed, shape }) => decomposed && shape === 'sequential',
+  },
+  // Several sub-queries in one turn, but an independent sub-question was never asked.
+  halfDecomposition: {
+    title: 'Incomplete decomposition',
+    isShown: ({ decomposed, shape, coverage }) =>
+      decomposed && (shape === 'parallelizable' || shape === 'hybrid') && (coverage ?? 1) < 1,
+  },
+} satisfies Record<string, { title: string; isShown: (input: SignInput) => boolean }>;
+
+export type FailureSign = keyof typeof FAILURE_SIGNS;
+const SIGNS = Object.keys(FAILURE_SIGNS) as FailureSign[];
+
+export const failureSigns = (input: SignInput): FailureSign[] =>
+  SIGNS.filter((sign) => FAILURE_SIGNS[sign].isShown(input));
+
+/** A list without duplicates. */
 class Table<T> {
   readonly values: T[] = [];
   readonly #places = new Map<string, number>();
 
-  /** Where a value is, which is added where it is new. */
+  /** Index of a value, added if new. */
   index(value: T): number {
     const key = JSON.stringify(value);
     if (!this.#places.has(key)) this.#places.set(key, this.values.push(value) - 1);
@@ -86,21 +125,8 @@ class Table<T> {
   }
 }
 
-/**
- * The known question that a line is about: by its id where the text agrees (ids repeat
- * across benchmarks), else by its text.
- */
-function knownQuestion(
-  run: RecordedRun,
-  known: ReadonlyMap<string, Question>,
-): Question | undefined {
-  const question = known.get(run.id);
-  if (!run.question || run.question === question?.question) return question;
-  return known.get(run.question);
-}
-
-function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQuestion {
-  const { benchmark, operation, ...metadata } = known?.metadata ?? {};
+function viewerQuestion(run: RecordedRun, question: Question | undefined): ViewerQuestion {
+  const { benchmark, operation, ...metadata } = question?.metadata ?? {};
   const nodes = run.graph ?? metadata.graph ?? [];
   const graph = nodes.map(({ id, entity, attribute, dependsOn, answers }) => {
     return { id, entity, attribute, dependsOn, answers };
@@ -108,7 +134,7 @@ function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQu
   const type = run.type ?? metadata.type;
   return {
     id: run.id,
-    question: run.question ?? known?.question ?? run.id,
+    question: run.question ?? question?.question ?? run.id,
     goldenAnswers: run.goldenAnswers,
     benchmark: run.benchmark ?? benchmark ?? 'unknown',
     type: type ?? 'unknown',
@@ -118,8 +144,8 @@ function viewerQuestion(run: RecordedRun, known: Question | undefined): ViewerQu
   };
 }
 
-/** The turns of a transcript without a record of its own, one an information segment. */
-export function turnsOfSegments(segments: readonly TextSegment[]): ShownTurn[] {
+/** The turns of a plain transcript, one per information segment. */
+export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[] {
   const runs = joinPolicySegments(segments);
   return runs.flatMap((run, i) => {
     if (run.kind !== 'information') return [];
@@ -131,60 +157,55 @@ export function turnsOfSegments(segments: readonly TextSegment[]): ShownTurn[] {
 }
 
 /**
- * The share of independent sub-questions asked, as recorded or as the known graph tells.
- */
-function coverageOf(run: RecordedRun, known: Question | undefined): number | null {
-  if (run.coverage !== undefined && run.coverage !== null) return run.coverage;
-  return known?.metadata.graph?.length ? coverage(known, executedSearches(run.segments)) : null;
-}
-
-/**
- * Prepares recorded lines for the page, in their order. Token ids and log-probabilities
- * are left out.
+ * Prepares recorded lines for the page, in order, without token ids and log-probs.
+ * @param preset rewards of lines that record none
+ * @param questions with types and graphs; found by id if the text agrees (ids repeat across
+ * benchmarks), else by text
  */
 export function viewerData(
   runs: readonly RecordedRun[],
-  { preset, questions: known }: ViewerOptions,
+  { preset, questions: library }: { preset: string; questions: readonly Question[] },
 ): ViewerData {
-  const byIdOrText = new Map([
-    ...known.map((q) => [q.question, q] as const),
-    ...known.map((q) => [q.id, q] as const),
-  ]);
+  const [byId, byText] = (['id', 'question'] as const).map(
+    (key) => new Map(library.map((question) => [question[key], question])),
+  );
+  const findQuestion = ({ id, question: text }: RecordedRun): Question | undefined => {
+    const question = byId.get(id);
+    return !text || text === question?.question ? question : byText.get(text);
+  };
   const options = rewardOptions(preset);
   const questions = new Table<ViewerQuestion>();
   const texts = new Table<string>();
   const turns = new Table<ShownTurn>();
   const trajectories = runs.map((run): ViewerTrajectory => {
-    const about = knownQuestion(run, byIdOrText);
-    const question = viewerQuestion(run, about);
+    const known = findQuestion(run);
+    const question = viewerQuestion(run, known);
     const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options);
     const { answer, exactMatch, f1, formatReason } = score;
-    const searched: ShownTurn[] = run.searchTurns ?? turnsOfSegments(run.segments);
-    const ambiguous = run.ambiguous ?? null;
-    const ending = { finish: run.finish ?? null, coverage: coverageOf(run, about) };
+    const searchTurns: ShownTurn[] = run.searchTurns ?? turnsFromSegments(run.segments);
+    const hasGraph = Boolean(known?.metadata.graph?.length);
+    const shared = {
+      finish: run.finish ?? null,
+      coverage:
+        run.coverage ?? (hasGraph ? coverage(known!, executedSearches(run.segments)) : null),
+      ambiguous: run.ambiguous ?? null,
+    };
     return {
       question: questions.index(question),
       method: run.method ?? 'unknown',
       step: run.step ?? null,
       segments: run.segments.map(({ kind, text }) => [kind, texts.index(text)]),
-      turns: searched.map((turn) => turns.index(turn)),
+      turns: searchTurns.map((turn) => turns.index(turn)),
       numTurns: score.turns,
       answer,
       exactMatch,
       f1,
       formatReason,
-      ...ending,
+      ...shared,
       rewards: run.rewards ?? score.rewards,
       recorded: Boolean(run.rewards),
       advantage: run.advantage ?? null,
-      ambiguous,
-      signs: failureSigns({
-        ...score,
-        ...ending,
-        ambiguous,
-        shape: question.shape,
-        turns: searched,
-      }),
+      signs: failureSigns({ ...score, ...shared, shape: question.shape, turns: searchTurns }),
     };
   });
   return {
@@ -193,5 +214,6 @@ export function viewerData(
     texts: texts.values,
     turns: turns.values,
     trajectories,
+    signTitles: Object.fromEntries(SIGNS.map((sign) => [sign, FAILURE_SIGNS[sign].title])),
   };
 }

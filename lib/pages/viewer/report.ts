@@ -1,76 +1,56 @@
-/**
- * The report to look through: the trajectories of the experiment of that name in the
- * viewer.
- */
+/** `reports/trajectories.html`: the recorded trajectories of the experiment in the viewer. */
 import { join } from 'node:path';
+import { readQuestions } from '../../data/flashrag.js';
 import {
   loadTrajectories,
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories.js';
-import { readQuestions } from '../../data/flashrag.js';
+import { escapeHtml } from '../../html/markup.js';
+import { provenanceHtml } from '../../html/provenance.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTranscript } from '../../rollout/recorded.js';
-import type { Provenance } from '../../io/provenance.js';
-import { viewerData, type ViewerData } from './data.js';
-import { writeViewer } from './page.js';
-import { methodsOf } from './browser/groups.js';
-import { escapeHtml } from '../../html/markup.js';
-import { provenanceHtml } from '../../html/provenance.js';
 import { listed } from '../../text/listed.js';
-
-const TITLE = 'Trajectories to read';
-
-function descriptionOf(data: ViewerData): string {
-  const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map((items) =>
-    items.length.toLocaleString('en'),
-  );
-  return `${numTrajectories} trajectories in full: ${numQuestions} questions, each answered by ${listed(methodsOf(data))}. Filter them, search them, read them turn by turn, two side by side.`;
-}
-
-/** What is on the page, and where it comes from. */
-function aboutHtml(data: ViewerData, provenance: Provenance): string {
-  const paragraphs = [
-    descriptionOf(data),
-    `The questions are one in ${TRAJECTORY_SAMPLE.oneOf} of every benchmark and kind, drawn at random with a fixed seed; no policy was trained on them. The answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” has the weights of Search-R1 and ParallelSearch’s prompt. Policies, questions and passages are those of a small world of invented things: this is to read, the figures with their intervals are in the other reports.`,
-    `Every trajectory is given the same rewards, whatever its policy was trained for, so that they can be compared: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} An advantage compares the rollouts of a group, in training; here every policy answers a question once and has none.`,
-  ];
-  const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
-  return `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
-}
+import { listMethods } from './browser/filter.js';
+import { viewerData } from './data.js';
+import { writeViewer } from './page.js';
 
 export interface ExportTrajectoriesOptions {
-  /** Of this machine's results; default that of the experiments. */
-  folder?: string;
   outDir: string;
-  /** File of the questions with their graphs; default that of the small world. */
+  /** Recorded results of this machine; default those of the experiments. */
+  folder?: string;
+  /** File of the questions with their graphs; default the small world's. */
   questions?: string;
-  /** Lines for people; default none. */
   log?: (line: string) => void;
 }
 
 /**
- * Writes `trajectories.html` into `outDir` and returns its name.
- * @throws Error naming the command that records trajectories, where they are missing
+ * Writes `trajectories.html` into `outDir` and returns its path.
+ * @throws Error naming the command that records trajectories, if there are none
  */
-export async function exportTrajectories(options: ExportTrajectoriesOptions): Promise<string> {
-  const {
-    folder,
-    outDir,
-    questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'),
-    log,
-  } = options;
+export async function exportTrajectories({
+  outDir,
+  folder,
+  questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'),
+  log,
+}: ExportTrajectoriesOptions): Promise<string> {
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
   const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
-  const page = {
-    title: TITLE,
-    description: descriptionOf(data),
-    about: aboutHtml(data, provenance),
-  };
+  const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map(({ length }) =>
+    length.toLocaleString('en'),
+  );
+  const description = `${numTrajectories} trajectories: ${numQuestions} questions, each answered by ${listed(listMethods(data))}.`;
+  const paragraphs = [
+    description,
+    `A random sample of one in ${TRAJECTORY_SAMPLE.oneOf} questions of each benchmark and question type, with a fixed seed; none was used in training. Answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” is Search-R1’s weights with ParallelSearch’s prompt. Everything is from a small synthetic world: read the trajectories here, and see the other reports for figures with intervals.`,
+    `All trajectories are scored with the same rewards, whatever their policy was trained with: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} There are no advantages, since each policy answers a question once.`,
+  ];
+  const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
+  const about = `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
   const file = join(outDir, 'trajectories.html');
-  const written = await writeViewer(file, { ...page, data });
+  const written = await writeViewer(file, { title: 'Trajectories', description, about, data });
   log?.(`trajectories: ${written}`);
   return file;
 }

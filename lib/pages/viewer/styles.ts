@@ -1,6 +1,6 @@
 import { SEGMENT_STYLE } from '../../html/styles.js';
 
-/** Styles of the viewer, beside those of every page. */
+/** Styles of the viewer. */
 export const VIEWER_STYLE = `.static { padding: 1rem 1.25rem; }
 .viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(16rem, 24rem) minmax(0, 1fr); height: 100vh; }
 .viewer[hidden] { display: none; }
@@ -59,7 +59,7 @@ svg .failed rect, svg .wrong rect { stroke: var(--bad); stroke-width: 2; }
 .scores { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: start; margin: 1rem 0; }
 .scores tr.total th, .scores tr.total td { font-weight: 700; border-top: 2px solid var(--line); }
 .scores td, .scores th { vertical-align: middle; }
-.scores tr.this { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }
+.scores tr.current { background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }
 .bar { position: relative; display: inline-block; width: 8rem; height: .7rem; background: linear-gradient(var(--soft), var(--soft)) 50% / 1px 100% no-repeat; }
 .bar > span { position: absolute; top: 1px; bottom: 1px; background: var(--good); }
 .bar.below > span { background: var(--bad); }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import {
-  turnsOfSegments,
+  failureSigns,
+  turnsFromSegments,
   viewerData,
+  type SignInput,
   type ViewerTrajectory,
 } from '../../../lib/pages/viewer/data.js';
-import { failureSigns, type SignInput } from '../../../lib/pages/viewer/signs.js';
 import { splitTranscript } from '../../../lib/text/response.js';
 import {
   recordedLine,
@@ -24,7 +25,7 @@ const prepared = (
   syntheticData([recordedLine(syntheticQuestion(i), turns, answer, extra)], i + 1).trajectories[0];
 
 describe('viewerData', () => {
-  it('keeps repeated texts and turns once, and no token ids', () => {
+  it('stores repeated texts and turns once, and no token ids', () => {
     const data = syntheticData(syntheticLines(100), 10);
     expect(data.trajectories).toHaveLength(100);
     expect(data.questions).toHaveLength(10);
@@ -33,7 +34,7 @@ describe('viewerData', () => {
     expect(JSON.stringify(data)).not.toMatch(/tokenIds|logProbs/);
   });
 
-  it('takes rewards, advantage and step as recorded, and computes rewards where there are none', () => {
+  it('keeps recorded rewards, and computes missing ones', () => {
     const rewards = {
       outcome: 1,
       decomposition: 9,
@@ -43,15 +44,15 @@ describe('viewerData', () => {
       total: 9,
     };
     const turns = [{ queries: ['Town0', 'River0'] }];
-    const told = { rewards, advantage: 1.5, step: 7 };
-    expect(prepared(0, turns, 'Town0', told)).toMatchObject({ ...told, recorded: true });
+    const recorded = { rewards, advantage: 1.5, step: 7 };
+    expect(prepared(0, turns, 'Town0', recorded)).toMatchObject({ ...recorded, recorded: true });
     const computed = prepared(0, turns, 'Town0');
     const unknown = { recorded: false, advantage: null, step: null };
     expect(computed).toMatchObject({ ...unknown, method: 'm', exactMatch: 1, coverage: 1 });
     expect(computed.rewards.total).toBeCloseTo(1.45, 12);
   });
 
-  it('finds type, shape and graph of a known question, by id or by text, but not where the text differs', () => {
+  it('finds a question by id or by text, but not if the text differs', () => {
     const question = syntheticQuestion(0);
     const options = { preset: 'paper', questions: [question] };
     const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
@@ -72,11 +73,11 @@ describe('viewerData', () => {
     });
   });
 
-  it('reads the turns of a plain transcript, one an information block', () => {
+  it('reads the turns of a plain transcript', () => {
     const found = '<information>Doc 1(Title: "A") a\nDoc 2(Title: "B") b</information>';
     const failed = '<information>Retrieval failed: no network</information>';
     const response = `<search> x ## y </search>${found}<search> z </search>${failed}<answer> a </answer>`;
-    expect(turnsOfSegments(splitTranscript(response))).toEqual([
+    expect(turnsFromSegments(splitTranscript(response))).toEqual([
       { queries: ['x', 'y'], results: [{ status: 'unscored' }] },
       { queries: ['z'], results: [{ status: 'failed', reason: 'no network' }] },
     ]);
@@ -107,11 +108,11 @@ describe('failureSigns', () => {
     [{ coverage: 0.5 }, ['halfDecomposition']],
     [{ coverage: 0.5, decomposed: false }, []],
     [{ coverage: null }, []],
-  ] as [Partial<SignInput>, string[]][])('of %j are %j', (change, signs) => {
+  ] as [Partial<SignInput>, string[]][])('with %j are %j', (change, signs) => {
     expect(failureSigns({ ...good, ...change })).toEqual(signs);
   });
 
-  it('are found in whole trajectories', () => {
+  it('are found in trajectories', () => {
     expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual([
       'halfDecomposition',
     ]);

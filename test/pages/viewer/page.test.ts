@@ -1,23 +1,20 @@
-/** The pure parts of the page's script. */
 import { describe, expect, it } from 'vitest';
-import {
-  createFilter,
-  facetValues,
-  FACETS,
-  searchWords,
-} from '../../../lib/pages/viewer/browser/filter.js';
+import { aboveMean } from '../../../lib/pages/viewer/browser/detail.js';
 import {
   graphColumns,
   nodesAsked,
   policyDiagram,
   questionDiagram,
-} from '../../../lib/pages/viewer/browser/graph.js';
+} from '../../../lib/pages/viewer/browser/diagram.js';
 import {
-  aboveMean,
-  groupOf,
-  methodsOf,
-  partnerOf,
-} from '../../../lib/pages/viewer/browser/groups.js';
+  createFilter,
+  FACETS,
+  facetValues,
+  findGroup,
+  findPartner,
+  listMethods,
+  searchWords,
+} from '../../../lib/pages/viewer/browser/filter.js';
 import { syntheticData, syntheticLines } from './synthetic.js';
 
 const data = syntheticData(syntheticLines(200), 20);
@@ -27,7 +24,7 @@ describe('the filter', () => {
   const count = (facets: Record<string, string>, search = ''): number =>
     filter({ ...facets, search }).length;
 
-  it('lists everything when nothing is asked, in order', () => {
+  it('lists everything in order without criteria', () => {
     expect(filter({ method: '', search: ' ' })).toEqual([...Array(200).keys()]);
   });
 
@@ -48,11 +45,11 @@ describe('the filter', () => {
     [{ method: 'search-r1' }, 'town3', 5],
     [{}, '"answer with search"', 0], // the prompt
     [{}, 'town3 absent', 0],
-  ])('combines facets and words of texts and questions: %j, %j', (facets, search, number) => {
+  ])('combines facets and search words: %j, %j', (facets, search, number) => {
     expect(count(facets as Record<string, string>, search)).toBe(number);
   });
 
-  it('counts numbers in the order of their size', () => {
+  it('sorts numeric values by size', () => {
     const step = FACETS.find(({ key }) => key === 'step')!;
     const steps = facetValues(data, step).map(([value]) => value);
     expect(steps.slice(8, 12)).toEqual(['8', '9', '10', '11']);
@@ -63,10 +60,10 @@ describe('the filter', () => {
   });
 });
 
-describe('groups', () => {
-  it('hold the rollouts of one question, method and step', () => {
-    expect(groupOf(data, 12)).toEqual([10, 12, 14, 16, 18]);
-    expect(methodsOf(data)).toEqual(['parallelsearch', 'search-r1']);
+describe('groups and partners', () => {
+  it('groups the rollouts of one question, method and step', () => {
+    expect(findGroup(data, 12)).toEqual([10, 12, 14, 16, 18]);
+    expect(listMethods(data)).toEqual(['parallelsearch', 'search-r1']);
   });
 
   it.each([
@@ -74,13 +71,13 @@ describe('groups', () => {
     [10, 'parallelsearch', 12],
     [10, 'absent', null],
   ])(
-    'find beside %d a partner of %s on the same question, never itself',
+    'finds for %d a partner of %s on the same question, never itself',
     (index, method, partner) => {
-      expect(partnerOf(data, index, method)).toBe(partner);
+      expect(findPartner(data, index, method)).toBe(partner);
     },
   );
 
-  it('measure rewards from their mean', () => {
+  it('subtracts the mean reward', () => {
     expect(aboveMean([1, 0, 0.5])).toEqual([0.5, -0.5, 0]);
   });
 });
@@ -95,7 +92,7 @@ describe('diagrams', () => {
     [comparison.graph!, [['q1', 'q2']]],
     [chain.graph!, [['q1'], ['q2']]],
     [[{ ...firstHop, dependsOn: ['q1'] }], []],
-  ])('put what can be asked at once into one column', (graph, columns) => {
+  ])('put parallel sub-questions in one column', (graph, columns) => {
     expect(graphColumns(graph).map((column) => column.map(({ id }) => id))).toEqual(columns);
   });
 
@@ -103,11 +100,11 @@ describe('diagrams', () => {
     ['the founding of town0!', ['q1']],
     ['Town01', []],
     ['River0 and Town0', ['q1', 'q2']],
-  ])('match sub-queries to sub-questions by whole words of the entity: %s', (query, ids) => {
+  ])('match sub-queries to sub-questions by whole entity names: %s', (query, ids) => {
     expect(nodesAsked(comparison.graph!, query).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('mark sub-questions that were never asked', () => {
+  it('mark sub-questions never asked', () => {
     const turns = [turn('Town0', 'x')];
     const { columns, edges, description } = questionDiagram(comparison, comparison.graph!, turns);
     expect(columns[0].map(({ kind }) => kind)).toEqual(['asked', 'missed']);
@@ -116,7 +113,7 @@ describe('diagrams', () => {
     expect(description).toContain('[year (never asked)], then Town0');
   });
 
-  it('leave out edges of a cycle, which has no place', () => {
+  it('leave out cycles', () => {
     const cyclic = [{ ...firstHop, dependsOn: ['q2'] }, secondHop];
     expect(questionDiagram(chain, cyclic, [])).toMatchObject({
       columns: [[{ id: '' }]],
@@ -124,7 +121,7 @@ describe('diagrams', () => {
     });
   });
 
-  it('show turns one after the other and what each sub-query asks for', () => {
+  it('show the turns in order, and what each sub-query asks for', () => {
     const failed = { queries: ['River0'], results: [{ status: 'failed' as const, reason: '' }] };
     const turns = [turn('Town0', 'elsewhere'), failed];
     const { columns, edges } = policyDiagram(

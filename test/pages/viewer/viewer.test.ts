@@ -1,4 +1,3 @@
-/** The viewer's page: what is in the file, and 10,000 trajectories in a real browser. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -40,7 +39,7 @@ function hostileData(): ViewerData {
 }
 
 describe('viewerHtml', () => {
-  it('escapes all text outside of the packed data', async () => {
+  it('escapes all text outside the packed data', async () => {
     const html = await viewerHtml({ title: 'A <title>', data: hostileData() });
     expect(html).toContain('<title>A &lt;title&gt;</title>');
     expect(html).not.toMatch(/<script>window|<img/);
@@ -49,16 +48,16 @@ describe('viewerHtml', () => {
     expect(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString())).toEqual(hostileData());
   });
 
-  it('holds for readers without scripts a table of the first trajectories', async () => {
+  it('has a table of the first trajectories for readers without scripts', async () => {
     const many = await viewerHtml({ title: 'T', data: syntheticData(syntheticLines(60)) });
     const [, noscript] = /<noscript>([\s\S]*)<\/noscript>/.exec(many)!;
-    expect(noscript).toContain('this page needs JavaScript');
+    expect(noscript).toContain('needs JavaScript');
     expect(noscript.match(/<tr>/g)).toHaveLength(51);
     expect(noscript).toContain('The first 50 of 60 trajectories');
   });
 });
 
-describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
+describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => {
   let opened: OpenPage;
   let page: Page;
   const file = path.join(folder, 'many.html');
@@ -90,7 +89,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     page = opened.page;
   });
 
-  it('keeps only the rows in sight of 10,000 trajectories', async () => {
+  it('keeps only the visible rows of 10,000 trajectories', async () => {
     await counts('10,000 of 10,000 trajectories');
     expect(await numRows()).toBeGreaterThan(10);
     expect(await numRows()).toBeLessThan(60);
@@ -99,7 +98,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     expect(await numRows()).toBeLessThan(60);
   });
 
-  it('is worked by keys', async () => {
+  it('works by keyboard', async () => {
     for (const [key, place] of [
       ['ArrowDown', 2],
       ['End', COUNT],
@@ -135,7 +134,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     await choose('sign', '');
   });
 
-  it('opens what its address names', async () => {
+  it('opens what the address names', async () => {
     const criteria = {
       search: '"Which is older, Town0 or River0?"',
       method: 'parallelsearch',
@@ -164,7 +163,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     await page.setViewportSize(before);
   });
 
-  it('shows the segments, scores, group and both diagrams, and two methods side by side', async () => {
+  it('shows segments, scores, group and diagrams of two methods side by side', async () => {
     await page.getByRole('listbox').press('Home');
     await choose('partner', 'search-r1');
     const texts = (selector: string): Promise<string[]> =>
@@ -186,7 +185,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     expect(await selected()).toEqual([3, COUNT]);
   });
 
-  it('is accessible, with two trajectories side by side; asks nobody, complains of nothing', async () => {
+  it('is accessible with two trajectories side by side, requests nothing, logs nothing', async () => {
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect([...opened.requests, ...opened.complaints]).toEqual([]);
   }, 300_000);
@@ -200,21 +199,21 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium', () => {
     expect(hostile.complaints).toEqual([]);
   });
 
-  it('says of a transcript that does not tell who wrote what that it does not', async () => {
+  it('flags a transcript that does not say who wrote what', async () => {
     const response =
       '<search>a</search><information>b</information></information><answer>c</answer>';
     const unclear = parseTranscript({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
     expect(unclear.ambiguous).toBeTruthy();
     const shown = await openViewer('unclear.html', syntheticData([unclear]));
     expect(await shown.page.locator('.signs li').allTextContents()).toContain(
-      `Ambiguous, so that its scores are a guess: ${unclear.ambiguous}`,
+      `Ambiguous transcript, scores are estimates: ${unclear.ambiguous}`,
     );
     expect(await shown.page.locator('[name=sign] option', { hasText: 'Ambiguous' }).count()).toBe(
       1,
     );
   });
 
-  it('sums every component of a recorded reward, also one of the reader’s own', async () => {
+  it('shows every recorded reward component, including custom ones', async () => {
     const rewards = {
       outcome: 1,
       decomposition: 0,

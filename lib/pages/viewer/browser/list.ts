@@ -1,49 +1,127 @@
-/** A list of any length that keeps only the rows in sight in the page. */
+/** The list of trajectories, and the form that filters it. */
 import { range } from 'd3-array';
-import { h, type Content } from '../../../html/browser/dom.js';
+import { h, labelled, select, type Content } from '../../../html/browser/dom.js';
+import type { ViewerData } from '../data.js';
+import { facetValues, FACETS, listMethods, type Criteria } from './filter.js';
 
-export interface ListOptions {
+/** Pause in typing, in milliseconds, before a search starts. */
+const SEARCH_DELAY_MS = 120;
+
+/**
+ * Builds the form.
+ * @param onFilter called when the list changes
+ * @param onPartner called when the method to compare with changes
+ */
+export function createControls(data: ViewerData, onFilter: () => void, onPartner: () => void) {
+  let timer: ReturnType<typeof setTimeout>;
+  const filterLater = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(onFilter, SEARCH_DELAY_MS);
+  };
+  const search = h('input', {
+    type: 'search',
+    name: 'search',
+    placeholder: 'words, "a phrase"',
+    autocomplete: 'off',
+    oninput: filterLater,
+  });
+  const choice = (
+    name: string,
+    label: string,
+    options: Parameters<typeof select>[1],
+    onchange: () => void,
+  ): HTMLElement => {
+    const control = select(name, options);
+    control.addEventListener('change', onchange);
+    return labelled(label, control);
+  };
+  const facets = FACETS.flatMap((facet) => {
+    const { key, label, valueTitle = (value) => value } = facet;
+    const options = facetValues(data, facet).map(([value, n]): [string, string] => {
+      return [value, `${valueTitle(value, data)} (${n.toLocaleString('en')})`];
+    });
+    return options.length > 1 ? [choice(key, label, [['', 'all'], ...options], onFilter)] : [];
+  });
+  const methods = listMethods(data).map((name) => [name, name] as const);
+  // Shown in narrow windows only, where the style sheet hides the rest of the form.
+  const fold = h('button.fold', { type: 'button', 'aria-expanded': 'false' }, 'Filters');
+  fold.addEventListener('click', () => {
+    fold.setAttribute('aria-expanded', String(fold.getAttribute('aria-expanded') === 'false'));
+  });
+  const node: HTMLFormElement = h(
+    'form.controls',
+    {
+      role: 'search',
+      'aria-label': 'Filter trajectories',
+      onsubmit: (event) => event.preventDefault(),
+      onreset: () => setTimeout(onFilter), // the controls are reset after the event
+    },
+    labelled('Search', search),
+    fold,
+    facets,
+    choice('partner', 'Compare with', [['', 'nothing'], ...methods], onPartner),
+    h('button', { type: 'reset' }, 'Reset'),
+  );
+  return {
+    node,
+    search,
+    /** The criteria, with the method to compare with as `partner`. */
+    values: () => Object.fromEntries(new FormData(node)) as Criteria,
+    /** Sets what an address names (`#search=...&method=...`); unknown names are ignored. */
+    setValues(wanted: URLSearchParams): void {
+      for (const [name, value] of wanted) {
+        const control = node.elements.namedItem(name);
+        const isOption =
+          control instanceof HTMLSelectElement &&
+          [...control.options].some((option) => option.value === value);
+        if (control instanceof HTMLInputElement || isOption) control.value = value;
+      }
+    },
+  };
+}
+
+interface ListOptions {
   label: string;
-  /** Pixels; the same for every row. */
+  /** Pixels. */
   rowHeight: number;
-  /** What an item's row holds, and a class of it. */
-  rowOf: (item: number) => { className: string; content: Content };
+  createRow: (item: number) => { className: string; content: Content };
   onSelect: (item: number) => void;
 }
 
-/** Rows kept above and below those in sight, so that fast scrolling shows no gaps. */
+/** Rows kept outside the visible part, so that fast scrolling shows no gaps. */
 const SPARE_ROWS = 8;
 
 /**
- * Builds a list box with a single selected option; arrow keys, Page Up and Down, Home and
- * End move it.
+ * A list box of any length that keeps only the visible rows in the page. Arrow keys, Page
+ * Up and Down, Home and End move the selection.
  */
-export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOptions) {
+export function createVirtualList({ label, rowHeight, createRow, onSelect }: ListOptions) {
   const spacer = h('div.spacer', { role: 'presentation' });
   const node = h('div.list', { role: 'listbox', tabindex: 0, 'aria-label': label }, spacer);
   let items: readonly number[] = [];
   let selected = 0;
   let isScheduled = false;
 
-  const createRow = (position: number): HTMLElement => {
-    const { className, content } = rowOf(items[position]);
-    const style = `transform: translateY(${position * rowHeight}px)`;
-    const place = { 'aria-posinset': position + 1, 'aria-setsize': items.length };
-    const selection = {
+  const rowNode = (position: number): HTMLElement => {
+    const { className, content } = createRow(items[position]);
+    const attributes = {
+      id: `row-${position}`,
+      role: 'option',
+      style: `transform: translateY(${position * rowHeight}px)`,
+      'aria-posinset': position + 1,
+      'aria-setsize': items.length,
       'aria-selected': String(position === selected),
       onclick: () => moveTo(position),
     };
-    const attributes = { id: `row-${position}`, role: 'option', style, ...place, ...selection };
     return h(`div.row.${className}`, attributes, content);
   };
-
   const draw = (): void => {
     isScheduled = false;
     const first = Math.floor(node.scrollTop / rowHeight) - SPARE_ROWS;
     const last = Math.ceil((node.scrollTop + node.clientHeight) / rowHeight) + SPARE_ROWS;
-    const inSight = range(Math.max(0, first), Math.min(last, items.length));
-    const shown = new Set(items.length > 0 ? [...inSight, selected] : []);
-    spacer.replaceChildren(...[...shown].map(createRow));
+    const visible = range(Math.max(0, first), Math.min(last, items.length));
+    const drawn = new Set(items.length > 0 ? [...visible, selected] : []);
+    spacer.replaceChildren(...[...drawn].map(rowNode));
     if (items.length > 0) node.setAttribute('aria-activedescendant', `row-${selected}`);
     else node.removeAttribute('aria-activedescendant');
   };
@@ -51,7 +129,6 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
     if (!isScheduled) requestAnimationFrame(draw);
     isScheduled = true;
   };
-
   const moveTo = (position: number): void => {
     selected = Math.min(items.length - 1, Math.max(0, position));
     const top = selected * rowHeight;
@@ -64,16 +141,15 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
   new ResizeObserver(schedule).observe(node);
   node.addEventListener('keydown', (event) => {
     const page = Math.max(1, Math.floor(node.clientHeight / rowHeight) - 1);
-    const [home, end] = [-Infinity, Infinity];
-    const moves = {
+    const moves: Record<string, number | undefined> = {
       ArrowDown: 1,
       ArrowUp: -1,
       PageDown: page,
       PageUp: -page,
-      Home: home,
-      End: end,
+      Home: -Infinity,
+      End: Infinity,
     };
-    const move = moves[event.key as keyof typeof moves] as number | undefined;
+    const move = moves[event.key];
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || items.length === 0)
       return;
     event.preventDefault();
@@ -82,10 +158,7 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
 
   return {
     node,
-    /**
-     * Shows other items; the selected one stays selected where it is among them, else the
-     * first is.
-     */
+    /** Shows other items; keeps the selection if it is among them, else selects the first. */
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;
@@ -94,7 +167,7 @@ export function createVirtualList({ label, rowHeight, rowOf, onSelect }: ListOpt
       if (items.length > 0) moveTo(selected);
       else draw();
     },
-    /** Selects an item; false where it is not among those shown. */
+    /** Selects an item; false if it is not listed. */
     select(item: number): boolean {
       const position = items.indexOf(item);
       if (position >= 0) moveTo(position);

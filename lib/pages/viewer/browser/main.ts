@@ -1,23 +1,18 @@
-/**
- * Starts the viewer: unpacks the data, builds the controls, the list and the place for
- * the trajectory.
- */
+/** Starts the viewer: unpacks the data, builds form, list and detail. */
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
-import { createControls } from './controls.js';
-import { detailNode, signed, verdictOf } from './detail.js';
-import { createFilter } from './filter.js';
-import { partnerOf } from './groups.js';
-import { createVirtualList } from './list.js';
+import { detailNode, signed, verdict } from './detail.js';
+import { createFilter, findPartner } from './filter.js';
+import { createControls, createVirtualList } from './list.js';
 
-/** Pixels; the style sheet gives rows the same height. */
+/** Pixels, as in the style sheet. */
 const ROW_HEIGHT = 58;
 
-function rowOf(item: number, { trajectories, questions }: ViewerData) {
+function createRow(item: number, { trajectories, questions }: ViewerData) {
   const trajectory = trajectories[item];
   const { question, method, step, exactMatch, numTurns, rewards, signs } = trajectory;
   const facts = [
-    verdictOf(trajectory),
+    verdict(trajectory),
     method,
     step === null ? null : `step ${step}`,
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
@@ -40,20 +35,19 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const show = (index: number | null): void => {
     shown = index;
     const method = controls.values().partner;
-    const partner = index === null || !method ? null : partnerOf(data, index, method);
+    const partner = index === null || !method ? null : findPartner(data, index, method);
     const columns = [index, partner].filter((i) => i !== null);
-    const articles = columns.map((i) => detailNode(i, { data, onPick: pick }));
     detail.classList.toggle('two', columns.length > 1);
-    detail.replaceChildren(...articles);
+    detail.replaceChildren(...columns.map((i) => detailNode(i, { data, onPick: pick })));
     if (method && columns.length === 1)
-      detail.prepend(h('p.missing', `${method} has no other trajectory on this question.`));
+      detail.prepend(h('p.missing', `No other trajectory of ${method} on this question.`));
     detail.scrollTop = 0;
   };
   const list = createVirtualList({
     label: 'Trajectories',
     rowHeight: ROW_HEIGHT,
     onSelect: show,
-    rowOf: (item) => rowOf(item, data),
+    createRow: (item) => createRow(item, data),
   });
   const pick = (index: number): void => {
     if (!list.select(index)) show(index);
@@ -67,20 +61,15 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   };
   const controls = createControls(data, refresh, () => show(shown));
 
-  const side = h('section.side', { 'aria-label': 'Listed trajectories' }, status, list.node);
-  const header = h(
-    'header',
-    h('h1', document.title),
-    document.getElementById('about'),
-    controls.node,
-  );
+  const side = h('section.side', { 'aria-label': 'List' }, status, list.node);
+  const about = document.getElementById('about');
   document.querySelector('main.static')?.remove();
-  root.replaceChildren(header, side, detail);
+  root.replaceChildren(h('header', h('h1', document.title), about, controls.node), side, detail);
   document.addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof Element && event.target.matches('input, select');
     if (event.key !== '/' || isTyping) return;
     event.preventDefault();
-    controls.focusSearch();
+    controls.search.focus();
   });
   const showAddress = (): void => {
     controls.setValues(new URLSearchParams(location.hash.slice(1)));
@@ -100,7 +89,7 @@ async function start(root: HTMLElement): Promise<void> {
     root.dataset.ready = '';
   } catch (error) {
     root.replaceChildren(
-      h('p', { role: 'alert' }, `The trajectories could not be unpacked: ${String(error)}`),
+      h('p', { role: 'alert' }, `Cannot show the trajectories: ${String(error)}`),
     );
     throw error;
   }

@@ -1,0 +1,169 @@
+/**
+ * Diagrams of a question's dependency graph and of the policy's searches. Boxes in one
+ * column happen in parallel.
+ */
+import { svg } from '../../../html/browser/dom.js';
+import type { ShownTurn } from '../../../html/passages.js';
+import { normalizeAnswer } from '../../../text/normalize.js';
+import type { ViewerNode, ViewerQuestion, ViewerTrajectory } from '../data.js';
+
+/**
+ * `asked` and `missed` are sub-questions; a `stray` sub-query asks for no sub-question.
+ */
+type BoxKind = 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
+
+interface Box {
+  id: string;
+  kind: BoxKind;
+  title: string;
+  detail: string;
+}
+type Edge = [from: string, to: string];
+
+interface Diagram {
+  /** From left to right. */
+  columns: Box[][];
+  /** Ids of boxes. */
+  edges: Edge[];
+  /** The diagram in words. */
+  description: string;
+}
+
+/** Sub-questions whose entity is named in a sub-query, counted as coverage counts them. */
+export function nodesAsked(graph: readonly ViewerNode[], query: string): ViewerNode[] {
+  const words = ` ${normalizeAnswer(query)} `;
+  return graph.filter(({ entity }) => words.includes(` ${normalizeAnswer(entity)} `));
+}
+
+/** Sub-questions by depth in the graph; those in a cycle are left out. */
+export function graphColumns(graph: readonly ViewerNode[]): ViewerNode[][] {
+  const columns: ViewerNode[][] = [];
+  const placed = new Set<string>();
+  while (placed.size < graph.length) {
+    const ready = graph.filter(
+      ({ id, dependsOn }) => !placed.has(id) && dependsOn.every((d) => placed.has(d)),
+    );
+    if (ready.length === 0) break;
+    columns.push(ready);
+    for (const { id } of ready) placed.add(id);
+  }
+  return columns;
+}
+
+/** Id of the answer's box; ids of sub-questions are not empty. */
+const END = '';
+const OPERATIONS = { argmin: 'the least', argmax: 'the greatest', same: 'all the same?' };
+
+function describe(columns: readonly Box[][]): string {
+  const box = ({ title, detail }: Box): string => (detail ? `${title} [${detail}]` : title);
+  return columns.map((column) => column.map(box).join(' and ')).join(', then ');
+}
+
+/** The sub-questions, marked if `turns` ask for them, and how they lead to the answer. */
+export function questionDiagram(
+  { goldenAnswers, operation }: ViewerQuestion,
+  graph: readonly ViewerNode[],
+  turns: readonly ShownTurn[],
+): Diagram {
+  const queries = turns.flatMap((turn) => turn.queries);
+  const asked = new Set(queries.flatMap((query) => nodesAsked(graph, query)));
+  const box = (node: ViewerNode): Box => ({
+    id: node.id,
+    kind: asked.has(node) ? 'asked' : 'missed',
+    title: `${node.id}: ${node.entity}`,
+    detail: `${node.attribute}${asked.has(node) ? `: ${node.answers[0]}` : ' (never asked)'}`,
+  });
+  const detail = operation ? `${OPERATIONS[operation.kind]} (${operation.attribute})` : 'answer';
+  const end: Box = { id: END, kind: 'plain', title: goldenAnswers[0] ?? '–', detail };
+  const columns = [...graphColumns(graph).map((column) => column.map(box)), [end]];
+  const drawn = new Set(columns.flat().map(({ id }) => id));
+  const needed = new Set(graph.flatMap(({ dependsOn }) => dependsOn));
+  const edges = graph
+    .flatMap(({ id, dependsOn }): Edge[] => [
+      ...dependsOn.map((from): Edge => [from, id]),
+      ...(needed.has(id) ? [] : [[id, END] satisfies Edge]),
+    ])
+    .filter((edge) => edge.every((id) => drawn.has(id)));
+  return { columns, edges, description: `Question graph: ${describe(columns)}` };
+}
+
+/** The sub-queries of each turn, then the answer. */
+export function policyDiagram(
+  { answer, exactMatch }: Pick<ViewerTrajectory, 'answer' | 'exactMatch'>,
+  graph: readonly ViewerNode[] | null,
+  turns: readonly ShownTurn[],
+): Diagram {
+  const mark = (query: string, isFailed: boolean): Pick<Box, 'kind' | 'detail'> => {
+    if (isFailed) return { kind: 'failed', detail: 'retrieval failed' };
+    if (!graph) return { kind: 'plain', detail: '' };
+    const ids = nodesAsked(graph, query).map(({ id }) => id);
+    return ids.length > 0
+      ? { kind: 'asked', detail: `asks for ${ids.join(', ')}` }
+      : { kind: 'stray', detail: 'not in the question graph' };
+  };
+  const searches = turns.map(({ queries, results }, t) =>
+    queries.map((query, k): Box => {
+      const isFailed = results[queries.length === results.length ? k : 0]?.status === 'failed';
+      return { id: `${t}-${k}`, title: query, ...mark(query, isFailed) };
+    }),
+  );
+  const kind = exactMatch ? 'right' : 'wrong';
+  const detail = answer === null ? '' : `${kind} answer`;
+  const end: Box = { id: END, kind, title: answer ?? 'no answer', detail };
+  const columns = [...searches.filter(({ length }) => length > 0), [end]];
+  const edges = columns
+    .slice(1)
+    .flatMap((column, c) =>
+      columns[c].flatMap(({ id }) => column.map((box): Edge => [id, box.id])),
+    );
+  return { columns, edges, description: `Policy: ${describe(columns)}` };
+}
+
+/** Sizes in pixels. */
+const BOX = { width: 200, height: 42, gapX: 40, gapY: 10 };
+/** Letters that fit into a box. */
+const LETTERS = { title: 24, detail: 28 };
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text;
+
+interface Place {
+  x: number;
+  y: number;
+}
+
+function drawEdge(from: Place, to: Place): SVGGElement {
+  const [x1, y1] = [from.x + BOX.width, from.y + BOX.height / 2];
+  const [x2, y2] = [to.x - 5, to.y + BOX.height / 2];
+  const middle = (x1 + x2) / 2;
+  const line = svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
+  return svg('g.edge', line, svg('path.head', { d: `M${x2} ${y2 - 4}l5 4l-5 4z` }));
+}
+
+const drawBox = ({ kind, title, detail }: Box, { x, y }: Place): SVGGElement =>
+  svg(
+    `g.box.${kind}`,
+    { transform: `translate(${x} ${y})` },
+    svg('title', detail ? `${title} – ${detail}` : title),
+    svg('rect', { width: BOX.width, height: BOX.height, rx: 5 }),
+    svg('text.box-title', { x: 9, y: detail ? 17 : 26 }, cut(title, LETTERS.title)),
+    svg('text.box-detail', { x: 9, y: 33 }, cut(detail, LETTERS.detail)),
+  );
+
+/** Draws columns from left to right, vertically centred. */
+export function drawDiagram({ columns, edges, description }: Diagram): SVGSVGElement {
+  const [stepX, stepY] = [BOX.width + BOX.gapX, BOX.height + BOX.gapY];
+  const height = Math.max(...columns.map((column) => column.length)) * stepY - BOX.gapY + 2;
+  const width = columns.length * stepX - BOX.gapX + 2;
+  const places = new Map<string, Place>();
+  columns.forEach((column, c) => {
+    const top = (height - column.length * stepY + BOX.gapY) / 2;
+    column.forEach(({ id }, r) => places.set(id, { x: 1 + c * stepX, y: top + r * stepY }));
+  });
+  return svg(
+    'svg.diagram',
+    { role: 'img', 'aria-label': description, width, height, viewBox: `0 0 ${width} ${height}` },
+    edges.map(([from, to]) => drawEdge(places.get(from)!, places.get(to)!)),
+    columns.flat().map((box) => drawBox(box, places.get(box.id)!)),
+  );
+}
