@@ -7,7 +7,7 @@
  */
 import { modelPath } from '../lib/experiments/runs.js';
 import { loadWorld } from '../lib/experiments/world.js';
-import { loadLocalPolicy } from '../lib/policy/policies.js';
+import { loadLocalPolicy } from '../lib/policy/model-folder.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';

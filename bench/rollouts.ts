@@ -17,7 +17,7 @@ import { provenanceHere } from '../lib/io/provenance.js';
 import { rolloutConfigOf } from '../lib/methods/index.js';
 import { delayRetriever } from '../lib/rollout/answer.js';
 import type { Policy } from '../lib/policy/policy.js';
-import { openRemotePolicy } from '../lib/policy/policies.js';
+import { openRemotePolicy } from '../lib/policy/remote.js';
 import { createRandom } from '../lib/random.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 

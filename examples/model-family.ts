@@ -38,5 +38,5 @@ export const phi3: ModelFamily = {
 };
 
 // The one line of registration. In this repository: the family's name in the list of
-// lib/policy/families/index.ts.
+// lib/policy/families.ts.
 FAMILIES.add(phi3);

@@ -30,5 +30,5 @@ export async function openToyPolicy(address: string): Promise<Policy> {
 }
 
 // The one line of registration. In this repository: an entry in the list of
-// lib/policy/policies.ts.
+// lib/policy/remote.ts.
 POLICY_KINDS.add({ name: 'toy', open: openToyPolicy });

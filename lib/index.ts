@@ -21,14 +21,15 @@ export { createDenseRetriever, encodePassages } from './retrieval/dense.js';
 export { buildExactIndex } from './retrieval/exact.js';
 export { buildHnswIndex, loadHnswIndex } from './retrieval/hnsw.js';
 export type { Encoder } from './retrieval/encoder.js';
-export { loadEncoder } from './retrieval/encoder-file.js';
+export { loadEncoder } from './retrieval/encoder.js';
 export { startRetrievalServer } from './retrieval/server.js';
 
 // policy
 export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
-export { loadLocalPolicy, openRemotePolicy, POLICY_KINDS } from './policy/policies.js';
-export { FAMILIES, type ModelFamily } from './policy/families/index.js';
+export { loadLocalPolicy } from './policy/model-folder.js';
+export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
+export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
 export { loadPolicy } from './experiments/runs.js';
 export { describeBackend, useBackend } from './tensor/backend.js';

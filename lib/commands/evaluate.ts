@@ -12,7 +12,7 @@ import { writeFileSafely } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
-import { settingFiles } from '../policy/model-folder.js';
+import { settingFiles } from '../policy/model-files.js';
 import {
   printTrajectory,
   tokenUsage,

@@ -4,7 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { CHECKPOINTS } from '../io/paths.js';
-import { exportModel } from '../policy/export.js';
+import { exportModel } from '../policy/model-folder.js';
 import { useBackend } from '../tensor/backend.js';
 import { parseCount, log } from './cli-utils.js';
 import { weightsOf } from './subject.js';

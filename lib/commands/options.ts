@@ -1,7 +1,7 @@
 /** Options that several commands share. */
 import { Option, type Command } from 'commander';
 import { DEFAULT_MODEL, modelNames } from '../experiments/runs.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {
   BACKEND_NAMES,

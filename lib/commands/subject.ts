@@ -15,7 +15,8 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
-import { loadLocalPolicy, openRemotePolicy } from '../policy/policies.js';
+import { loadLocalPolicy } from '../policy/model-folder.js';
+import { openRemotePolicy } from '../policy/remote.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import {

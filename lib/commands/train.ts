@@ -14,8 +14,9 @@ import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/c
 import { trainedMethods } from '../methods/index.js';
 import { POLL_MS, writeRunReport, type RunDescription } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
-import { isLarge, parseModelConfig } from '../policy/families/index.js';
-import { loadModel, readTokenizerConfig, settingFiles } from '../policy/model-folder.js';
+import { isLarge, parseModelConfig } from '../policy/families.js';
+import { readTokenizerConfig, settingFiles } from '../policy/model-files.js';
+import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';

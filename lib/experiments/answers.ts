@@ -23,7 +23,7 @@ import {
   type WorkContext,
 } from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
-import { requireFolders } from '../policy/model-folder.js';
+import { requireFolders } from '../policy/model-files.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';

@@ -3,7 +3,7 @@ import { mean } from 'd3-array';
 import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import type { TrainConfig } from '../methods/config.js';
-import { loadLocalPolicy } from '../policy/policies.js';
+import { loadLocalPolicy } from '../policy/model-folder.js';
 import { rewardsOf } from '../rewards/presets.js';
 import { scoreRollout } from '../rewards/reward.js';
 import { rolloutFromTrajectory } from '../rewards/rollout.js';

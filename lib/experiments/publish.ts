@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest } from 'd3-array';
 import { asideOf, copySafely, replaceFolder, writeFileSafely } from '../io/files.js';
-import { copyAdapter } from '../policy/export.js';
+import { copyAdapter } from '../policy/model-folder.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard, type CardOptions } from './adapter-card.js';
 import type { DevPoint } from './dev-curve.js';

@@ -14,8 +14,8 @@ import {
 } from '../methods/config.js';
 import { BASELINES, rolloutConfigOf, trainedBy } from '../methods/index.js';
 import { zeroSearchSimulator } from '../methods/zerosearch.js';
-import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-folder.js';
-import { loadLocalPolicy } from '../policy/policies.js';
+import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-files.js';
+import { loadLocalPolicy } from '../policy/model-folder.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';

@@ -15,7 +15,7 @@ import type { QuestionResult } from '../evaluation/result.js';
 import type { MethodPair, SummaryOptions, TidyContrast } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
-import { ENCODER_FILE } from '../retrieval/encoder-file.js';
+import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';

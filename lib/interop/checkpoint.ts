@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { copySafely, readJson } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
-import { parseModelConfig } from '../policy/families/index.js';
+import { parseModelConfig } from '../policy/families.js';
 
 /** What `evaluate --model` reads of such a folder. */
 const NEEDED =

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
-import { ANALYZERS } from '../retrieval/analyzers.js';
+import { ANALYZERS } from '../retrieval/words.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import type { RewardOptions } from '../rewards/options.js';
 import { trainingFields } from '../training/options.js';

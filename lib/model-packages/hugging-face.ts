@@ -2,8 +2,12 @@
 import { join } from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { createBreather, startProgress } from '../io/progress.js';
-import { writeSafetensors, type StoredTensor } from '../io/safetensors.js';
-import { toStored, type NamedArray } from '../tensor/safetensors.js';
+import {
+  type NamedArray,
+  type StoredTensor,
+  toStored,
+  printStored,
+} from '../tensor/safetensors.js';
 
 export interface FolderContents {
   config: object;
@@ -50,6 +54,6 @@ export async function writeContents(
   } finally {
     progress.stop();
   }
-  const file = writeSafetensors({ metadata: { format: 'pt' }, tensors: stored });
+  const file = printStored({ metadata: { format: 'pt' }, tensors: stored });
   await writeFileSafely(join(folder, 'model.safetensors'), file);
 }

@@ -8,8 +8,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { attendCached } from '../tensor/ops.js';
-import { MASKED, type KeyValue } from './key-value-cache.js';
-import type { ModelConfig } from './model-config.js';
+import { MASKED, type KeyValue } from './kv-cache.js';
+import type { ModelConfig } from './families.js';
 
 export interface Batch {
   rows: number;

@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../tensor/graph.js';
-import { disposeBlock, type CacheBlock, type Piece } from './key-value-cache.js';
+import { disposeBlock, type CacheBlock, type Piece } from './kv-cache.js';
 import type { CachedInput, CachedTokens } from './transformer.js';
 
 /** A token of each row. */

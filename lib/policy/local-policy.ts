@@ -1,18 +1,20 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
-import { isLarge } from './families/index.js';
+import { type ModelConfig, isLarge } from './families.js';
 import { groupByLength } from './group-by-length.js';
 import {
-  disposeBlock,
+  type CacheBlock,
   MASKED,
+  type Piece,
+  type PrefixCache,
+  disposeBlock,
+  extendedPrefix,
+  firstEqual,
   moveRows,
   packRows,
-  type CacheBlock,
-  type Piece,
-} from './key-value-cache.js';
-import { extendedPrefix, firstEqual, sharedLength, type PrefixCache } from './prefix-cache.js';
-import type { ModelConfig } from './model-config.js';
+  sharedLength,
+} from './kv-cache.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
 import {

@@ -1,61 +1,33 @@
 /**
- * Models as Hugging Face folders: `config.json`, `tokenizer.json`, and
+ * Models as folders in Hugging Face format: `config.json`, `tokenizer.json`, and
  * `model.safetensors` or the files that its index lists.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readJson, readJsonIfThere, writeFileSafely } from '../io/files.js';
-import { isClone, shortPath } from '../io/paths.js';
-import { printModelConfig } from './families/index.js';
-import { parsePeftConfig, type PeftConfig } from './lora.js';
+import { join, resolve } from 'node:path';
+import { copySafely, readJson, readJsonIfThere, writeFileSafely } from '../io/files.js';
+import {
+  parseSafetensors,
+  parseStored,
+  printSafetensors,
+  type StorageType,
+} from '../tensor/safetensors.js';
+import { readSafetensors, withWeights } from '../tensor/weight-files.js';
+import { printModelConfig } from './families.js';
+import { LocalPolicy } from './local-policy.js';
+import { disposeMerged, mergePeftArrays } from './lora.js';
+import { readPeftConfig, readTokenizerConfig, requireFolders } from './model-files.js';
 import { createModel, type Model } from './model.js';
-import { printSafetensors, type StorageType } from '../tensor/safetensors.js';
-import { withWeights } from '../tensor/weight-files.js';
-import { arraysFromWeights } from './weights.js';
+import { arraysFromWeights, disposeWeights } from './weights.js';
 
 export type { Model } from './model.js';
 
-/** How to get weights of this project that are not there. */
-export const moreWeights = (): string =>
-  isClone()
-    ? 'Check the path, or train them: npm start -- --retrain (it says how long that takes).'
-    : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
+const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
+
+const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /**
- * Checks that weights are there.
- * @throws Error naming the folder that is missing, with the remedy
- */
-export function requireFolders(folders: readonly string[]): void {
-  const missing = folders.find((folder) => !existsSync(folder));
-  if (missing) {
-    throw new Error(
-      `Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`,
-    );
-  }
-}
-
-/**
- * Rank, alpha and the base of an adapter in PEFT's format. @throws Error when there are
- * none
- */
-export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
-  parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
-
-/**
- * The JSON of `tokenizer_config.json`, with what `chat_template.jinja` holds as its
- * `chat_template`; empty without either.
- */
-export async function readTokenizerConfig(folder: string): Promise<object> {
-  const template = join(folder, 'chat_template.jinja');
-  return {
-    ...(await readJsonIfThere(join(folder, 'tokenizer_config.json'))),
-    ...(existsSync(template) ? { chat_template: await readFile(template, 'utf8') } : {}),
-  };
-}
-
-/**
- * Loads a folder in Hugging Face format.
+ * Loads a model. The caller disposes of its weights.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function loadModel(folder: string): Promise<Model> {
@@ -68,21 +40,39 @@ export async function loadModel(folder: string): Promise<Model> {
   return withWeights(folder, (arrays) => createModel({ ...contents, arrays }));
 }
 
-const SETTINGS =
-  /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;
+/**
+ * Loads a model and merges an adapter into it, if one is given. The caller disposes of the
+ * weights.
+ * @throws Error naming the folder or the file that is missing or does not fit
+ */
+export async function loadMerged(model: string, adapter?: string): Promise<Model> {
+  requireFolders(adapter === undefined ? [model] : [model, adapter]);
+  const base = await loadModel(model);
+  if (adapter === undefined) return base;
+  const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
+  const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
+  // The base is not needed any more: what stays are the merged weights.
+  disposeMerged(base.weights, weights);
+  return { ...base, weights };
+}
 
 /**
- * The files of a model's or an adapter's folder, beside its weights, that decide what it
- * answers.
+ * This project's transformer with weights from files.
+ * @param model folder in Hugging Face format
+ * @param options.adapter folder of an adapter in PEFT's format, merged into the model
+ * @param options.name the policy's name; the folder by default
+ * @throws Error naming the folder that is missing
  */
-export const settingFiles = (folder: string): string[] =>
-  readdirSync(folder)
-    .filter((name) => SETTINGS.test(name))
-    .sort()
-    .map((name) => join(folder, name));
+export async function loadLocalPolicy(
+  model: string,
+  { adapter, name = adapter ?? model }: { adapter?: string; name?: string } = {},
+): Promise<LocalPolicy> {
+  const { weights, config, tokenizer } = await loadMerged(model, adapter);
+  return new LocalPolicy(name, weights, config, tokenizer);
+}
 
-/** Of the small models of this project. */
-const OWN_TOKENIZER_CONFIG = {
+/** Used for the small models of this project. */
+const DEFAULT_TOKENIZER_CONFIG = {
   tokenizer_class: 'PreTrainedTokenizerFast',
   clean_up_tokenization_spaces: false,
   pad_token: '<pad>',
@@ -95,13 +85,77 @@ export async function saveModel(
   model: Pick<Model, 'config' | 'tokenizerJson' | 'tokenizerConfig' | 'weights'>,
   options: { storage: StorageType; metadata?: Record<string, string> },
 ): Promise<void> {
-  const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-  const arrays = await arraysFromWeights(model.weights, model.config);
-  await writeFileSafely(join(folder, 'config.json'), print(printModelConfig(model.config)));
-  await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(model.tokenizerJson)}\n`);
-  await writeFileSafely(
-    join(folder, 'tokenizer_config.json'),
-    print(model.tokenizerConfig ?? OWN_TOKENIZER_CONFIG),
-  );
+  const { config, tokenizerJson, tokenizerConfig = DEFAULT_TOKENIZER_CONFIG } = model;
+  const arrays = await arraysFromWeights(model.weights, config);
+  await writeFileSafely(join(folder, 'config.json'), print(printModelConfig(config)));
+  await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
+  await writeFileSafely(join(folder, 'tokenizer_config.json'), print(tokenizerConfig));
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
+}
+
+/** Copies an adapter and changes the path to its base model. */
+export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
+  await copySafely(join(from, ADAPTER_WEIGHTS), join(to, ADAPTER_WEIGHTS));
+  const name = 'adapter_config.json';
+  const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
+  await writeFileSafely(join(to, name), print(peft));
+}
+
+/** Rounds to this many significant bits (Veltkamp's splitting). */
+function roundTo(significantBits: number, value: number): number {
+  const scaled = (2 ** (53 - significantBits) + 1) * value;
+  return scaled - (scaled - value);
+}
+
+/**
+ * Rounds an adapter's weights in place so that they compress well: a half has 11 significant
+ * bits, most of them noise.
+ * @throws Error if the file is not an adapter
+ */
+export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
+  const file = join(folder, ADAPTER_WEIGHTS);
+  const bytes = await readFile(file);
+  const arrays = parseSafetensors(bytes);
+  for (const { values } of arrays.values())
+    values.forEach((value, i) => (values[i] = roundTo(significantBits, value)));
+  const { metadata } = parseStored(bytes);
+  await writeFileSafely(file, printSafetensors(arrays, { storage: 'F16', metadata }));
+}
+
+/** Files of a folder in Hugging Face format that an export copies. */
+const COPIED_FILES = [
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'vocab.json',
+  'merges.txt',
+  'tokenizer.model',
+  'chat_template.jinja',
+  'generation_config.json',
+];
+
+/**
+ * Writes a model with its adapter merged into it. Other files are copied unchanged, so that
+ * whatever loads the model loads the export. The adapter itself goes into the subfolder
+ * `adapter`, in PEFT's format.
+ * @param weights folders of the model and, if there is one, of the adapter
+ * @throws Error naming the folder or the file that is missing or does not fit
+ */
+export async function exportModel(
+  folder: string,
+  [model, adapter]: readonly string[],
+  storage: StorageType,
+): Promise<void> {
+  const { weights, config } = await loadMerged(model, adapter);
+  const arrays = await arraysFromWeights(weights, config);
+  disposeWeights(weights);
+  const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
+  const torchType = { F32: 'float32', F16: 'float16' }[storage];
+  await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
+  for (const name of COPIED_FILES.filter((file) => existsSync(join(model, file))))
+    await copySafely(join(model, name), join(folder, name));
+  // PEFT does not resolve a path relative to the adapter's folder.
+  if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
+  await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));
 }

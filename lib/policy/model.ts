@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
-import { parseModelConfig } from './families/index.js';
-import type { ModelConfig } from './model-config.js';
+import { type ModelConfig, parseModelConfig } from './families.js';
 import type { Tensors } from '../tensor/safetensors.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 

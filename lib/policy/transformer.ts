@@ -27,8 +27,8 @@ import {
   type Batch,
   type QueryBlock,
 } from './attention.js';
-import type { CacheBlock, KeyValue } from './key-value-cache.js';
-import type { ModelConfig } from './model-config.js';
+import type { CacheBlock, KeyValue } from './kv-cache.js';
+import type { ModelConfig } from './families.js';
 import type { PrefixTree } from './prefix-tree.js';
 import type { Weights } from './weights.js';
 
@@ -231,7 +231,7 @@ export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor
  * The layers from the first on of which outputs are kept, because nothing in them
  * changes.
  */
-export interface LowerLayers {
+export interface FrozenLayerCache {
   count: number;
   /**
    * Hidden states (N, C) that come out of them, as computed or as kept from before; the
@@ -246,7 +246,7 @@ export function layerInput(
   tree: PrefixTree,
   c: ModelConfig,
   context: LayerContext,
-  lower?: LowerLayers,
+  lower?: FrozenLayerCache,
 ): tf.Tensor2D {
   if (!lower) return embedTokens(w, tree.ids);
   return lower.outputOf(tree, () =>
@@ -277,7 +277,7 @@ export function forward(
   tree: PrefixTree,
   c: ModelConfig,
   table: RotaryTable,
-  lower?: LowerLayers,
+  lower?: FrozenLayerCache,
 ): tf.Tensor2D {
   const context = layerContext(tree, c, table);
   const x = layerInput(w, tree, c, context, lower);

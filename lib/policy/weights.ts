@@ -6,8 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
-import { isLarge, weightSlots, type Slot } from './families/index.js';
-import type { ModelConfig } from './model-config.js';
+import { type ModelConfig, type Slot, isLarge, weightSlots } from './families.js';
 import type { NamedArray, Tensors } from '../tensor/safetensors.js';
 
 /**

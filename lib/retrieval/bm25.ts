@@ -1,8 +1,6 @@
 import { sum } from 'd3-array';
 import type { Passage } from '../data/question.js';
-import { perQuery } from './per-query.js';
-import type { Retriever } from './retriever.js';
-import { requireInteger, TopK, type Neighbour } from './top-k.js';
+import { type Neighbour, type Retriever, TopK, perQuery, requireInteger } from './retriever.js';
 import { splitTitle, splitWords } from './words.js';
 
 export interface Bm25Options {

@@ -1,8 +1,18 @@
-import type { Random } from '../random.js';
+import { z } from 'zod';
+import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { splitTitle, splitWords } from './words.js';
+import { requireInteger } from './retriever.js';
 import { normalise } from './exact.js';
-import { hashFeatures, type FeatureOptions, type Features, type TextKind } from './features.js';
-import { requireInteger } from './top-k.js';
+import {
+  type StoredTensor,
+  parseStored,
+  requireFinite,
+  printStored,
+} from '../tensor/safetensors.js';
+import type { Random } from '../random.js';
 
+//==== lib/retrieval/encoder.ts
 /** Turns texts into unit vectors whose inner products rank passages for a query. */
 export interface Encoder {
   readonly name: string;
@@ -127,4 +137,170 @@ function checkWeights({
       `Expected ${numBuckets} rows in the projection and both gains, but got ${sizes.join(', ')}.`,
     );
   }
+}
+
+//==== lib/retrieval/features.ts
+/** What the embedded encoder reads from a text, and how wide its hash table is. */
+export interface FeatureOptions {
+  /** Rows of the hash table for whole words. */
+  wordBuckets: number;
+  /** Rows of the hash table for character n-grams. */
+  gramBuckets: number;
+  /** Lengths of the character n-grams, word boundaries included as characters. */
+  gramLengths: readonly number[];
+  /** How often a feature of a passage's title counts. */
+  titleWeight: number;
+}
+
+/** Sparse features: distinct bucket numbers with their values. */
+export interface Features {
+  buckets: Uint32Array;
+  values: Float32Array;
+}
+
+export type TextKind = 'query' | 'passage';
+
+/**
+ * Hashed features of a text; the value of a bucket that is hit with weight w in total is
+ * ln(1 + w).
+ */
+export function hashFeatures(text: string, kind: TextKind, options: FeatureOptions): Features {
+  const weights = new Map<number, number>();
+  if (kind === 'query') {
+    countFeatures(text, 1, options, weights);
+  } else {
+    const passage = splitTitle(text);
+    countFeatures(passage.title, options.titleWeight, options, weights);
+    countFeatures(passage.text, 1, options, weights);
+  }
+  return {
+    buckets: Uint32Array.from(weights.keys()),
+    values: Float32Array.from(weights.values(), (weight) => Math.log1p(weight)),
+  };
+}
+
+function countFeatures(
+  text: string,
+  weight: number,
+  { wordBuckets, gramBuckets, gramLengths }: FeatureOptions,
+  weights: Map<number, number>,
+): void {
+  const count = (bucket: number) => weights.set(bucket, (weights.get(bucket) ?? 0) + weight);
+  for (const word of splitWords(text)) {
+    count(hashText(word, 0, word.length) % wordBuckets);
+    if (gramBuckets === 0) continue;
+    const bounded = `<${word}>`;
+    for (const length of gramLengths) {
+      for (let start = 0; start + length <= bounded.length; start++) {
+        count(wordBuckets + (hashText(bounded, start, start + length) % gramBuckets));
+      }
+    }
+  }
+}
+
+/** FNV-1a over UTF-16 code units with a final avalanche, 32 bits. */
+function hashText(text: string, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+//==== lib/retrieval/encoder-file.ts
+/**
+ * The embedded encoder as one safetensors file: `projection` (I8, buckets x
+ * dimensions), `query_gain` and `passage_gain` (F32, buckets), its options as text in
+ * `__metadata__`. A row's scale (its largest magnitude / 127) is folded into the gains,
+ * so that the encoder runs on the 8-bit rows as they are. About dimensions + 8 bytes a
+ * bucket.
+ */
+const FORMAT = 'parallelsearch-hashed-encoder-1';
+const LARGEST = 127;
+/** Its name in an encoder's folder. */
+export const ENCODER_FILE = 'encoder.safetensors';
+
+const optionsSchema = z.strictObject({
+  dimensions: z.int().min(1),
+  features: z.strictObject({
+    wordBuckets: z.int().min(1),
+    gramBuckets: z.int().min(0),
+    gramLengths: z.array(z.int().min(1)),
+    titleWeight: z.number().min(0),
+  }),
+});
+
+const stored = (
+  dtype: string,
+  { buffer, length }: Int8Array | Float32Array,
+  shape = [length],
+): StoredTensor => ({ dtype, shape, bytes: new Uint8Array(buffer) });
+
+/** The encoder's bytes in safetensors format, the projection rounded to 8 bits. */
+export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
+  const { projection, queryGain, passageGain } = quantise(weights);
+  const { dimensions, features } = weights;
+  return printStored({
+    metadata: { format: FORMAT, options: JSON.stringify({ dimensions, features }) },
+    tensors: new Map([
+      ['projection', stored('I8', projection, [queryGain.length, dimensions])],
+      ['query_gain', stored('F32', queryGain)],
+      ['passage_gain', stored('F32', passageGain)],
+    ]),
+  });
+}
+
+/**
+ * Reads what `encoderToBytes` wrote.
+ * @throws Error when the bytes are of another format or cut short, or a gain is not a
+ * finite number
+ */
+export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
+  const { metadata, tensors } = parseStored(bytes);
+  if (metadata.format !== FORMAT)
+    throw new Error(
+      `Expected an encoder file (${FORMAT}), but its format is ${metadata.format ?? 'not named'}.`,
+    );
+  // A copy, since the bytes in a file need not lie where numbers of 4 bytes may begin.
+  const data = (name: string, dtype: string): ArrayBuffer => {
+    const tensor = tensors.get(name);
+    if (tensor?.dtype !== dtype)
+      throw new Error(
+        `Expected a tensor ${name} of type ${dtype} in the encoder file, but got ${tensor?.dtype ?? 'none'}.`,
+      );
+    return Uint8Array.from(tensor.bytes).buffer;
+  };
+  const gains = (name: string): Float32Array => {
+    const values = new Float32Array(data(name, 'F32'));
+    requireFinite(name, values);
+    return values;
+  };
+  return createHashedEncoder({
+    ...optionsSchema.parse(JSON.parse(metadata.options)),
+    projection: new Int8Array(data('projection', 'I8')),
+    queryGain: gains('query_gain'),
+    passageGain: gains('passage_gain'),
+  });
+}
+
+/** Loads an encoder from its folder. */
+export async function loadEncoder(folder: string): Promise<HashedEncoder> {
+  return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
+}
+
+function quantise({ dimensions, projection, queryGain, passageGain }: HashedWeights) {
+  const rows = new Int8Array(projection.length);
+  const scales = queryGain.map((_, bucket) => {
+    const [start, end] = [bucket * dimensions, (bucket + 1) * dimensions];
+    let largest = 0;
+    for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(projection[at]));
+    const scale = largest / LARGEST;
+    for (let at = start; scale > 0 && at < end; at++) rows[at] = Math.round(projection[at] / scale);
+    return scale;
+  });
+  return {
+    projection: rows,
+    queryGain: queryGain.map((gain, bucket) => gain * scales[bucket]),
+    passageGain: passageGain.map((gain, bucket) => gain * scales[bucket]),
+  };
 }

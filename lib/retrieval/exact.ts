@@ -1,4 +1,4 @@
-import { requireInteger, TopK, type Neighbour } from './top-k.js';
+import { requireInteger, TopK, type Neighbour } from './retriever.js';
 
 /**
  * Nearest neighbours of a vector by cosine; positions count in the order in which the

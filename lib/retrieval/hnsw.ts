@@ -5,9 +5,9 @@ import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
 import { createBreather, startProgress } from '../io/progress.js';
-import { readManifest, requireSame, sourceSchema, type VectorSource } from './embeddings.js';
+import { readManifest, requireSame, sourceSchema, type VectorSource } from './dense.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
-import { requireInteger } from './top-k.js';
+import { requireInteger } from './retriever.js';
 
 export interface HnswOptions {
   /** Links of a node in each layer; default 16. */

@@ -8,8 +8,7 @@ import { loadOptional } from '../io/optional.js';
 import type { Encoder } from './encoder.js';
 import { normalise } from './exact.js';
 import type { HnswOptions } from './hnsw.js';
-import type { Retriever } from './retriever.js';
-import { requireInteger } from './top-k.js';
+import { type Retriever, requireInteger } from './retriever.js';
 import { splitTitle } from './words.js';
 
 /** What every call answers; the client does not throw for what the server refuses. */

@@ -1,6 +1,5 @@
 import { mean } from 'd3-array';
-import type { Retriever } from './retriever.js';
-import { requireInteger } from './top-k.js';
+import { type Retriever, requireInteger } from './retriever.js';
 
 /** A query and the ids of the passages that answer it, at least one. */
 export interface QueryWithEvidence {

@@ -5,13 +5,17 @@ import type { Passage } from '../data/question.js';
 import { configHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
 import { createRegistry, nameSchema } from '../registry.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
-import { isHuggingFaceFolder, loadBertEncoder, type FileEncoder } from './bert/encoder.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
+import { isHuggingFaceFolder, loadBertEncoder, type FileEncoder } from './bert.js';
 import { createBm25Retriever } from './bm25.js';
-import { createDenseRetriever, encodePassages } from './dense.js';
-import { corpusHash, embedCorpus, type VectorSource } from './embeddings.js';
-import type { Encoder } from './encoder.js';
-import { loadEncoder } from './encoder-file.js';
+import {
+  type VectorSource,
+  corpusHash,
+  createDenseRetriever,
+  embedCorpus,
+  encodePassages,
+} from './dense.js';
+import { type Encoder, loadEncoder } from './encoder.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
 import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';

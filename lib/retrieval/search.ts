@@ -1,7 +1,6 @@
 import { range } from 'd3-array';
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { RetrievedPassage, Retriever } from './retriever.js';
-import { requireInteger } from './top-k.js';
+import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
 export type SearchOutcome =
   { status: 'ok'; passages: RetrievedPassage[] } | { status: 'failed'; reason: string };

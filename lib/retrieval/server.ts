@@ -8,9 +8,8 @@ import {
   type LocalServer,
   type ServedRequest,
 } from '../io/local-server.js';
-import { retrieveRequestSchema } from './protocol.js';
-import type { RetrievedPassage, Retriever } from './retriever.js';
-import { requireInteger } from './top-k.js';
+import { retrieveRequestSchema } from './remote.js';
+import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
 export interface RetrievalServerOptions {
   /** 0 (default) takes a free port. */

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
-import { installNativeKernels } from './native-kernels.js';
-import { installWasmKernels } from './wasm-kernels.js';
-import { boundFreeBuffers, installWebGpuKernels } from './webgpu-kernels.js';
+import { installNativeKernels } from './native.js';
+import { installWasmKernels } from './wasm.js';
+import { boundFreeBuffers, installWebGpuKernels } from './webgpu.js';
 
 // Registers every operation's gradient: tfjs-core has them only in files that Node cannot
 // load, of which the build makes one.

@@ -3,8 +3,8 @@
  * again with new numbers, without what TensorFlow.js takes to start each of them.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import * as native from './native-graph.js';
-import * as webgpu from './webgpu-graph.js';
+import * as native from './native.js';
+import * as webgpu from './webgpu.js';
 
 /** A computation that has been captured. */
 export interface Graph<T extends tf.Tensor = tf.Tensor> {

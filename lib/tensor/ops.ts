@@ -7,6 +7,7 @@
  * (or `tf.tidy` does).
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { range } from 'd3-array';
 
 type Save = (tensors: tf.Tensor[]) => void;
 
@@ -174,63 +175,64 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
   );
 }
 
-/** Rows of logits that are in memory at a time: 25 MB with a vocabulary of 49,152. */
+/** Rows of logits in memory at a time: 25 MB with a vocabulary of 49,152. */
 export const LOGITS_AT_ONCE = 128;
 
+/** An output layer that is not trained, on m rows at a time. */
+export interface FrozenHead {
+  /** (m, C) -> (m, V) */
+  logits: (hidden: tf.Tensor2D) => tf.Tensor2D;
+  /** Gradient of logits (m, V) to that of hidden states (m, C). */
+  backward: (dLogits: tf.Tensor2D) => tf.Tensor2D;
+  /**
+   * Whether the gradient is computed along with the values, while the logits are there,
+   * rather than from logits computed again.
+   */
+  computesGradient?: boolean;
+}
+
 /**
- * Log-probabilities (nats) of the chosen tokens from hidden states (M, C): (M). The
- * head is not trained. Logits are computed for some rows at a time, so that those of all
- * rows are never in memory, and again for the gradient.
- * @param logits of some rows, (m, C) -> (m, V)
- * @param backward gradient of some rows of logits to that of their hidden states, (m, V)
- * -> (m, C)
- * @param isLearned whether a gradient follows: it is computed with the values then, while
- * logits are there
+ * Log-probabilities (nats) of the chosen tokens (M) from hidden states (M, C): (M). Computes
+ * {@link LOGITS_AT_ONCE} rows of logits at a time, so that all of them are never in memory.
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
   chosen: tf.Tensor1D,
-  logits: (hidden: tf.Tensor2D) => tf.Tensor2D,
-  backward: (dLogits: tf.Tensor2D) => tf.Tensor2D,
-  isLearned = false,
+  { logits, backward, computesGradient = false }: FrozenHead,
 ): tf.Tensor1D {
   const [numRows, width] = hidden.shape;
-  const starts = Array.from(
-    { length: Math.ceil(numRows / LOGITS_AT_ONCE) },
-    (_, i) => i * LOGITS_AT_ONCE,
-  );
-  const rows = (x: tf.Tensor, from: number): tf.Tensor => {
-    const count = Math.min(LOGITS_AT_ONCE, numRows - from);
+  const rows = (x: tf.Tensor, start: number): tf.Tensor => {
+    const count = Math.min(LOGITS_AT_ONCE, numRows - start);
     return x.rank === 1
-      ? tf.slice(x as tf.Tensor1D, from, count)
-      : tf.slice(x as tf.Tensor2D, [from, 0], [count, width]);
+      ? tf.slice(x as tf.Tensor1D, start, count)
+      : tf.slice(x as tf.Tensor2D, [start, 0], [count, width]);
   };
-  const parts = <T extends tf.TensorContainer>(compute: (from: number) => T): T[] =>
-    starts.map((from) => tf.tidy(() => compute(from)));
-  const logitsFrom = (states: tf.Tensor, from: number): tf.Tensor2D =>
-    logits(rows(states, from) as tf.Tensor2D);
-  /** Gradient of log-probabilities to that of logits, each row by itself. */
-  const dLogits = (some: tf.Tensor2D, ids: tf.Tensor, from: number): tf.Tensor2D =>
-    tf.sub(tf.oneHot(rows(ids, from) as tf.Tensor1D, some.shape[1]), tf.softmax(some));
+  const parts = <T extends tf.TensorContainer>(compute: (start: number) => T): T[] =>
+    range(0, numRows, LOGITS_AT_ONCE).map((start) => tf.tidy(() => compute(start)));
+  const logitsFrom = (states: tf.Tensor, start: number): tf.Tensor2D =>
+    logits(rows(states, start) as tf.Tensor2D);
+  /** Gradient of each row's log-probability to that of its logits. */
+  const dLogits = (x: tf.Tensor2D, ids: tf.Tensor, start: number): tf.Tensor2D =>
+    tf.sub(tf.oneHot(rows(ids, start) as tf.Tensor1D, x.shape[1]), tf.softmax(x));
   return withGradient<tf.Tensor1D>(
     [hidden],
     (save) => {
-      const computed = parts((from) => {
-        const some = logitsFrom(hidden, from);
-        const logProbs = chosenLogProbs(some, rows(chosen, from) as tf.Tensor1D);
-        return isLearned ? [logProbs, backward(dLogits(some, chosen, from))] : [logProbs];
+      const computed = parts((start) => {
+        const x = logitsFrom(hidden, start); // (m, V)
+        const logProbs = chosenLogProbs(x, rows(chosen, start) as tf.Tensor1D); // (m)
+        return computesGradient ? [logProbs, backward(dLogits(x, chosen, start))] : [logProbs];
       });
-      if (isLearned) save([tf.concat(computed.map(([, gradient]) => gradient))]);
+      if (computesGradient) save([tf.concat(computed.map(([, gradient]) => gradient))]);
       else save([hidden, chosen]);
       return tf.concat(computed.map(([logProbs]) => logProbs as tf.Tensor1D));
     },
-    (dy, [states, ids]) => [
-      isLearned
-        ? tf.mul(states, tf.expandDims(dy, 1))
+    (dy, [saved, ids]) => [
+      computesGradient
+        ? tf.mul(saved, tf.expandDims(dy, 1))
         : tf.concat(
-            parts((from) => {
-              const gradient = dLogits(logitsFrom(states, from), ids, from);
-              return backward(tf.mul(gradient, tf.expandDims(rows(dy, from), 1)));
+            parts((start) => {
+              const gradient = dLogits(logitsFrom(saved, start), ids, start);
+              return backward(tf.mul(gradient, tf.expandDims(rows(dy, start), 1)));
             }),
           ),
     ],

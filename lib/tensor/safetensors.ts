@@ -1,28 +1,175 @@
 /**
- * Weights in safetensors files. Half precisions are widened to float32 on reading, since
- * tfjs has no half type.
+ * The safetensors format: an 8-byte little-endian header length, a JSON header with
+ * `data_offsets`, then the bytes. tfjs has no half type, so half precisions are widened to
+ * float32. Files on disk are read in `weight-files.ts`; this module runs in a browser.
  */
-import {
-  readSafetensors,
-  requireFinite,
-  writeSafetensors,
-  type ByteSource,
-  type StoredTensor,
-} from '../io/safetensors.js';
+import { sort } from 'd3-array';
+import { z } from 'zod';
 
 export interface NamedArray {
   shape: number[];
   values: Float32Array;
 }
 
-/** Tensors by name, as a map has them or as files hold them. */
+/** Tensors by name, in memory or in files. */
 export type Tensors = Pick<ReadonlyMap<string, NamedArray>, 'get' | 'keys'>;
+
+/** A tensor as it is stored. */
+export interface StoredTensor {
+  dtype: string;
+  shape: number[];
+  bytes: Uint8Array;
+}
+
+interface StoredTensors {
+  metadata: Record<string, string>;
+  tensors: Map<string, StoredTensor>;
+}
+
+/** The bytes of a file, in memory or read from disk on demand. */
+export interface ByteSource {
+  byteLength: number;
+  /** As {@link Uint8Array.subarray}. */
+  subarray(from: number, to: number): Uint8Array;
+}
 
 export type StorageType = 'F32' | 'F16';
 
+/** Bytes per value. */
+const WIDTHS: Readonly<Record<string, number>> = {
+  BOOL: 1,
+  U8: 1,
+  I8: 1,
+  F8_E5M2: 1,
+  F8_E4M3: 1,
+  U16: 2,
+  I16: 2,
+  F16: 2,
+  BF16: 2,
+  U32: 4,
+  I32: 4,
+  F32: 4,
+  U64: 8,
+  I64: 8,
+  F64: 8,
+};
+/** As in the reference implementation. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+const size = z.int().min(0);
+const headerSchema = z
+  .object({ __metadata__: z.record(z.string(), z.string()).default({}) })
+  .catchall(
+    z.object({
+      dtype: z.enum(Object.keys(WIDTHS)),
+      shape: z.array(size),
+      data_offsets: z.tuple([size, size]),
+    }),
+  );
+
+function headerJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (text.startsWith('{')) return JSON.parse(text);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Error(`Expected a safetensors file, but its header is not JSON: ${message}`, {
+      cause,
+    });
+  }
+  throw new Error(
+    `Expected a safetensors file, but its header begins with ${JSON.stringify(text[0])}.`,
+  );
+}
+
+/**
+ * Tensors of any type, in the order of their bytes, which are read on access. As in the
+ * reference implementation, tensors must follow each other without a gap, have the bytes that
+ * type and shape ask for, and fill the file.
+ * @throws Error if this is not a safetensors file or a truncated one, naming the tensor
+ */
+export function parseStored(bytes: ByteSource): StoredTensors {
+  const prefix = bytes.byteLength < 8 ? null : bytes.subarray(0, 8);
+  const headerLength = prefix
+    ? Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true))
+    : -1;
+  if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
+    throw new Error(
+      `Expected a safetensors file, but its header would be ${headerLength} bytes long.`,
+    );
+  const start = 8 + headerLength;
+  const { data: header, error } = headerSchema.safeParse(headerJson(bytes.subarray(8, start)));
+  if (!header)
+    throw new Error(`Expected the header of a safetensors file, but ${z.prettifyError(error)}`);
+  const { __metadata__: metadata, ...entries } = header;
+  let end = 0;
+  const tensors = new Map<string, StoredTensor>();
+  const inOrder = sort(
+    Object.entries(entries),
+    ([, { data_offsets: offsets }]) => offsets[0],
+    ([, { data_offsets: offsets }]) => offsets[1],
+  );
+  for (const [name, { dtype, shape, data_offsets }] of inOrder) {
+    const [from, to] = data_offsets;
+    const numBytes = shape.reduce((product, length) => product * length, WIDTHS[dtype]);
+    if (from !== end)
+      throw new Error(
+        `Expected tensor ${name} to begin at byte ${end} of the data, but it begins at ${from}.`,
+      );
+    if (to - from !== numBytes)
+      throw new Error(
+        `Expected ${numBytes} bytes for tensor ${name} (${dtype}, [${shape.join(', ')}]), but got ${to - from}.`,
+      );
+    end = to;
+    tensors.set(name, {
+      dtype,
+      shape,
+      get bytes() {
+        return bytes.subarray(start + from, start + to);
+      },
+    });
+  }
+  if (start + end !== bytes.byteLength)
+    throw new Error(
+      `Expected a file of ${start + end} bytes, but got ${bytes.byteLength}. Copy it again.`,
+    );
+  return { metadata, tensors };
+}
+
+/** The bytes of a file with these tensors, in their order. */
+export function printStored({ metadata, tensors }: StoredTensors): Uint8Array {
+  let end = 0;
+  const header: Record<string, object> = { __metadata__: metadata };
+  for (const [name, { dtype, shape, bytes }] of tensors)
+    header[name] = { dtype, shape, data_offsets: [end, (end += bytes.byteLength)] };
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const headerLength = Math.ceil(json.length / 8) * 8;
+  const file = new Uint8Array(8 + headerLength + end);
+  new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
+  file.fill(0x20, 8, 8 + headerLength);
+  file.set(json, 8);
+  let at = 8 + headerLength;
+  for (const { bytes } of tensors.values()) {
+    file.set(bytes, at);
+    at += bytes.byteLength;
+  }
+  return file;
+}
+
+/** @throws Error naming the tensor and the first value that is not a finite number */
+export function requireFinite(name: string, values: Float32Array): void {
+  let at = 0;
+  while (at < values.length && Number.isFinite(values[at])) at++;
+  if (at < values.length)
+    throw new Error(
+      `Expected tensor ${name} to hold finite numbers, but value ${at} is ${values[at]}: its training diverged. Lower the learning rate.`,
+    );
+}
+
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** One IEEE half (bits) as a number. */
+/** The value of an IEEE half (bits). */
 export function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -45,7 +192,7 @@ export function floatToHalf(value: number): number {
     fraction |= 0x800000;
     return sign | roundShift(fraction, 14 - exponent);
   }
-  // A carry out of the fraction moves on into the exponent, as it should.
+  // A carry out of the fraction rightly goes into the exponent.
   return sign | ((exponent << 10) + roundShift(fraction, 13));
 }
 
@@ -57,94 +204,87 @@ function roundShift(value: number, shift: number): number {
   return rest > half || (rest === half && quotient & 1) ? quotient + 1 : quotient;
 }
 
-/** All halves as numbers: a look at it is ten times faster than the arithmetic. */
+/** The value of every half: a look-up is ten times faster than the arithmetic. */
 let halves: Float32Array | null = null;
 
-function decode(name: string, { dtype, bytes }: StoredTensor): Float32Array {
+function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArray {
   if (!['F32', 'F16', 'BF16'].includes(dtype))
     throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
-  // A view must begin at a multiple of the width.
+  // A typed array must begin at a multiple of its width.
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
-  if (dtype === 'F32') return new Float32Array(buffer, byteOffset, byteLength / 4);
-  const stored = new Uint16Array(buffer, byteOffset, byteLength / 2);
-  const values = new Float32Array(stored.length);
-  if (dtype === 'F16') {
-    halves ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => halfToFloat(bits));
-    for (let i = 0; i < values.length; i++) values[i] = halves[stored[i]];
-  } else {
-    const bits = new Uint32Array(values.buffer);
-    for (let i = 0; i < values.length; i++) bits[i] = stored[i] << 16;
+  let values: Float32Array;
+  if (dtype === 'F32') values = new Float32Array(buffer, byteOffset, byteLength / 4);
+  else {
+    const stored = new Uint16Array(buffer, byteOffset, byteLength / 2);
+    values = new Float32Array(stored.length);
+    if (dtype === 'F16') {
+      halves ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => halfToFloat(bits));
+      for (let i = 0; i < values.length; i++) values[i] = halves[stored[i]];
+    } else {
+      const bits = new Uint32Array(values.buffer);
+      for (let i = 0; i < values.length; i++) bits[i] = stored[i] << 16;
+    }
   }
-  return values;
-}
-
-function read(name: string, stored: StoredTensor): NamedArray {
-  const values = decode(name, stored);
   requireFinite(name, values);
-  return { shape: stored.shape, values };
+  return { shape, values };
 }
 
-/** A tensor as a file holds it. @throws Error as {@link printSafetensors} */
+/** A tensor in storage precision. @throws Error as {@link printSafetensors} */
 export function toStored(
   name: string,
   { shape, values }: NamedArray,
   storage: StorageType,
 ): StoredTensor {
   requireFinite(name, values);
-  const tooLarge =
-    storage === 'F16'
-      ? values.find((value) => !Number.isFinite(halfToFloat(floatToHalf(value))))
-      : undefined;
-  if (tooLarge !== undefined)
-    throw new Error(
-      `Expected tensor ${name} to hold values up to 65504, as half precision does, but got ${tooLarge}. Lower the learning rate.`,
-    );
-  const width = storage === 'F32' ? 4 : 2;
-  const view = new DataView(new ArrayBuffer(values.length * width));
+  const view = new DataView(new ArrayBuffer(values.length * WIDTHS[storage]));
   values.forEach((value, i) => {
-    if (storage === 'F32') view.setFloat32(4 * i, value, true);
-    else view.setUint16(2 * i, floatToHalf(value), true);
+    if (storage === 'F32') return view.setFloat32(4 * i, value, true);
+    const half = floatToHalf(value);
+    if ((half & 0x7fff) === 0x7c00)
+      throw new Error(
+        `Expected tensor ${name} to hold values up to 65504, the largest half, but got ${value}. Lower the learning rate.`,
+      );
+    view.setUint16(2 * i, half, true);
   });
   return { dtype: storage, shape, bytes: new Uint8Array(view.buffer) };
 }
 
 /**
- * Reads F32, F16 and BF16 tensors.
- * @throws Error when the bytes are no safetensors file, or naming a tensor of another
- * type or with a value that is not finite
+ * F32, F16 and BF16 tensors as float32.
+ * @throws Error if this is not a safetensors file, or naming a tensor of another type or with
+ * a value that is not finite
  */
 export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
   new Map(
-    Array.from(readSafetensors(bytes).tensors, ([name, stored]) => [name, read(name, stored)]),
+    Array.from(parseStored(bytes).tensors, ([name, stored]) => [name, toArray(name, stored)]),
   );
 
 /**
- * The same, each tensor read when it is asked for, so that a large file is never whole
- * in memory.
- * @throws Error when the bytes are no safetensors file
+ * The same, but reads each tensor on access, so that a large file is never in memory as a
+ * whole.
+ * @throws Error if this is not a safetensors file; `get` as {@link parseSafetensors}
  */
 export function openSafetensors(bytes: ByteSource): Tensors {
-  const { tensors } = readSafetensors(bytes);
+  const { tensors } = parseStored(bytes);
   return {
     keys: () => tensors.keys(),
     get: (name) => {
       const stored = tensors.get(name);
-      return stored && read(name, stored);
+      return stored && toArray(name, stored);
     },
   };
 }
 
 /**
- * Writes tensors in the given order as float32 or half precision.
- * @throws Error naming a tensor with a value that is not finite, or that half precision
- * cannot hold
+ * The bytes of a file with these tensors, in their order, in float32 or half precision.
+ * @throws Error naming a tensor with a value that is not finite, or too large for a half
  */
 export function printSafetensors(
-  tensors: ReadonlyMap<string, NamedArray>,
+  arrays: ReadonlyMap<string, NamedArray>,
   { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
-  const stored = [...tensors].map(
-    ([name, array]) => [name, toStored(name, array, storage)] as const,
+  const tensors = new Map(
+    Array.from(arrays, ([name, array]) => [name, toStored(name, array, storage)]),
   );
-  return writeSafetensors({ metadata: { format: 'pt', ...metadata }, tensors: new Map(stored) });
+  return printStored({ metadata: { format: 'pt', ...metadata }, tensors });
 }

@@ -1,7 +1,4 @@
-/**
- * Weights in a Hugging Face folder: `model.safetensors`, or the files that its index
- * lists.
- */
+/** Weights on disk: `model.safetensors`, or the files that its index lists. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -10,14 +7,14 @@ import { readJson } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from './safetensors.js';
 
-/** Reads the tensors of one safetensors file; an error names the file. */
+/** Reads all tensors of a safetensors file. @throws Error naming the file */
 export async function readSafetensors(path: string): Promise<Map<string, NamedArray>> {
   const bytes = await readFile(path);
-  return inFile(path, () => parseSafetensors(bytes));
+  return naming(path, () => parseSafetensors(bytes));
 }
 
-/** What reading a file gives; an error names it. */
-function inFile<T>(path: string, read: () => T): T {
+/** Runs `read` and puts the path before the message of its error. */
+function naming<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -25,9 +22,7 @@ function inFile<T>(path: string, read: () => T): T {
   }
 }
 
-/**
- * The file of each tensor of a checkpoint that is split into several, beside the index.
- */
+/** `model.safetensors.index.json`: the file of each tensor. */
 const indexSchema = z.object({
   weight_map: z.record(
     z.string(),
@@ -40,33 +35,30 @@ const indexSchema = z.object({
   ),
 });
 
-/** The files that hold the weights of a folder. @throws Error when there are none */
+/** The files with the weights of a folder. @throws Error if one is missing */
 export async function weightFiles(folder: string): Promise<string[]> {
-  const [whole, index] = ['model.safetensors', 'model.safetensors.index.json'].map((name) =>
-    join(folder, name),
-  );
+  const whole = join(folder, 'model.safetensors');
+  const index = `${whole}.index.json`;
   if (existsSync(whole)) return [whole];
   if (!existsSync(index))
     throw new Error(
       `Expected model.safetensors or model.safetensors.index.json in ${folder}, but there is neither. Save the model with transformers' save_pretrained, which writes safetensors.`,
     );
-  const parsed = indexSchema.safeParse(await readJson(index));
-  if (!parsed.success)
+  const { data, error } = indexSchema.safeParse(await readJson(index));
+  if (!data)
     throw new Error(
-      `Expected the index of safetensors files in ${index}, but ${z.prettifyError(parsed.error)}`,
+      `Expected the index of safetensors files in ${index}, but ${z.prettifyError(error)}`,
     );
-  const files = [...new Set(Object.values(parsed.data.weight_map))].map((name) =>
-    join(folder, name),
-  );
+  const files = Array.from(new Set(Object.values(data.weight_map)), (name) => join(folder, name));
   const missing = files.find((file) => !existsSync(file));
   if (missing === undefined) return files;
   throw new Error(
-    `Expected ${shortPath(missing)}, which ${basename(index)} names, but it is not there. Copy all files again.`,
+    `Expected ${shortPath(missing)}, listed in ${basename(index)}, but it is missing. Copy all files again.`,
   );
 }
 
-/** Opens a file to be read by pieces; an error names it. */
-function openTensors(path: string): { tensors: Tensors; close: () => void } {
+/** Opens a file whose tensors are read on access. @throws Error naming the file */
+function openFile(path: string): { tensors: Tensors; close: () => void } {
   const file = openSync(path, 'r');
   const close = (): void => closeSync(file);
   const subarray = (from: number, to: number): Uint8Array => {
@@ -80,32 +72,27 @@ function openTensors(path: string): { tensors: Tensors; close: () => void } {
     return bytes;
   };
   try {
-    const tensors = inFile(path, () =>
+    const { keys, get } = naming(path, () =>
       openSafetensors({ byteLength: fstatSync(file).size, subarray }),
     );
-    return { tensors: { ...tensors, get: (name) => inFile(path, () => tensors.get(name)) }, close };
+    return { tensors: { keys, get: (name) => naming(path, () => get(name)) }, close };
   } catch (error) {
     close();
     throw error;
   }
 }
 
-/** Tensors of several files as those of one. */
-function joinTensors(files: readonly Tensors[]): Tensors {
-  const homes = new Map(
-    files.flatMap((file) => Array.from(file.keys(), (name) => [name, file] as const)),
-  );
-  return { keys: () => homes.keys(), get: (name) => homes.get(name)?.get(name) };
-}
-
 /**
- * What is read of the weights of a folder, a tensor at a time.
+ * What `read` makes of the weights of a folder, each tensor read on access.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function withWeights<T>(folder: string, read: (tensors: Tensors) => T): Promise<T> {
-  const files = (await weightFiles(folder)).map(openTensors);
+  const files = (await weightFiles(folder)).map(openFile);
+  const homes = new Map(
+    files.flatMap(({ tensors }) => Array.from(tensors.keys(), (name) => [name, tensors] as const)),
+  );
   try {
-    return read(joinTensors(files.map(({ tensors }) => tensors)));
+    return read({ keys: () => homes.keys(), get: (name) => homes.get(name)?.get(name) });
   } finally {
     for (const { close } of files) close();
   }

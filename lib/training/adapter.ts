@@ -1,13 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { isLarge } from '../policy/families/index.js';
+import { isLarge } from '../policy/families.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import {
-  createAdapter,
-  disposeMerged,
-  mergeAdapter,
-  withAdapter,
-  type LoraOptions,
-} from '../policy/lora.js';
+import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/lora.js';
+import { type LoraOptions } from '../policy/peft.js';
 import type { Model } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights, type Weights } from '../policy/weights.js';

@@ -4,9 +4,9 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { PrefixTree } from '../policy/prefix-tree.js';
-import type { LowerLayers } from '../policy/transformer.js';
+import type { FrozenLayerCache } from '../policy/transformer.js';
 
-export class FrozenLayers implements LowerLayers {
+export class FrozenLayers implements FrozenLayerCache {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
   /** @param count of the layers, from the first */

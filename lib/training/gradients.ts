@@ -1,7 +1,7 @@
 /** Gradients of any loss of the log-probabilities of rows of tokens. */
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
-import type { ModelConfig } from '../policy/model-config.js';
+import type { ModelConfig } from '../policy/families.js';
 import {
   embedTokens,
   finalNorm,
@@ -72,7 +72,7 @@ export async function rowGradients<Row extends Sequence>(
       const logProbs = batchLogProbs(
         weightsOf(newest),
         batch,
-        { ...options, isLearned: options.isCheckpointed },
+        { ...options, computesGradient: options.isCheckpointed },
         hidden,
       );
       return tokenLoss(logProbs, some, batch, { hidden, trained: newest, look });

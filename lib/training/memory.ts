@@ -1,6 +1,5 @@
 /** What a training takes of memory, so that it is known before hours are spent. */
-import { numParameters } from '../policy/families/index.js';
-import type { ModelConfig } from '../policy/model-config.js';
+import { type ModelConfig, numParameters } from '../policy/families.js';
 import { LOGITS_AT_ONCE } from '../tensor/ops.js';
 import type { TrainingConfig } from './options.js';
 

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { createBreather } from '../io/progress.js';
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import type { ModelConfig } from '../policy/model-config.js';
+import type { ModelConfig } from '../policy/families.js';
 import type { Policy } from '../policy/policy.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';

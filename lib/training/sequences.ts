@@ -3,13 +3,13 @@
  * and the log-probabilities a policy gives their tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import type { ModelConfig } from '../policy/model-config.js';
+import type { ModelConfig } from '../policy/families.js';
 import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
 import {
   forward,
   logitsBackward,
   logitsOf,
-  type LowerLayers,
+  type FrozenLayerCache,
   type RotaryTable,
 } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
@@ -46,7 +46,7 @@ export interface PassOptions {
    */
   room?: number;
   /** Layers that are not trained, below those that are. */
-  frozen?: LowerLayers;
+  frozen?: FrozenLayerCache;
   /**
    * That the tokens were sampled at (1 by default), so that their log-probabilities are
    * those of the sampler.
@@ -139,21 +139,19 @@ export function batchHidden(
 export function batchLogProbs(
   weights: Weights,
   batch: SequenceBatch,
-  options: Omit<PassOptions, 'maxTokensPerPass'> & { isLearned?: boolean },
+  options: Omit<PassOptions, 'maxTokensPerPass'> & { computesGradient?: boolean },
   hidden = batchHidden(weights, batch, options),
 ): tf.Tensor1D {
-  const { config, temperature = 1, isAdapter, isLearned } = options;
+  const { config, temperature = 1, isAdapter, computesGradient } = options;
   const targets = tf.tensor1d(batch.targets, 'int32');
   const tempered = <T extends tf.Tensor>(x: T): T =>
     temperature === 1 ? x : tf.div(x, temperature);
   if (isAdapter)
-    return chosenLogProbsInParts(
-      hidden,
-      targets,
-      (some) => tempered(logitsOf(weights, some, config)),
-      (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
-      isLearned,
-    );
+    return chosenLogProbsInParts(hidden, targets, {
+      logits: (states) => tempered(logitsOf(weights, states, config)),
+      backward: (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
+      computesGradient,
+    });
   return chosenLogProbs(tempered(logitsOf(weights, hidden, config)), targets);
 }
 

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-import type { ModelConfig } from '../policy/model-config.js';
+import type { ModelConfig } from '../policy/families.js';
 import { rotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';

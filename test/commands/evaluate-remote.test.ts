@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { trainingPreset } from '../../lib/methods/config.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { loadLocalPolicy } from '../../lib/policy/policies.js';
+import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
 import { startVllmStandIn } from '../policy/vllm-stand-in.js';

@@ -9,7 +9,7 @@ import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { loadLocalPolicy } from '../../lib/policy/policies.js';
+import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 
 import { createRandom } from '../../lib/random.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';

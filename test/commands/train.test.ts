@@ -5,7 +5,7 @@ import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { modelNames } from '../../lib/experiments/runs.js';
 import { readJson } from '../../lib/io/files.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { readPeftConfig } from '../../lib/policy/model-folder.js';
+import { readPeftConfig } from '../../lib/policy/model-files.js';
 import { temporaryFolder } from '../folder.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 

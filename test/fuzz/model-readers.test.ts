@@ -10,16 +10,18 @@ import fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
 import { loadOptional } from '../../lib/io/optional.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { parseModelConfig, printModelConfig } from '../../lib/policy/families/index.js';
-import { parsePeftConfig, peftConfig } from '../../lib/policy/lora.js';
+import { parseModelConfig, printModelConfig } from '../../lib/policy/families.js';
+import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
-import { parseBertConfig } from '../../lib/retrieval/bert/config.js';
-import { loadBertEncoder } from '../../lib/retrieval/bert/encoder.js';
-import { bertWeights } from '../../lib/retrieval/bert/model.js';
-import { embedCorpus } from '../../lib/retrieval/embeddings.js';
-import { createHashedEncoder, randomWeights } from '../../lib/retrieval/encoder.js';
-import { encoderFromBytes, encoderToBytes } from '../../lib/retrieval/encoder-file.js';
+import { bertWeights, loadBertEncoder, parseBertConfig } from '../../lib/retrieval/bert.js';
+import { embedCorpus } from '../../lib/retrieval/dense.js';
+import {
+  createHashedEncoder,
+  encoderFromBytes,
+  encoderToBytes,
+  randomWeights,
+} from '../../lib/retrieval/encoder.js';
 import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';

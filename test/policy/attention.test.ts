@@ -10,7 +10,7 @@ import {
   type CachedKeys,
   type QueryBlock,
 } from '../../lib/policy/attention.js';
-import { MASKED, type KeyValue } from '../../lib/policy/key-value-cache.js';
+import { MASKED, type KeyValue } from '../../lib/policy/kv-cache.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { CONFIG } from '../training/tiny.js';

@@ -16,7 +16,7 @@ import { loadWorld } from '../../lib/experiments/world.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { openRemotePolicy } from '../../lib/policy/policies.js';
+import { openRemotePolicy } from '../../lib/policy/remote.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { readSafetensors } from '../../lib/io/safetensors.js';
-import { roundAdapter } from '../../lib/policy/export.js';
-import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
+import { parseSafetensors, printSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
+import { roundAdapter } from '../../lib/policy/model-folder.js';
 import { folderForEach } from '../folder.js';
 
 const folder = folderForEach();
@@ -22,7 +21,7 @@ it('an adapter is rounded to so many significant bits, once and for all', async 
   // 2^-11) 2^-17.
   expect([...rounded.values]).toEqual([1.03125, -0.703125, 0, 100, 39 * 2 ** -17, 63]);
   expect(rounded.shape).toEqual([2, 3]);
-  expect(readSafetensors(bytes).metadata).toMatchObject(metadata);
+  expect(parseStored(bytes).metadata).toMatchObject(metadata);
   await roundAdapter(folder(), 6);
   expect(readFileSync(file)).toEqual(bytes);
 });

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isLarge } from '../../lib/policy/families/index.js';
+import { isLarge } from '../../lib/policy/families.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { randomWeights, type Weights } from '../../lib/policy/weights.js';
@@ -11,7 +11,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-vi.mock('../../lib/policy/families/index.js', { spy: true });
+vi.mock('../../lib/policy/families.js', { spy: true });
 
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 

@@ -6,9 +6,8 @@ import {
   disposeMerged,
   mergeAdapter,
   mergePeftArrays,
-  parsePeftConfig,
-  peftConfig,
 } from '../../lib/policy/lora.js';
+import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, disposeWeights, type Weights } from '../../lib/policy/weights.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { numParameters, parseModelConfig } from '../../lib/policy/families/index.js';
+import { numParameters, parseModelConfig } from '../../lib/policy/families.js';
 import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
+import { ANALYZERS } from '../../lib/retrieval/words.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 
 it('english leaves out stop words, whatever their case, and stems the rest; plain does neither', () => {

@@ -1,7 +1,7 @@
 import { mean, sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
+import { ANALYZERS } from '../../lib/retrieval/words.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { FILMS, makePassages } from './passages.js';
 

@@ -2,10 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
-import { createHashedEncoder, randomWeights } from '../../lib/retrieval/encoder.js';
-import { encoderFromBytes, encoderToBytes } from '../../lib/retrieval/encoder-file.js';
+import {
+  createHashedEncoder,
+  encoderFromBytes,
+  encoderToBytes,
+  hashFeatures,
+  randomWeights,
+} from '../../lib/retrieval/encoder.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
-import { hashFeatures } from '../../lib/retrieval/features.js';
 import { FILMS } from './passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };

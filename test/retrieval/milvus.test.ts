@@ -19,7 +19,7 @@ import {
   type MilvusClient,
 } from '../../lib/retrieval/milvus.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
-import { TopK } from '../../lib/retrieval/top-k.js';
+import { TopK } from '../../lib/retrieval/retriever.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
 import { FILMS, makePassage } from './passages.js';

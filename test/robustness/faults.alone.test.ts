@@ -15,11 +15,10 @@ import {
   writeTextsSafely,
 } from '../../lib/io/files.js';
 import { openJournal, recordStore, writeArchives } from '../../lib/io/records.js';
-import { exportModel } from '../../lib/policy/export.js';
-import { saveModel } from '../../lib/policy/model-folder.js';
+import { exportModel, saveModel } from '../../lib/policy/model-folder.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { embedCorpus } from '../../lib/retrieval/embeddings.js';
+import { embedCorpus } from '../../lib/retrieval/dense.js';
 import { runWarmUp } from '../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';

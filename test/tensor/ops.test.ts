@@ -96,13 +96,13 @@ const known = (x: tf.Tensor2D, w: tf.Tensor2D, update?: LowRank): tf.Tensor2D =>
   frozenProduct(x, w, update, () => product(x, w, update));
 
 /** Log-probabilities from hidden states of 7 numbers, with a vocabulary of 9. */
-function logProbsOf(hidden: tf.Tensor2D, isLearned: boolean): tf.Tensor1D {
+function logProbsOf(hidden: tf.Tensor2D, computesGradient: boolean): tf.Tensor1D {
   // Kept, as weights are.
   const head = tf.keep(randomTensor<tf.Rank.R2>('head', [7, 9]));
   const chosen = indices(...Array.from({ length: hidden.shape[0] }, (_, i) => (i * 5) % 9));
   const logits = (some: tf.Tensor2D): tf.Tensor2D => tf.matMul(some, head);
   const backward = (dLogits: tf.Tensor2D): tf.Tensor2D => tf.matMul(dLogits, head, false, true);
-  return chosenLogProbsInParts(hidden, chosen, logits, backward, isLearned);
+  return chosenLogProbsInParts(hidden, chosen, { logits, backward, computesGradient });
 }
 
 /** Operations on matrices, with the shapes of their inputs. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/tensor/ops.js';
-import { boundFreeBuffers } from '../../lib/tensor/webgpu-kernels.js';
+import { boundFreeBuffers } from '../../lib/tensor/webgpu.js';
 import { HAS_WEBGPU } from './has-backend.js';
 
 /** Numbers that are the same on every backend. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrainConfig } from '../../lib/methods/config.js';
-import { parseModelConfig } from '../../lib/policy/families/index.js';
-import { isLarge } from '../../lib/policy/families/index.js';
+import { isLarge, parseModelConfig } from '../../lib/policy/families.js';
 import { trainingMemory } from '../../lib/training/memory.js';
 import { CONFIG } from './tiny.js';
 

@@ -8,9 +8,11 @@ import {
   createHashedEncoder,
   type HashedEncoder,
   type HashedWeights,
+  hashFeatures,
+  type Features,
+  type TextKind,
 } from '../../lib/retrieval/encoder.js';
-import { hashFeatures, type Features, type TextKind } from '../../lib/retrieval/features.js';
-import { requireInteger } from '../../lib/retrieval/top-k.js';
+import { requireInteger } from '../../lib/retrieval/retriever.js';
 
 /** A query and a passage that answers it. */
 export interface TrainingPair {

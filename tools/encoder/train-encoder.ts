@@ -10,12 +10,10 @@ import {
   randomWeights,
   type HashedEncoder,
   type HashedOptions,
-} from '../../lib/retrieval/encoder.js';
-import {
   ENCODER_FILE,
   encoderFromBytes,
   encoderToBytes,
-} from '../../lib/retrieval/encoder-file.js';
+} from '../../lib/retrieval/encoder.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   queriesWithEvidence,

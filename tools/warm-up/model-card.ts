@@ -8,7 +8,7 @@ import type { DataSet } from '../../lib/data/flashrag.js';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { numParameters } from '../../lib/policy/families/index.js';
+import { numParameters } from '../../lib/policy/families.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { loadModel } from '../../lib/policy/model-folder.js';
 import { disposeWeights } from '../../lib/policy/weights.js';

@@ -5,7 +5,7 @@
  * where reward is to teach: their queries are worded at random, they search again after a
  * third of their misses, and most of what could be asked at once they ask one by one.
  */
-import type { ModelConfig } from '../../lib/policy/model-config.js';
+import type { ModelConfig } from '../../lib/policy/families.js';
 import type { InitialModelName } from '../../lib/experiments/runs.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';

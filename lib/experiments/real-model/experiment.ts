@@ -12,7 +12,7 @@ import type { QuestionKey } from '../../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { configHash, contentHash } from '../../io/hash.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
-import { loadLocalPolicy } from '../../policy/policies.js';
+import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { type CurvePoint, trainingRows } from '../../report/curves.js';
 import { wordsOf } from '../../rewards/coverage.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';

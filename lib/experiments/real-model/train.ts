@@ -9,7 +9,7 @@ import { sum } from 'd3-array';
 import { trainHere, trainingEnvironment, trainInProcess } from '../../io/child-process.js';
 import { contentHash } from '../../io/hash.js';
 import { sideBySide } from '../../io/side-by-side.js';
-import { exportModel, roundAdapter } from '../../policy/export.js';
+import { exportModel, roundAdapter } from '../../policy/model-folder.js';
 import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';

@@ -32,9 +32,9 @@ import { evaluatedQuestions } from '../../experiments/world.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
-import { requireFolders } from '../../policy/model-folder.js';
+import { requireFolders } from '../../policy/model-files.js';
 import { listed } from '../../text/listed.js';
-import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
+import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import {
   PASSAGES_FILE,

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { LocalPolicy } from '../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays } from '../../policy/lora.js';
-import { readPeftConfig, requireFolders } from '../../policy/model-folder.js';
+import { readPeftConfig, requireFolders } from '../../policy/model-files.js';
 import type { Weights } from '../../policy/weights.js';
 import type { Random } from '../../random.js';
 import type { SearchOutcome } from '../../retrieval/search.js';

@@ -8,7 +8,7 @@ import {
   loadPassages,
   loadQuestions,
 } from '../../../lib/data/flashrag.js';
-import { loadLocalPolicy } from '../../../lib/policy/policies.js';
+import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import {
   adapterFolder,

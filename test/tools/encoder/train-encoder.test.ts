@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { trainEncoderFiles } from '../../../tools/encoder/train-encoder.js';
-import { loadEncoder } from '../../../lib/retrieval/encoder-file.js';
+import { loadEncoder } from '../../../lib/retrieval/encoder.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { FILMS } from '../../retrieval/passages.js';
 

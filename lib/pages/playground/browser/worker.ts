@@ -8,12 +8,13 @@ import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { parsePassages } from '../../../data/flashrag-text.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
-import { disposeMerged, mergePeftArrays, parsePeftConfig } from '../../../policy/lora.js';
+import { disposeMerged, mergePeftArrays } from '../../../policy/lora.js';
+import { parsePeftConfig } from '../../../policy/peft.js';
 import { createModel } from '../../../policy/model.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
-import { ANALYZERS } from '../../../retrieval/analyzers.js';
+import { ANALYZERS } from '../../../retrieval/words.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
-import { installWasmKernels } from '../../../tensor/wasm-kernels.js';
+import { installWasmKernels } from '../../../tensor/wasm.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
 
 /** What a worker searches, and the WebAssembly that it computes with. */

@@ -7,7 +7,7 @@ import {
   moveRows,
   packRows,
   type CacheBlock,
-} from '../../lib/policy/key-value-cache.js';
+} from '../../lib/policy/kv-cache.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const KV_HEADS = 2;

@@ -2,12 +2,12 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readJson } from '../../../lib/io/files.js';
-import { packagePath } from '../../../lib/io/paths.js';
-import { loadBertEncoder } from '../../../lib/retrieval/bert/encoder.js';
-import { tryBackend } from '../../../lib/tensor/backend.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
-import { folderForEach } from '../../folder.js';
+import { readJson } from '../../lib/io/files.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { loadBertEncoder } from '../../lib/retrieval/bert.js';
+import { tryBackend } from '../../lib/tensor/backend.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { folderForEach } from '../folder.js';
 
 interface Expected {
   texts: string[];

@@ -2,20 +2,16 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readJson } from '../../../lib/io/files.js';
-import {
-  numParameters,
-  parseModelConfig,
-  printModelConfig,
-} from '../../../lib/policy/families/index.js';
-import { loadModel, saveModel } from '../../../lib/policy/model-folder.js';
-import { LocalPolicy } from '../../../lib/policy/local-policy.js';
-import { prefixTree } from '../../../lib/policy/prefix-tree.js';
-import { forward, logitsOf, rotaryTable } from '../../../lib/policy/transformer.js';
-import { createRandom } from '../../../lib/random.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { folderForEach } from '../../folder.js';
-import { CONFIG, TOKENIZER, TOKENIZER_JSON } from '../../training/tiny.js';
+import { readJson } from '../../lib/io/files.js';
+import { numParameters, parseModelConfig, printModelConfig } from '../../lib/policy/families.js';
+import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { prefixTree } from '../../lib/policy/prefix-tree.js';
+import { forward, logitsOf, rotaryTable } from '../../lib/policy/transformer.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { folderForEach } from '../folder.js';
+import { CONFIG, TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
 /** The least that a Llama config.json holds. */
 const MINIMAL = {

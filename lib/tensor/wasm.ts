@@ -1,10 +1,12 @@
+import * as tf from '@tensorflow/tfjs-core';
+
+//==== lib/tensor/wasm-kernels.ts
 /**
  * Two of wasm's kernels in a faster form, same results. Its product of transposed
  * operands and its batched product are naive loops, 10 to 40 times slower than its plain
  * one; its slice copies the whole input once for every piece. Relies on the internals of
  * `@tensorflow/tfjs-backend-wasm` 4.22, which package.json pins.
  */
-import * as tf from '@tensorflow/tfjs-core';
 
 /** The part of the backend that is used here. */
 interface WasmBackend {

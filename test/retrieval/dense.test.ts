@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadOptional } from '../../lib/io/optional.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { corpusHash, embedCorpus } from '../../lib/retrieval/embeddings.js';
+import { corpusHash, embedCorpus } from '../../lib/retrieval/dense.js';
 import type { Encoder } from '../../lib/retrieval/encoder.js';
 import { loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';

@@ -1,3 +1,7 @@
+import { range } from 'd3-array';
+import * as tf from '@tensorflow/tfjs-core';
+
+//==== lib/tensor/webgpu-kernels.ts
 /**
  * Parts of a transformer as one program each on the webgpu backend, where every
  * operation costs the same 60 to 140 microseconds however small it is: generation has a
@@ -7,8 +11,6 @@
  * Shape letters: N rows, C width, F hidden width, B rows of a batch, K key-value heads, G
  * query heads to each, L cached tokens, D head width.
  */
-import { range } from 'd3-array';
-import * as tf from '@tensorflow/tfjs-core';
 
 type Uniform = { type: 'int32' | 'float32'; data: number[] };
 
@@ -327,5 +329,122 @@ export function boundFreeBuffers(backend: tf.KernelBackend, mostBytes: number): 
       free.length = 0;
     }
     bufferManager.numFreeBuffers = 0;
+  };
+}
+
+//==== lib/tensor/webgpu-graph.ts
+/**
+ * Graphs on the webgpu backend: the programs are recorded, and run again on the same
+ * memory, without the hundred microseconds that TensorFlow.js takes for each of them.
+ * Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json
+ * pins.
+ */
+
+/**
+ * The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only
+ * passed on.
+ */
+type Opaque = object;
+interface ComputePass {
+  setPipeline(pipeline: Opaque): void;
+  setBindGroup(index: number, group: Opaque): void;
+  dispatchWorkgroups(x: number, y: number, z: number): void;
+  end(): void;
+}
+interface Backend {
+  queue: { writeBuffer: (buffer: Opaque, offset: number, data: ArrayBufferView) => void };
+  commandEncoder: { beginComputePass: () => ComputePass } | null;
+  computePassEncoder: ComputePass | null;
+  bufferManager: BufferManager;
+  tensorMap: { get: (dataId: tf.DataId) => { resource?: Opaque } };
+  ensureCommandEncoderReady: () => void;
+  endComputePassEncoder: () => void;
+  submitQueue: () => void;
+}
+
+interface Dispatch {
+  pipeline: Opaque;
+  group: Opaque;
+  workgroups: [number, number, number];
+}
+
+const currentBackend = (): Backend => tf.backend() as unknown as Backend;
+
+/**
+ * What is queued goes to the GPU, so that what is written into buffers afterwards comes
+ * after it.
+ */
+function flush(backend: Backend): void {
+  if (!backend.commandEncoder) return;
+  backend.endComputePassEncoder();
+  backend.submitQueue();
+}
+
+/** A compute pass that notes what it is told. */
+function recording(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
+  let [pipeline, group]: Opaque[] = [];
+  return {
+    setPipeline: (one) => pass.setPipeline((pipeline = one)),
+    setBindGroup: (index, one) => pass.setBindGroup(index, (group = one)),
+    dispatchWorkgroups: (...workgroups) => {
+      dispatches.push({ pipeline, group, workgroups });
+      pass.dispatchWorkgroups(...workgroups);
+    },
+    end: () => pass.end(),
+  };
+}
+
+/** New numbers for a tensor that lies on the GPU and has not been read. */
+export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
+  const backend = currentBackend();
+  flush(backend);
+  const data = tensor.dtype === 'int32' ? Int32Array.from(values) : Float32Array.from(values);
+  backend.queue.writeBuffer(backend.tensorMap.get(tensor.dataId).resource!, 0, data);
+}
+
+/** {@link captureGraph} of graph.ts on this backend. */
+export function captureGraph<T extends tf.Tensor>(compute: () => T) {
+  const backend = currentBackend();
+  const { bufferManager } = backend;
+  const dispatches: Dispatch[] = [];
+  const held: Parameters<BufferManager['releaseBuffer']>[] = [];
+  const [ensureReady, release] = [backend.ensureCommandEncoderReady, bufferManager.releaseBuffer];
+  let pass: ComputePass | null = null;
+  flush(backend);
+  backend.ensureCommandEncoderReady = () => {
+    ensureReady.call(backend);
+    if (backend.computePassEncoder === pass && pass) return;
+    pass = recording(backend.commandEncoder!.beginComputePass(), dispatches);
+    backend.computePassEncoder = pass;
+  };
+  bufferManager.releaseBuffer = (...given) => void held.push(given);
+  const dispose = (): void =>
+    held.splice(0).forEach((given) => release.call(bufferManager, ...given));
+  let result: T;
+  try {
+    result = compute();
+    flush(backend);
+  } catch (error) {
+    dispose();
+    throw error;
+  } finally {
+    backend.ensureCommandEncoderReady = ensureReady;
+    bufferManager.releaseBuffer = release;
+  }
+  return {
+    result,
+    dispose,
+    run: () => {
+      flush(backend);
+      backend.ensureCommandEncoderReady();
+      const again = backend.commandEncoder!.beginComputePass();
+      for (const { pipeline, group, workgroups } of dispatches) {
+        again.setPipeline(pipeline);
+        again.setBindGroup(0, group);
+        again.dispatchWorkgroups(...workgroups);
+      }
+      again.end();
+      backend.submitQueue();
+    },
   };
 }

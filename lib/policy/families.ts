@@ -1,0 +1,388 @@
+/**
+ * Model families: what config.json and checkpoints of Llama, Mistral and Qwen say, and where
+ * they differ. All are computed alike: pre-normalised blocks of rotary grouped-query attention
+ * and SwiGLU, with or without biases and norms of queries and keys.
+ */
+import { z } from 'zod';
+import { createRegistry } from '../registry.js';
+import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
+
+/** Rotary positions: the frequencies' base, and how they are stretched for long contexts. */
+export interface RopeConfig {
+  theta: number;
+  scaling:
+    | { type: 'none' }
+    | { type: 'linear'; factor: number }
+    /** Llama 3.1: keeps high frequencies, divides low ones, interpolates in between. */
+    | {
+        type: 'llama3';
+        factor: number;
+        lowFreqFactor: number;
+        highFreqFactor: number;
+        originalLength: number;
+      };
+}
+
+/** The hyperparameters of a decoder. */
+export interface ModelConfig {
+  /** The family: `model_type` in config.json. */
+  modelType: string;
+  vocabSize: number;
+  hiddenSize: number;
+  intermediateSize: number;
+  numLayers: number;
+  numHeads: number;
+  numKeyValueHeads: number;
+  headDim: number;
+  /** Longest context (tokens); with sliding-window attention, the window. */
+  maxPositionEmbeddings: number;
+  rmsNormEps: number;
+  rope: RopeConfig;
+  tieWordEmbeddings: boolean;
+  /** Which products have a bias. */
+  biases: { qkv: boolean; o: boolean; mlp: boolean };
+  /** Whether queries and keys are normalised per head before they are rotated. */
+  qkNorm: boolean;
+  eosTokenIds: number[];
+  padTokenId: number | null;
+}
+
+/** A checkpoint's tensor within a {@link Slot}. */
+export interface Part {
+  /** Hugging Face's name. */
+  name: string;
+  /** Number of the slot's columns it fills. */
+  columns: number;
+}
+
+/** A weight in the layout for computing: input by output. */
+export interface Slot {
+  /** The key in `Weights`. */
+  key: string;
+  shape: number[];
+  /** The checkpoint's tensors, side by side; matrices are stored transposed. */
+  parts: Part[];
+  kind: 'matrix' | 'gain' | 'bias' | 'embedding';
+}
+
+/** How models of a family write their config.json and name their tensors. */
+export interface ModelFamily {
+  /** `model_type` in config.json. */
+  readonly name: string;
+  /** Reads config.json. @throws Error naming the field that is missing or unsupported */
+  readonly parse: (json: unknown) => ModelConfig;
+  /** Writes a config.json that `transformers` loads. */
+  readonly print: (config: ModelConfig) => Record<string, unknown>;
+  /** All weights with their shapes and tensors. */
+  readonly slots: (config: ModelConfig) => Slot[];
+}
+
+const upTo = (most: number) => z.int().min(1).max(most);
+const positive = z.number().positive();
+
+/** `rope_type` was once called `type`; without scaling it may be missing. */
+const scalingSchema = z.preprocess(
+  (json) => {
+    const fields = z.record(z.string(), z.unknown()).safeParse(json).data;
+    return fields ? { ...fields, rope_type: fields.rope_type ?? fields.type ?? 'default' } : json;
+  },
+  z.discriminatedUnion('rope_type', [
+    z.object({ rope_type: z.literal('default') }),
+    z.object({ rope_type: z.literal('linear'), factor: positive }),
+    z.object({
+      rope_type: z.literal('llama3'),
+      factor: positive,
+      low_freq_factor: positive,
+      high_freq_factor: positive,
+      original_max_position_embeddings: upTo(2 ** 21),
+    }),
+  ]),
+);
+
+/**
+ * The fields of config.json that matter. Limits are about ten times the largest models, so
+ * that a damaged or hostile file is rejected before anything is allocated; so are settings
+ * that would change the computation.
+ */
+const configSchema = z.object({
+  vocab_size: upTo(MAX_VOCAB_SIZE),
+  hidden_size: upTo(2 ** 17),
+  intermediate_size: upTo(2 ** 19),
+  num_hidden_layers: upTo(1000),
+  num_attention_heads: upTo(1000),
+  num_key_value_heads: upTo(1000).optional(),
+  head_dim: upTo(2 ** 12).nullish(),
+  max_position_embeddings: upTo(2 ** 24),
+  rms_norm_eps: positive,
+  hidden_act: z.enum(['silu', 'swish']).default('silu'),
+  tie_word_embeddings: z.boolean().default(false),
+  attention_bias: z.boolean().default(false),
+  mlp_bias: z.boolean().default(false),
+  partial_rotary_factor: z.literal(1).nullish(),
+  quantization_config: z.null().optional(),
+  // transformers 4
+  rope_theta: positive.optional(),
+  rope_scaling: scalingSchema.nullish(),
+  // transformers 5
+  rope_parameters: z
+    .object({ rope_theta: positive, partial_rotary_factor: z.literal(1).nullish() })
+    .and(scalingSchema)
+    .nullish(),
+  sliding_window: upTo(2 ** 24).nullish(),
+  use_sliding_window: z.boolean().optional(),
+  eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
+  pad_token_id: z.int().nullish(),
+});
+type ConfigFields = z.infer<typeof configSchema>;
+
+/** The differences between families. */
+interface FamilyTraits {
+  name: string;
+  architecture: string;
+  biases: (fields: ConfigFields) => ModelConfig['biases'];
+  qkNorm?: boolean;
+  /** Tokens that attention sees in layers with a sliding window. */
+  window?: (fields: ConfigFields) => number | null;
+  /** Further fields of config.json. */
+  print: (config: ModelConfig) => Record<string, unknown>;
+}
+
+const qwenWindow = ({ use_sliding_window, sliding_window }: ConfigFields): number | null =>
+  use_sliding_window ? (sliding_window ?? 4096) : null;
+
+const TRAITS: FamilyTraits[] = [
+  // Llama 2 and 3, SmolLM, and this project's small models.
+  {
+    name: 'llama',
+    architecture: 'LlamaForCausalLM',
+    biases: ({ attention_bias: qkv, mlp_bias: mlp }) => ({ qkv, o: qkv, mlp }),
+    print: ({ biases }) => ({ attention_bias: biases.qkv, mlp_bias: biases.mlp }),
+  },
+  {
+    name: 'mistral',
+    architecture: 'MistralForCausalLM',
+    biases: () => ({ qkv: false, o: false, mlp: false }),
+    // transformers' default is 4,096.
+    window: ({ sliding_window }) => (sliding_window === undefined ? 4096 : sliding_window),
+    print: () => ({ sliding_window: null }),
+  },
+  // Qwen2 and Qwen2.5.
+  {
+    name: 'qwen2',
+    architecture: 'Qwen2ForCausalLM',
+    biases: () => ({ qkv: true, o: false, mlp: false }),
+    window: qwenWindow,
+    print: () => ({ use_sliding_window: false }),
+  },
+  {
+    name: 'qwen3',
+    architecture: 'Qwen3ForCausalLM',
+    biases: ({ attention_bias }) => ({ qkv: attention_bias, o: attention_bias, mlp: false }),
+    qkNorm: true,
+    window: qwenWindow,
+    print: ({ biases }) => ({ attention_bias: biases.qkv, use_sliding_window: false }),
+  },
+];
+
+function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields): RopeConfig {
+  const { rope_theta: theta = rope_theta ?? 10000, ...scaling } = rope_parameters ?? {
+    ...(rope_scaling ?? { rope_type: 'default' }),
+    rope_theta: undefined,
+  };
+  if (scaling.rope_type === 'linear')
+    return { theta, scaling: { type: 'linear', factor: scaling.factor } };
+  if (scaling.rope_type !== 'llama3') return { theta, scaling: { type: 'none' } };
+  return {
+    theta,
+    scaling: {
+      type: 'llama3',
+      factor: scaling.factor,
+      lowFreqFactor: scaling.low_freq_factor,
+      highFreqFactor: scaling.high_freq_factor,
+      originalLength: scaling.original_max_position_embeddings,
+    },
+  };
+}
+
+/** As transformers 4 writes it; 5 reads it too. */
+function printRope({ theta, scaling }: RopeConfig): Record<string, unknown> {
+  if (scaling.type === 'none') return { rope_theta: theta };
+  if (scaling.type === 'linear')
+    return { rope_theta: theta, rope_scaling: { rope_type: 'linear', factor: scaling.factor } };
+  return {
+    rope_theta: theta,
+    rope_scaling: {
+      rope_type: 'llama3',
+      factor: scaling.factor,
+      low_freq_factor: scaling.lowFreqFactor,
+      high_freq_factor: scaling.highFreqFactor,
+      original_max_position_embeddings: scaling.originalLength,
+    },
+  };
+}
+
+/** Largest table of positions (positions x head width), which is built at once. */
+const MAX_POSITION_VALUES = 2 ** 27;
+
+function parseConfig(
+  json: unknown,
+  { name, biases, qkNorm = false, window }: FamilyTraits,
+): ModelConfig {
+  const { data: c, error } = configSchema.safeParse(json);
+  if (!c)
+    throw new Error(`Expected the config.json of a ${name} model, but ${z.prettifyError(error)}`);
+  const numKeyValueHeads = c.num_key_value_heads ?? c.num_attention_heads;
+  if (c.num_attention_heads % numKeyValueHeads !== 0)
+    throw new Error(
+      `Expected num_attention_heads to be a multiple of num_key_value_heads, but got ${c.num_attention_heads} and ${numKeyValueHeads}.`,
+    );
+  const headDim = c.head_dim ?? c.hidden_size / c.num_attention_heads;
+  if (headDim % 2 !== 0)
+    throw new Error(`Expected head_dim to be an even integer, but got ${headDim}.`);
+  const maxPositionEmbeddings = Math.min(c.max_position_embeddings, window?.(c) ?? Infinity);
+  if (maxPositionEmbeddings * headDim > MAX_POSITION_VALUES)
+    throw new Error(
+      `Expected positions x head_dim to be at most ${MAX_POSITION_VALUES}, but got ${maxPositionEmbeddings * headDim}. Lower max_position_embeddings.`,
+    );
+  return {
+    modelType: name,
+    vocabSize: c.vocab_size,
+    hiddenSize: c.hidden_size,
+    intermediateSize: c.intermediate_size,
+    numLayers: c.num_hidden_layers,
+    numHeads: c.num_attention_heads,
+    numKeyValueHeads,
+    headDim,
+    maxPositionEmbeddings,
+    rmsNormEps: c.rms_norm_eps,
+    rope: parseRope(c),
+    tieWordEmbeddings: c.tie_word_embeddings,
+    biases: biases(c),
+    qkNorm,
+    eosTokenIds: [c.eos_token_id ?? []].flat(),
+    padTokenId: c.pad_token_id ?? null,
+  };
+}
+
+const printConfig = (
+  c: ModelConfig,
+  { name, architecture, print }: FamilyTraits,
+): Record<string, unknown> => ({
+  architectures: [architecture],
+  model_type: name,
+  vocab_size: c.vocabSize,
+  hidden_size: c.hiddenSize,
+  intermediate_size: c.intermediateSize,
+  num_hidden_layers: c.numLayers,
+  num_attention_heads: c.numHeads,
+  num_key_value_heads: c.numKeyValueHeads,
+  head_dim: c.headDim,
+  hidden_act: 'silu',
+  max_position_embeddings: c.maxPositionEmbeddings,
+  rms_norm_eps: c.rmsNormEps,
+  ...printRope(c.rope),
+  tie_word_embeddings: c.tieWordEmbeddings,
+  ...print(c),
+  bos_token_id: null,
+  eos_token_id: c.eosTokenIds.length > 1 ? c.eosTokenIds : (c.eosTokenIds[0] ?? null),
+  pad_token_id: c.padTokenId,
+  torch_dtype: 'float16',
+});
+
+function layerSlots(c: ModelConfig, i: number): Slot[] {
+  const [q, kv] = [c.numHeads * c.headDim, c.numKeyValueHeads * c.headDim];
+  const gain = (key: string, name: string, columns: number): Slot => ({
+    key: `${i}.${key}`,
+    shape: [columns],
+    parts: [{ name: `model.layers.${i}.${name}.weight`, columns }],
+    kind: 'gain',
+  });
+  /** A matrix (rows, all outputs) and, if there is one, its bias. */
+  const product = (
+    key: string,
+    rows: number,
+    outputs: Record<string, number>,
+    hasBias: boolean,
+  ): Slot[] => {
+    const parts = (suffix: string): Part[] =>
+      Object.entries(outputs).map(([name, columns]) => ({
+        name: `model.layers.${i}.${name}.${suffix}`,
+        columns,
+      }));
+    const columns = Object.values(outputs).reduce((a, b) => a + b);
+    const bias: Slot = {
+      key: `${i}.${key}Bias`,
+      shape: [columns],
+      parts: parts('bias'),
+      kind: 'bias',
+    };
+    return [
+      { key: `${i}.${key}`, shape: [rows, columns], parts: parts('weight'), kind: 'matrix' },
+      ...(hasBias ? [bias] : []),
+    ];
+  };
+  const [width, inner] = [c.hiddenSize, c.intermediateSize];
+  const qkv = { 'self_attn.q_proj': q, 'self_attn.k_proj': kv, 'self_attn.v_proj': kv };
+  return [
+    gain('inputNorm', 'input_layernorm', width),
+    ...product('qkv', width, qkv, c.biases.qkv),
+    ...(c.qkNorm
+      ? [gain('qNorm', 'self_attn.q_norm', c.headDim), gain('kNorm', 'self_attn.k_norm', c.headDim)]
+      : []),
+    ...product('o', q, { 'self_attn.o_proj': width }, c.biases.o),
+    gain('postNorm', 'post_attention_layernorm', width),
+    ...product('gateUp', width, { 'mlp.gate_proj': inner, 'mlp.up_proj': inner }, c.biases.mlp),
+    ...product('down', inner, { 'mlp.down_proj': width }, c.biases.mlp),
+  ];
+}
+
+function decoderSlots(c: ModelConfig): Slot[] {
+  const whole = (key: string, name: string, kind: Slot['kind'], shape: number[]): Slot => ({
+    key,
+    shape,
+    parts: [{ name: `${name}.weight`, columns: shape.at(-1)! }],
+    kind,
+  });
+  return [
+    whole('embed', 'model.embed_tokens', 'embedding', [c.vocabSize, c.hiddenSize]),
+    ...Array.from({ length: c.numLayers }, (_, i) => layerSlots(c, i)).flat(),
+    whole('norm', 'model.norm', 'gain', [c.hiddenSize]),
+    ...(c.tieWordEmbeddings
+      ? []
+      : [whole('head', 'lm_head', 'matrix', [c.hiddenSize, c.vocabSize])]),
+  ];
+}
+
+/** Model families by `model_type`. To add one, list its traits above, or call `add`. */
+export const FAMILIES = createRegistry<ModelFamily>(
+  'model_type',
+  TRAITS.map((traits) => ({
+    name: traits.name,
+    parse: (json) => parseConfig(json, traits),
+    print: (config) => printConfig(config, traits),
+    slots: decoderSlots,
+  })),
+);
+
+/**
+ * Reads config.json.
+ * @throws Error for an unknown `model_type`, or naming the field that is missing or unsupported
+ */
+export const parseModelConfig = (json: unknown): ModelConfig =>
+  FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
+
+/** The JSON of config.json. */
+export const printModelConfig = (config: ModelConfig): Record<string, unknown> =>
+  FAMILIES.get(config.modelType).print(config);
+
+/** All weights with their shapes and the checkpoint's tensors. */
+export const weightSlots = (config: ModelConfig): Slot[] =>
+  FAMILIES.get(config.modelType).slots(config);
+
+/** Number of weights; a tied head counts once. */
+export const numParameters = (config: ModelConfig): number =>
+  weightSlots(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+
+/** Models above this size are trained by adapters only, one layer in memory at a time. */
+const LARGE = 20e6;
+export const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;

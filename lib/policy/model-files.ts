@@ -1,0 +1,59 @@
+/**
+ * Files of a model's or an adapter's folder besides the weights. Imports no TensorFlow.js, so
+ * that a policy on a server loads none.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readJson, readJsonIfThere } from '../io/files.js';
+import { isClone, shortPath } from '../io/paths.js';
+import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
+import { parsePeftConfig, type PeftConfig } from './peft.js';
+
+/** How to get missing weights of this project. */
+export const moreWeights = (): string =>
+  isClone()
+    ? 'Check the path, or train them: npm start -- --retrain (prints an estimate first).'
+    : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
+
+/** @throws Error naming the first folder that does not exist, with the remedy */
+export function requireFolders(folders: readonly string[]): void {
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing !== undefined)
+    throw new Error(
+      `Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`,
+    );
+}
+
+/** `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing */
+export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
+  parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
+
+/**
+ * `tokenizer_config.json`, with the contents of `chat_template.jinja` as its `chat_template`;
+ * empty without either.
+ */
+export async function readTokenizerConfig(folder: string): Promise<object> {
+  const template = join(folder, 'chat_template.jinja');
+  return {
+    ...(await readJsonIfThere(join(folder, 'tokenizer_config.json'))),
+    ...(existsSync(template) ? { chat_template: await readFile(template, 'utf8') } : {}),
+  };
+}
+
+/** The tokenizer of a folder. @throws Error when `tokenizer.json` is missing */
+export const readTokenizer = async (folder: string): Promise<FileTokenizer> =>
+  createTokenizer(
+    (await readJson(join(folder, 'tokenizer.json'))) as object,
+    await readTokenizerConfig(folder),
+  );
+
+const SETTINGS =
+  /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;
+
+/** Files of a model or an adapter, besides its weights, that its answers depend on. */
+export const settingFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => SETTINGS.test(name))
+    .sort()
+    .map((name) => join(folder, name));

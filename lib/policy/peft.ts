@@ -1,0 +1,124 @@
+/**
+ * PEFT's format of adapters: which matrices are adapted, under which names, and
+ * `adapter_config.json`.
+ */
+import { z } from 'zod';
+import { weightSlots, type ModelConfig, type Part, type Slot } from './families.js';
+
+export interface LoraOptions {
+  rank: number;
+  /** The update is scaled by alpha / rank. */
+  alpha: number;
+  /** Modules with an adapter, such as `q_proj`; by default all matrices but the head. */
+  targetModules?: readonly string[];
+  /**
+   * Layers with an adapter, from 0; by default all. Backpropagation stops at the lowest: with
+   * only the upper third, a step computes little more than half as much.
+   */
+  layersToTransform?: readonly number[];
+}
+
+/** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
+export const moduleName = ({ name }: Part): string => name.split('.').at(-2)!;
+
+/**
+ * The matrices that have an adapter.
+ * @throws Error for a module or a layer that the model does not have
+ */
+export function adaptedSlots(
+  config: ModelConfig,
+  { targetModules, layersToTransform: layers }: LoraOptions,
+): Slot[] {
+  const unknownLayer = layers?.find((layer) => layer >= config.numLayers);
+  if (unknownLayer !== undefined)
+    throw new Error(`Expected layers from 0 to ${config.numLayers - 1}, but got ${unknownLayer}.`);
+  const isAdapted = ({ kind, key }: Slot): boolean =>
+    kind === 'matrix' && key !== 'head' && (layers?.includes(parseInt(key, 10)) ?? true);
+  const slots = weightSlots(config).filter(isAdapted);
+  if (!targetModules) return slots;
+  const modules = new Set(slots.flatMap(({ parts }) => parts.map(moduleName)));
+  const unknown = targetModules.find((name) => !modules.has(name));
+  if (unknown !== undefined)
+    throw new Error(`Expected target modules of ${[...modules].join(', ')}, but got ${unknown}.`);
+  return slots.filter(({ parts }) =>
+    parts.some((part) => targetModules.includes(moduleName(part))),
+  );
+}
+
+/**
+ * The matrices that have an adapter in training.
+ * @throws Error where only some modules of a fused product are adapted: they share one A here
+ */
+export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
+  const slots = adaptedSlots(config, lora);
+  for (const { parts } of slots) {
+    const modules = parts.map(moduleName);
+    const chosen = modules.filter((name) => lora.targetModules?.includes(name) ?? true);
+    if (chosen.length < modules.length)
+      throw new Error(
+        `Expected target modules with all of ${modules.join(', ')} or none, but got ${chosen.join(', ')}: they are one product here.`,
+      );
+  }
+  return slots;
+}
+
+/** PEFT's name of a module's A or B. */
+export const peftName = (name: string, side: 'A' | 'B'): string =>
+  `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
+
+export interface PeftConfig extends LoraOptions {
+  /** The base model: a folder relative to the adapter's, or a name; undefined if not given. */
+  base: string | undefined;
+}
+
+const layer = z.int().min(0);
+const peftSchema = z.object({
+  r: z.int().min(1),
+  lora_alpha: z.number().positive(),
+  base_model_name_or_path: z.string().optional().catch(undefined),
+  // A string is a pattern, or "all-linear".
+  target_modules: z
+    .union([z.array(z.string()).min(1), z.string().transform(() => undefined)])
+    .nullish(),
+  layers_to_transform: z
+    .union([z.array(layer).min(1), layer.transform((only) => [only])])
+    .nullish(),
+  use_dora: z.literal(false).nullish(),
+  use_rslora: z.literal(false).nullish(),
+});
+
+/** Parses `adapter_config.json`. @throws Error naming the field that is missing or unsupported */
+export function parsePeftConfig(json: unknown): PeftConfig {
+  const { data, error } = peftSchema.safeParse(json);
+  if (!data)
+    throw new Error(
+      `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(error)}`,
+    );
+  const { target_modules: targetModules, layers_to_transform: layersToTransform } = data;
+  return {
+    rank: data.r,
+    alpha: data.lora_alpha,
+    base: data.base_model_name_or_path,
+    ...(targetModules && { targetModules }),
+    ...(layersToTransform && { layersToTransform }),
+  };
+}
+
+/** The JSON of `adapter_config.json`; `base` as in {@link PeftConfig}. */
+export function peftConfig(
+  lora: LoraOptions,
+  { config, base }: { config: ModelConfig; base: string },
+): Record<string, unknown> {
+  const parts = trainedSlots(config, lora).flatMap((slot) => slot.parts);
+  return {
+    peft_type: 'LORA',
+    task_type: 'CAUSAL_LM',
+    base_model_name_or_path: base,
+    r: lora.rank,
+    lora_alpha: lora.alpha,
+    lora_dropout: 0,
+    bias: 'none',
+    target_modules: [...new Set(parts.map(moduleName))],
+    ...(lora.layersToTransform && { layers_to_transform: lora.layersToTransform }),
+  };
+}
