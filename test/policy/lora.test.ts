@@ -114,14 +114,8 @@ describe('target modules', () => {
   });
 
   it.each([
-    [
-      ['q_proj', 'o_proj'],
-      'Expected all of q_proj, k_proj, v_proj among the target modules, or none, but got q_proj',
-    ],
-    [
-      ['qkv_proj'],
-      'Expected target modules of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but got qkv_proj',
-    ],
+    [['q_proj', 'o_proj'], /all of q_proj, k_proj, v_proj/],
+    [['qkv_proj'], /down_proj, but got qkv_proj/],
   ])('are refused where the model cannot train them: %j', (targetModules, message) => {
     expect(() => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1))).toThrow(
       message,
@@ -249,9 +243,7 @@ describe("PEFT's arrays", () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.1.mlp.up_proj.lora_B.weight';
     const without = new Map([...arrays].filter(([key]) => key !== name));
-    expect(() => mergePeftArrays(base, without, CONFIG, LORA)).toThrow(
-      `Expected the adapter to hold ${name}, but it does not.`,
-    );
+    expect(() => mergePeftArrays(base, without, CONFIG, LORA)).toThrow(name);
     expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
       'lora_B.weight to be of shape [16, 2], but got [16, 3].',
     );

@@ -230,7 +230,7 @@ describe('printSafetensors and parseSafetensors', () => {
           `Expected tensor b to hold finite numbers, but value 1 is ${value}`,
         );
     expect(() => printSafetensors(of(-65520), { storage: 'F16' })).toThrow(
-      'Expected tensor b to hold values up to 65504, as half precision does, but got -65520.',
+      /tensor b .*65504.*-65520/,
     );
     expect(
       parseSafetensors(printSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1],
