@@ -24,7 +24,7 @@ import { mainResults } from './main-results.js';
 import { paperFigure, paperRows } from './paper.js';
 import { type Predicted, reportOf, summarise } from './report.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
-import { loadTiming, summariseTiming, type Timing, timingOf } from './timing.js';
+import { loadTiming, summariseTiming, timingExperiment, type Timing } from './timing.js';
 import { trainingOf } from './train-runs.js';
 import { aheadFromEachModel, holm, LEVEL, type PaperClaim, partsAhead, pOf } from './verdicts.js';
 
@@ -135,9 +135,8 @@ export const baselines: Experiment = {
 };
 
 /** The compared runs of an initial model, against each other. */
-export const baselinesTiming = timingOf(
-  'baselines-timing',
-  'seconds a question, all methods in turn',
+export const baselinesTiming = timingExperiment(
+  { name: 'baselines-timing', title: 'seconds a question, all methods in turn' },
   () =>
     INITIAL_MODELS.map((model) => comparedRuns().filter((run) => run.model === model)).filter(
       (runs) => runs.length > 0,

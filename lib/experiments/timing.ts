@@ -1,7 +1,6 @@
 /**
- * Seconds a question (Tables 3 and 6): how long one waits who asks a single question.
- * Both methods answer the same questions in turn in one process, so that whatever else
- * the machine does falls on both.
+ * Seconds per question (Tables 3 and 6), one question at a time. Both methods answer the
+ * same questions in turn in one process, so that other load affects both.
  */
 import { sum } from 'd3-array';
 import type { Question } from '../data/question.js';
@@ -14,18 +13,18 @@ import type { Provenance } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { drawOf, evaluationHash, seedsOf, stratifiedSample } from './answers.js';
+import { count, drawOf, evaluationHash, seedsOf, stratifiedSample } from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
-import { type Done, provenanceOf, resultsOf } from './results.js';
+import { provenanceOf, resultsOf, type Done } from './results.js';
 import {
   INITIAL_MODELS,
   isTrained,
   loadPolicy,
-  type PolicyRun,
   rolloutOf,
   SEEDS,
   WARM_UPS,
+  type PolicyRun,
 } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
@@ -37,21 +36,13 @@ export const SECONDS: Measure = {
   byRatio: true,
 };
 
-/**
- * The data sets of the paper's Tables 3 and 6 that the small world has, and the kinds of
- * question they tell apart.
- */
+/** The data sets of the paper's Tables 3 and 6 that the small world has. */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
+const METHODS = ['parallelsearch', 'search-r1'];
+const ONE_OF = 15;
+/** Of a run's 84 answers, for the estimate only. */
+const ROUGH_SECONDS = 85;
 
-/** One of `oneOf` questions of these data sets. */
-export function timedQuestions(questions: readonly Question[], oneOf: number): Question[] {
-  const ofBenchmarks = questions.filter(({ metadata }) =>
-    BENCHMARKS.includes(metadata.benchmark ?? ''),
-  );
-  return stratifiedSample(ofBenchmarks, { oneOf, seed: 'timing' });
-}
-
-/** Who answers, how its answers are called, and how it is asked. */
 export interface Contestant {
   run: Pick<QuestionResult, 'method' | 'model' | 'warmUp' | 'seed'>;
   policy: Policy;
@@ -61,14 +52,13 @@ export interface Contestant {
 interface TimeAnswersOptions {
   /** Milliseconds; default the process's clock. */
   now?: () => number;
-  /** @param done answers so far */
-  onAnswer?: (done: number) => void;
+  onAnswer?: (numAnswers: number) => void;
 }
 
 /**
- * Every contestant answers every question, greedily and by itself. Who begins changes
+ * Every contestant answers every question greedily, one at a time. Who begins changes
  * from question to question; the first question is answered once more beforehand, so that
- * nobody pays for what is only done once.
+ * nobody pays for one-time work.
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
@@ -77,137 +67,114 @@ export async function timeAnswers(
   { now = () => performance.now(), onAnswer }: TimeAnswersOptions = {},
 ): Promise<TimedAnswer[]> {
   const answers: TimedAnswer[] = [];
-  const answerWith = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
+  const answer = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
     const { run, policy, rollout } = contestant;
     const { method, model, warmUp, seed } = run;
-    const begin = now();
+    const start = now();
     const [measurement] = await evaluatePolicy(policy, retriever, [question], {
       rollout,
       batchSize: 1,
     });
-    const seconds = Number(((now() - begin) / 1000).toFixed(6));
+    const seconds = Number(((now() - start) / 1000).toFixed(6));
     return { method, model, warmUp, seed, ...measurement, seconds };
   };
-  for (const contestant of contestants) await answerWith(contestant, questions[0]);
+  for (const contestant of contestants) await answer(contestant, questions[0]);
   for (const [i, question] of questions.entries()) {
     const first = i % contestants.length;
-    const order = [...contestants.slice(first), ...contestants.slice(0, first)];
-    for (const contestant of order) {
-      answers.push(await answerWith(contestant, question));
+    for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
+      answers.push(await answer(contestant, question));
       onAnswer?.(answers.length);
     }
   }
   return answers;
 }
 
-/** The time of one call of the model, and what says so. */
+/** The time of a model call, and where it comes from. */
 export interface GenerationTime {
   msPerCall: number;
   source: string;
 }
 
-/**
- * Milliseconds of a call of the trained model: the seconds of ParallelSearch's answers
- * over its model calls.
- */
-export function generationTimeOf(answers: readonly TimedAnswer[], backend: string): GenerationTime {
+/** Seconds of ParallelSearch's answers over its model calls, in milliseconds. */
+export function generationTime(answers: readonly TimedAnswer[], backend: string): GenerationTime {
   const ours = answers.filter(({ method }) => method === 'parallelsearch');
+  const calls = sum(ours, ({ modelCalls }) => modelCalls);
   return {
-    msPerCall:
-      (1000 * sum(ours, ({ seconds }) => seconds)) / sum(ours, ({ modelCalls }) => modelCalls),
-    source: `${ours.length.toLocaleString('en')} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
+    msPerCall: (1000 * sum(ours, ({ seconds }) => seconds)) / calls,
+    source: `${count(ours)} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
   };
 }
 
-const METHODS = ['parallelsearch', 'search-r1'];
-/** Of the questions. */
-const ONE_OF = 15;
-/** Seconds of a run's 84 answers, roughly. */
-const ROUGH_SECONDS = 85;
+/** Runs that are timed against each other. */
+type Contest = readonly PolicyRun[];
+type Recorded = { answers: TimedAnswer[] };
 
-/** Runs that are timed against each other, apart from all else. */
-export type Contest = readonly PolicyRun[];
-
-/** What a contest has found. */
-interface Timed {
-  answers: TimedAnswer[];
-}
-
-/** Both methods from each initial model, with the first seed. */
-const contestsOf = (): Contest[] =>
-  WARM_UPS.flatMap((warmUp) =>
-    INITIAL_MODELS.map((model) =>
-      METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] })),
-    ),
-  ).filter((runs) => runs.every((run) => isTrained(run)));
-
-const timingJobs = (name: string, contests: readonly Contest[]): Promise<Job<Contest>[]> =>
-  Promise.all(
-    contests.map(async (runs) => {
-      const [{ model, warmUp }] = runs;
-      const hash = configHash({ oneOf: ONE_OF, runs: await Promise.all(runs.map(evaluationHash)) });
-      const seconds = ROUGH_SECONDS * runs.length;
-      return { key: `${name}/${model}-${warmUp}`, hash, input: runs, seconds };
-    }),
+/** One of 15 questions of HotpotQA and 2WikiMultiHopQA. */
+export const timedQuestions = (questions: readonly Question[]): Question[] =>
+  stratifiedSample(
+    questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? '')),
+    { oneOf: ONE_OF, seed: 'timing' },
   );
 
-async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Timed> {
-  const questions = timedQuestions(world.questions, ONE_OF);
+async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Recorded> {
+  const questions = timedQuestions(world.questions);
   const contestants = [];
   for (const run of runs)
     contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutOf(run) });
   const answers = await timeAnswers(contestants, world.retriever, questions, {
-    onAnswer: (done) => onFraction(done / (questions.length * runs.length)),
+    onAnswer: (numAnswers) => onFraction(numAnswers / (questions.length * runs.length)),
   });
   contestants.forEach(({ policy }) => policy.dispose());
   return { answers };
 }
 
-/**
- * An experiment that times runs against each other. Times belong to a machine: the
- * provenance names it.
- */
-export const timingOf = (
-  name: string,
-  title: string,
+/** An experiment that times runs against each other, one process at a time. */
+export const timingExperiment = (
+  { name, title }: Pick<Experiment, 'name' | 'title'>,
   contests: () => readonly Contest[],
-): Experiment => ({
-  name,
-  title,
-  // Two processes would get into each other's way.
-  computation: computation({
-    jobs: () => timingJobs(name, contests()),
-    work: timeContest,
-    processes: 1,
-  }),
-});
+): Experiment => {
+  const jobs = (): Promise<Job<Contest>[]> =>
+    Promise.all(
+      contests().map(async (runs) => {
+        const [{ model, warmUp }] = runs;
+        const policies = await Promise.all(runs.map(evaluationHash));
+        const hash = configHash({ oneOf: ONE_OF, runs: policies });
+        const seconds = ROUGH_SECONDS * runs.length;
+        return { key: `${name}/${model}-${warmUp}`, hash, input: runs, seconds };
+      }),
+    );
+  return { name, title, computation: computation({ jobs, work: timeContest, processes: 1 }) };
+};
 
-/** What the reports on calls and on latency take their seconds from. */
-export const timing = timingOf('timing', 'seconds a question, both methods in turn', contestsOf);
+/** Both methods from each initial model, with the first seed. */
+export const timing = timingExperiment(
+  { name: 'timing', title: 'seconds a question, both methods in turn' },
+  () =>
+    WARM_UPS.flatMap((warmUp) =>
+      INITIAL_MODELS.map((model) =>
+        METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] })),
+      ),
+    ).filter((runs) => runs.every((run) => isTrained(run))),
+);
 
 export interface Timing {
   answers: TimedAnswer[];
   provenance: Provenance;
 }
 
-/**
- * Answers with the seconds that each took, or null where they were not timed with these
- * weights and data.
- */
+/** Timed answers, or null where some are missing with these weights and data. */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
   const results = await resultsOf(experiment, folder);
-  const done = results.flatMap((result) => result.done ?? []) as Done<Contest, Timed>[];
+  const done = results.flatMap(({ done }) => done ?? []) as Done<Contest, Recorded>[];
   if (done.length === 0 || done.length < results.length) return null;
+  const seeds = seedsOf(done.flatMap(({ job }) => job.input));
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
-    provenance: provenanceOf(done, {
-      ...seedsOf(done.flatMap(({ job }) => job.input)),
-      ...(await drawOf()),
-    }),
+    provenance: provenanceOf(done, { ...seeds, ...(await drawOf()) }),
   };
 }
 
-/** Rows and contrasts of the seconds that a question takes. */
+/** Rows and contrasts of the seconds per question. */
 export const summariseTiming = (
   { answers }: Pick<Timing, 'answers'>,
   options: SummaryOptions = {},
@@ -216,8 +183,7 @@ export const summariseTiming = (
     measures: [SECONDS],
     pairs: [['parallelsearch', 'search-r1']],
     paper: paperFigure,
-    // The two were timed side by side seed by seed, while the machine was as fast as it
-    // then was: seeds are resampled together.
+    // The methods were timed together, seed by seed, so seeds are resampled together.
     weightsOf: () => 'timed together',
     ...options,
   });

@@ -13,7 +13,7 @@ import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
-import { writeSyntheticLatency } from './latency/synthetic.js';
+import { writeSyntheticLatency } from './synthetic-latency.js';
 import { SECONDS_A_CALL, writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticRealModel } from './real-model/synthetic.js';
 import { writeSyntheticTopK } from './top-k/synthetic.js';

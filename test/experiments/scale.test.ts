@@ -6,7 +6,7 @@ import {
   simulateRollouts,
   type Cluster,
   type RolloutShape,
-} from '../../../lib/experiments/scale/simulation.js';
+} from '../../lib/experiments/scale/simulation.js';
 
 const CLUSTER: Cluster = {
   engine: { stepMs: (rows) => 9 + rows, readMs: (tokens) => tokens },

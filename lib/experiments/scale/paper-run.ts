@@ -1,0 +1,356 @@
+/**
+ * The paper's run, simulated: what was measured for it, what is taken from data sheets,
+ * what is assumed, and steps of both methods on the same draws of questions.
+ */
+import { join } from 'node:path';
+import { max, mean, min, quantile, range, sum } from 'd3-array';
+import { z } from 'zod';
+import type { Interval } from '../../evaluation/bootstrap.js';
+import { matching } from '../../evaluation/table.js';
+import { readJson } from '../../io/files.js';
+import { packagePath } from '../../io/paths.js';
+import { createRandom } from '../../random.js';
+import {
+  aloneMs,
+  SCHEDULES,
+  simulateRollouts,
+  type Cluster,
+  type Engine,
+  type RolloutShape,
+  type Schedule,
+  type SimulatedTime,
+} from './simulation.js';
+
+/** Appendix A.4 and Search-R1's GRPO script: the rollouts of a step and the machine. */
+export const PAPER_RUN = {
+  questions: 512,
+  groupSize: 5,
+  gpus: 8,
+  passages: 21_015_324,
+  dimensions: 768,
+};
+
+/**
+ * What an agent of 3 to 7 billion parameters reads and writes: means over 275 recorded
+ * rollouts of Search-R1 (634 model calls), in SmolLM2 tokens. The paper truncates a turn
+ * at 500.
+ */
+export const AGENT = {
+  promptTokens: 156,
+  writtenPerCall: 62,
+  foundPerQuery: 482,
+  mostFoundPerTurn: 500,
+};
+
+/** Qwen2.5-7B's configuration; bfloat16. */
+const MODEL = { parameters: 7.62e9, keyValueBytesPerToken: 2 * 28 * 4 * 128 * 2 };
+/** NVIDIA's data sheet of the H100 SXM: bytes and dense bfloat16 operations per second. */
+const GPU = { bytesPerSecond: 3.35e12, operationsPerSecond: 989e12 };
+/** Shares of these that are reached: assumed, not measured. */
+const REACHED = { bandwidth: 0.8, generating: 0.5, training: 0.4 };
+/** Mean context while decoding: assumed. */
+const CONTEXT_TOKENS = 1000;
+const BYTES_PER_PARAMETER = 2;
+const SEARCH_CORES = 64;
+/** Draws of a step's questions. */
+export const DRAWS = 5;
+
+/** Factors on what is not measured; the sensitivity table halves and doubles each. */
+const ASSUMED = { gpuSpeed: 1, written: 1, found: 1, cut: 1, searchTime: 1 };
+type Assumptions = typeof ASSUMED;
+
+const computeMs = (operations: number, reached: number): number =>
+  (operations / (GPU.operationsPerSecond * reached)) * 1000;
+
+/** A GPU with the whole model: a step reads all weights once, and each row's keys and values. */
+function gpuEngine(speed: number): Engine {
+  const readMs = (bytes: number): number =>
+    (bytes / (GPU.bytesPerSecond * REACHED.bandwidth)) * 1000;
+  const tokenMs = computeMs(2 * MODEL.parameters, REACHED.generating);
+  return {
+    stepMs: (rows) => {
+      const cacheBytes = rows * CONTEXT_TOKENS * MODEL.keyValueBytesPerToken;
+      const memoryMs = readMs(MODEL.parameters * BYTES_PER_PARAMETER + cacheBytes);
+      return Math.max(memoryMs, rows * tokenMs) / speed;
+    },
+    readMs: (tokens) => (tokens * tokenMs) / speed,
+  };
+}
+
+/**
+ * Milliseconds of an update over so many tokens on all GPUs: log-probs of policy and
+ * reference (2 operations per parameter and token each), then forward, recomputed forward
+ * and backward (8).
+ */
+const updateMs = (tokens: number, speed: number): number =>
+  computeMs((2 + 2 + 8) * MODEL.parameters * tokens, REACHED.training) / PAPER_RUN.gpus / speed;
+
+const threeNumbers = z.tuple([z.number(), z.number(), z.number()]);
+const provenance = z.record(z.string(), z.unknown());
+/** Output of `npm run bench -- rollouts`, one entry per engine: [least, median, most]. */
+const rolloutsSchema = z.array(
+  z.object({
+    engine: z.string(),
+    rows: z.array(
+      z.object({
+        schedule: z.enum(SCHEDULES),
+        rows: z.number(),
+        delayMs: z.number(),
+        questionsPerSecond: threeNumbers,
+        tokensPerSecond: threeNumbers,
+      }),
+    ),
+    provenance,
+  }),
+);
+/** Output of `npm run bench -- turns`: milliseconds, median and quartiles. */
+const turn = z.object({
+  retriever: z.string(),
+  asked: z.enum(['in turns', 'one turn']),
+  sub_queries: z.number(),
+  value: z.number(),
+  low: z.number(),
+  high: z.number(),
+  n: z.number(),
+});
+/** Output of `npm run bench -- vector-index`; `oneQueryMs` is median and 99th percentile. */
+const indexRow = z.object({
+  engine: z.string(),
+  size: z.number(),
+  buildSeconds: z.number(),
+  memoryMb: z.number().nullable(),
+  recall: z.number(),
+  oneQueryMs: z.tuple([z.number(), z.number()]),
+});
+/** A power law through the measured sizes. */
+const fit = z.object({
+  engine: z.string(),
+  what: z.string(),
+  exponent: z.number(),
+  atPaperSize: z.number(),
+});
+const turnsSchema = z.object({ rows: z.array(turn), provenance });
+const indexesSchema = z.object({
+  dimensions: z.number(),
+  rows: z.array(indexRow),
+  fits: z.array(fit),
+  provenance,
+});
+
+/** What the benchmarks in `bench/` measured, from `data/scale`. */
+export async function readMeasured() {
+  const read = async <T>(name: string, schema: z.ZodType<T>): Promise<T> =>
+    schema.parse(await readJson(join(packagePath('data', 'scale'), `${name}.json`)));
+  return {
+    engines: await read('rollouts', rolloutsSchema),
+    turns: await read('turns', turnsSchema),
+    indexes: await read('vector-index', indexesSchema),
+  };
+}
+export type MeasuredScale = Awaited<ReturnType<typeof readMeasured>>;
+
+/** Milliseconds of a search among the paper's passages, extrapolated. */
+function searchMs({ indexes }: MeasuredScale, engine: string): number {
+  const [{ atPaperSize }] = matching(indexes.fits, { engine, what: 'oneQueryMs' });
+  return atPaperSize * (PAPER_RUN.dimensions / indexes.dimensions);
+}
+
+/** Milliseconds that HTTP adds to a search. */
+function requestMs({ turns }: MeasuredScale): number {
+  const [http, embedded] = ['http', 'bm25'].map(
+    (retriever) => matching(turns.rows, { retriever, asked: 'one turn', sub_queries: 1 })[0],
+  );
+  return http.value - embedded.value;
+}
+
+export const METHODS = ['parallelsearch', 'search-r1'] as const;
+export type Method = (typeof METHODS)[number];
+/** Shapes of rollouts by kind of question and method. */
+export type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
+const SEARCHES = ['hnsw', 'milvus'] as const;
+
+interface Step extends SimulatedTime {
+  updateMs: number;
+  /** The longest rollout if it had everything to itself. */
+  aloneMs: number;
+}
+
+/** Metrics of a step, in seconds. */
+const METRICS = {
+  rollout_seconds: ({ totalMs }: Step) => totalMs / 1000,
+  step_seconds: (step: Step) => (step.totalMs + step.updateMs) / 1000,
+  alone_seconds: (step: Step) => step.aloneMs / 1000,
+};
+const COMPARED = ['rollout_seconds', 'step_seconds'] as const;
+/** Where the time of a step goes. */
+const PARTS = [
+  ['writing', 'decodingMs'],
+  ['reading', 'readingMs'],
+  ['searching', 'searchingMs'],
+  ['waiting for others', 'idleMs'],
+  ['updating the weights', 'updateMs'],
+] as const;
+
+/** The rollouts of a step: questions drawn at random, each answered by a group. */
+function drawRollouts(shapes: readonly RolloutShape[], seed: number): RolloutShape[] {
+  const random = createRandom(`scale/${seed}`);
+  return range(PAPER_RUN.questions).flatMap(() => {
+    const shape = shapes[random.integer(shapes.length)];
+    return range(PAPER_RUN.groupSize).map(() => shape);
+  });
+}
+
+function paperCluster(measured: MeasuredScale, search: string, assumed: Assumptions): Cluster {
+  const serviceMs = searchMs(measured, search) * assumed.searchTime;
+  return {
+    engine: gpuEngine(assumed.gpuSpeed),
+    replicas: PAPER_RUN.gpus,
+    promptTokens: AGENT.promptTokens,
+    inFlight: (PAPER_RUN.questions * PAPER_RUN.groupSize) / PAPER_RUN.gpus,
+    search: { requestMs: requestMs(measured), servers: SEARCH_CORES, serviceMs },
+    foundTokens: (subQueries) =>
+      Math.min(
+        assumed.cut * AGENT.mostFoundPerTurn,
+        subQueries * assumed.found * AGENT.foundPerQuery,
+      ),
+  };
+}
+
+function simulateSteps(
+  shapes: readonly RolloutShape[],
+  cluster: Cluster,
+  { schedule, assumed }: { schedule: Schedule; assumed: Assumptions },
+): Step[] {
+  const { promptTokens, foundTokens } = cluster;
+  const numTokens = (shape: RolloutShape): number =>
+    promptTokens +
+    sum(shape, (call) => call.written + (call.subQueries > 0 ? foundTokens(call.subQueries) : 0));
+  return range(DRAWS).map((seed) => {
+    const rollouts = drawRollouts(shapes, seed).map((shape) =>
+      shape.map((call) => ({ ...call, written: call.written * assumed.written })),
+    );
+    return {
+      ...simulateRollouts(rollouts, cluster, schedule),
+      updateMs: updateMs(sum(rollouts, numTokens), assumed.gpuSpeed),
+      aloneMs: max(rollouts, (shape) => aloneMs(shape, cluster))!,
+    };
+  });
+}
+
+/** Median with the range. */
+const spread = (values: readonly number[]): Interval => {
+  return { value: quantile(values, 0.5)!, low: min(values)!, high: max(values)! };
+};
+
+/** Steps of the paper's run, of both methods on the same draws of questions. */
+export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale) {
+  const settings = Object.keys(shapes).flatMap((questions) =>
+    SEARCHES.flatMap((search) => SCHEDULES.map((schedule) => ({ questions, search, schedule }))),
+  );
+  type Setting = (typeof settings)[number];
+  const steps = ({ questions, search, schedule }: Setting, assumed: Assumptions) => {
+    const cluster = paperCluster(measured, search, assumed);
+    const [ours, theirs] = METHODS.map((method) =>
+      simulateSteps(shapes[questions][method], cluster, { schedule, assumed }),
+    );
+    return { parallelsearch: ours, 'search-r1': theirs };
+  };
+  const ratio = (simulated: Record<Method, Step[]>, take: (step: Step) => number): Interval =>
+    spread(simulated.parallelsearch.map((step, i) => take(step) / take(simulated['search-r1'][i])));
+  const simulated = settings.map((setting) => ({ setting, of: steps(setting, ASSUMED) }));
+  const rows = simulated.flatMap(({ setting, of }) =>
+    METHODS.flatMap((method) =>
+      Object.entries(METRICS).map(([metric, take]) => ({
+        method,
+        ...setting,
+        metric,
+        ...spread(of[method].map(take)),
+        n: DRAWS,
+      })),
+    ),
+  );
+  const sides = { method: 'parallelsearch', against: 'search-r1' };
+  const contrasts = simulated.flatMap(({ setting, of }) =>
+    COMPARED.map((metric) => ({
+      ...sides,
+      ...setting,
+      metric,
+      kind: 'ratio',
+      ...ratio(of, METRICS[metric]),
+      n: DRAWS,
+    })),
+  );
+  const parts = simulated.flatMap(({ setting, of }) =>
+    METHODS.flatMap((method) =>
+      PARTS.map(([part, key]) => {
+        return { method, ...setting, part, value: mean(of[method], (step) => step[key])! / 1000 };
+      }),
+    ),
+  );
+  const usual: Setting = { questions: 'parallelizable', search: 'hnsw', schedule: 'overlapping' };
+  const sensitivity = Object.keys(ASSUMED).flatMap((assumption) =>
+    [0.5, 2].flatMap((factor) => {
+      const varied = steps(usual, { ...ASSUMED, [assumption]: factor });
+      return COMPARED.map((metric) => {
+        const seconds = spread(varied['search-r1'].map(METRICS[metric])).value;
+        const { value } = ratio(varied, METRICS[metric]);
+        return { assumption, factor, metric, seconds, ratio: value };
+      });
+    }),
+  );
+  return { rows, contrasts, parts, sensitivity };
+}
+
+/** An engine whose step time is known at some numbers of rows and linear between them. */
+const engineThrough = (points: readonly (readonly [rows: number, stepMs: number])[]): Engine => ({
+  stepMs: (rows) => {
+    const after = points.findIndex(([at]) => at >= rows);
+    if (after === 0) return points[0][1];
+    const [[x0, y0], [x1, y1]] = points.slice(after < 0 ? -2 : after - 1);
+    return y0 + ((y1 - y0) * (rows - x0)) / (x1 - x0);
+  },
+  readMs: () => 0,
+});
+
+function simulatedRate(
+  shapes: readonly RolloutShape[],
+  engine: Engine,
+  { schedule, rows, delayMs }: { schedule: Schedule; rows: number; delayMs: number },
+): number {
+  const search = { requestMs: delayMs, serviceMs: 0, servers: 1 };
+  const one = { replicas: 1, inFlight: rows, promptTokens: 0, foundTokens: () => 0 };
+  const { totalMs } = simulateRollouts(shapes, { engine, search, ...one }, schedule);
+  return (1000 * shapes.length) / totalMs;
+}
+
+const FIT_ROUNDS = 20;
+
+/**
+ * The simulation against measurements with slow searches: the engine is fitted to rates
+ * measured turn by turn without a delay, so nothing about delays or overlapping goes in.
+ * @param asked shapes of the questions in the order in which the benchmark draws them
+ */
+export function checkSimulation({ engines }: MeasuredScale, asked: readonly RolloutShape[]) {
+  const numSubQueries = (shape: RolloutShape): number => sum(shape, (call) => call.subQueries);
+  return engines
+    .filter(({ rows }) => rows.some(({ delayMs }) => delayMs > 0))
+    .flatMap(({ engine, rows, provenance: { questions } }) => {
+      // Evaluation batches questions of similar shape.
+      const shapes = asked
+        .slice(0, Number(questions))
+        .toSorted((a, b) => a.length - b.length || numSubQueries(a) - numSubQueries(b));
+      const undelayed = matching(rows, { schedule: 'turn by turn', delayMs: 0 });
+      const points = undelayed.map((row): [number, number] => [row.rows, 1]);
+      for (let round = 0; round < FIT_ROUNDS; round++)
+        for (const [i, row] of undelayed.entries())
+          points[i][1] *=
+            simulatedRate(shapes, engineThrough(points), row) / row.questionsPerSecond[1];
+      const delayed = rows.filter(({ delayMs }) => delayMs > 0);
+      return delayed.map((row) => {
+        const [low, value, high] = row.questionsPerSecond;
+        const simulated = simulatedRate(shapes, engineThrough(points), row);
+        const where = { engine, schedule: row.schedule, rows: row.rows, delay_ms: row.delayMs };
+        return { ...where, value, low, high, simulated };
+      });
+    });
+}

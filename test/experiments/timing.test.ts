@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
+import { loadPolicy, rolloutOf } from '../../lib/experiments/runs.js';
+import {
+  generationTime,
+  loadTiming,
+  summariseTiming,
+  timeAnswers,
+  timedQuestions,
+  timing,
+  type Contestant,
+} from '../../lib/experiments/timing.js';
+import { loadWorld } from '../../lib/experiments/world.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { temporaryFolder } from '../folder.js';
+import { result, writeSyntheticTiming } from './synthetic.js';
+
+describe('timeAnswers', () => {
+  it('lets every policy answer every question alone, in turn, and times each answer', async () => {
+    await useBackend('auto');
+    const { questions, retriever } = await loadWorld();
+    const sample = timedQuestions(questions).slice(0, 2);
+    const policy = await loadPolicy({ method: 'r1', model: 'instruct', warmUp: 1, seed: 1 });
+    const asked: string[] = [];
+    const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
+      run: { method, model: 'instruct', warmUp: 1, seed: 1 },
+      rollout: rolloutOf({ method, model: 'instruct', warmUp: 1, seed: 1 }),
+      policy: {
+        name: method,
+        tokenizer: policy.tokenizer,
+        maxLength: policy.maxLength,
+        release: () => policy.release(),
+        generate: (prompts, options) => {
+          expect(prompts).toHaveLength(1);
+          asked.push(method);
+          return policy.generate(prompts, options);
+        },
+      },
+    });
+    let clock = 0;
+    const counts: number[] = [];
+    const contestants = [contestant('r1'), contestant('search-r1')];
+    const answers = await timeAnswers(contestants, retriever, sample, {
+      now: () => (clock += 250),
+      onAnswer: (count) => counts.push(count),
+    });
+    policy.dispose();
+    expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
+    expect(answers.map(({ questionId }) => questionId)).toEqual(
+      [0, 0, 1, 1].map((i) => sample[i].id),
+    );
+    expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
+    // The first question is answered once more, to warm up.
+    const warmUp = answers.slice(0, 2);
+    const calls = [...warmUp, ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    expect(asked).toHaveLength(calls);
+    expect(counts).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe('timing', () => {
+  it('times both methods against each other, one job at a time', async () => {
+    const { jobs, processes } = timing.computation!;
+    expect((await jobs()).map(({ key }) => key)).toEqual(
+      [1, 2, 3].flatMap((warmUp) => [`timing/base-${warmUp}`, `timing/instruct-${warmUp}`]),
+    );
+    expect(processes).toBe(1);
+  });
+
+  it('gives seconds with intervals, and their ratio', async () => {
+    const folder = temporaryFolder();
+    await writeSyntheticTiming(folder);
+    const timed = (await loadTiming(folder))!;
+    expect(timed.provenance).toMatchObject({ warmUps: [1, 2, 3] });
+    const { rows, contrasts } = summariseTiming(timed, { resamples: 20 });
+    const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
+    // One search and the answer, however many entities are compared.
+    const ours = matching(rows, { ...cell, method: 'parallelsearch', metric: 'seconds' });
+    expect(ours).toMatchObject([{ value: 0.02, low: 0.02, high: 0.02 }]);
+    const [ratio] = matching(contrasts, { ...cell, against: 'search-r1', kind: 'ratio' });
+    expect(ratio.high).toBeLessThan(0.7);
+  });
+
+  it('takes the time of a model call from ParallelSearch’s answers', () => {
+    const answer = (method: string, modelCalls: number, seconds: number) => {
+      return { ...result({ method, modelCalls }), seconds };
+    };
+    const ours = [answer('parallelsearch', 2, 0.3), answer('parallelsearch', 4, 0.9)];
+    const { msPerCall } = generationTime([...ours, answer('search-r1', 4, 100)], 'wasm');
+    expect(msPerCall).toBeCloseTo(200);
+  });
+});
