@@ -5,10 +5,9 @@
  * write the same tokens and find the same loss. Prints one JSON object: least, median and
  * most of each figure; ratios are ours over theirs, above 1 where this project is slower.
  */
-import { modelPath } from '../lib/experiments/runs.js';
-import { loadWorld } from '../lib/experiments/world.js';
-import { loadLocalPolicy } from '../lib/policy/model-folder.js';
-import { loadModel } from '../lib/policy/model-folder.js';
+import { modelPath } from '../lib/methods/checkpoints.js';
+import { loadWorld } from '../lib/retrieval/world.js';
+import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';
 import {

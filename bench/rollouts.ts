@@ -11,8 +11,8 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
-import { DEFAULT_METHOD, loadPolicy } from '../lib/experiments/runs.js';
-import { loadWorld } from '../lib/experiments/world.js';
+import { DEFAULT_METHOD, loadPolicy } from '../lib/methods/checkpoints.js';
+import { loadWorld } from '../lib/retrieval/world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { rolloutConfigOf } from '../lib/methods/index.js';
 import { delayRetriever } from '../lib/rollout/answer.js';

@@ -10,7 +10,7 @@ export { PROMPTS, type Prompt } from './text/prompts.js';
 export { findQuestion, passagesOf, questionShape } from './data/question.js';
 export type { Passage, Question, QuestionShape } from './data/question.js';
 export { readPassages, readQuestions } from './data/flashrag.js';
-export { loadWorld, type World } from './experiments/world.js';
+export { loadWorld, type World } from './retrieval/world.js';
 export { createRandom, type Random } from './random.js';
 
 // retrieval
@@ -31,7 +31,7 @@ export { loadLocalPolicy } from './policy/model-folder.js';
 export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
-export { loadPolicy } from './experiments/runs.js';
+export { loadPolicy } from './methods/checkpoints.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout

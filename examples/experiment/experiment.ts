@@ -10,7 +10,7 @@ import {
   type Experiment,
 } from '../../lib/experiments/index.js';
 import { dataHash } from '../../lib/experiments/answers.js';
-import { evaluatedQuestions } from '../../lib/experiments/world.js';
+import { evaluatedQuestions } from '../../lib/data/question.js';
 import { questionShape } from '../../lib/index.js';
 import { configHash } from '../../lib/io/hash.js';
 import { figure, frameOf, table, type Table } from '../../lib/report/index.js';

@@ -12,7 +12,7 @@ import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark } from '../data/formats/read.js';
 import type { Question } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
-import { DEFAULT_METHOD } from '../experiments/runs.js';
+import { DEFAULT_METHOD } from '../methods/checkpoints.js';
 import { writeTextsSafely } from '../io/files.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
 import { shapeOf } from '../rewards/rollout.js';

@@ -15,9 +15,8 @@ import {
   type Passage,
   type Question,
 } from '../data/flashrag.js';
-import { questionsOfSplit } from '../data/question.js';
+import { questionsOfSplit, evaluatedSplit } from '../data/question.js';
 import { packagePath, shortPath } from '../io/paths.js';
-import { evaluatedSplit } from '../experiments/world.js';
 import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
 import { convertCommand } from './convert.js';

@@ -10,7 +10,7 @@ import { methodsElsewhere, type HandOver } from '../interop/hand-over.js';
 import type { RewardCase } from '../interop/reward-cases.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
-import { DEFAULT_METHOD, modelPath, parseModelName } from '../experiments/runs.js';
+import { DEFAULT_METHOD, modelPath, parseModelName } from '../methods/checkpoints.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { parseTranscript } from '../rollout/recorded.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';

@@ -11,7 +11,7 @@ import { methodsElsewhere } from '../interop/hand-over.js';
 import { importRollouts, type RecordedStep } from '../interop/recorded-rollout.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl-rollouts.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl-rollouts.js';
-import { DEFAULT_METHOD } from '../experiments/runs.js';
+import { DEFAULT_METHOD } from '../methods/checkpoints.js';
 import { startProgress } from '../io/progress.js';
 import { log } from './cli-utils.js';
 

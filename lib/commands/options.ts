@@ -1,6 +1,6 @@
 /** Options that several commands share. */
 import { Option, type Command } from 'commander';
-import { DEFAULT_MODEL, modelNames } from '../experiments/runs.js';
+import { DEFAULT_MODEL, modelNames } from '../methods/checkpoints.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../retrieval/retrievers.js';
 import {

@@ -10,7 +10,7 @@ import {
   parseModelName,
   trainConfigOf,
   weightFolders,
-} from '../experiments/runs.js';
+} from '../methods/checkpoints.js';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { parseTrainConfig, type TrainConfig } from '../methods/config.js';

@@ -4,7 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { questionsOfSplit } from '../data/question.js';
-import { DEFAULT_METHOD, DEFAULT_MODEL, modelPath, parseModelName } from '../experiments/runs.js';
+import {
+  DEFAULT_METHOD,
+  DEFAULT_MODEL,
+  modelPath,
+  parseModelName,
+} from '../methods/checkpoints.js';
 import { readJson } from '../io/files.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { packagePath, shortPath } from '../io/paths.js';

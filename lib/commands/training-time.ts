@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { TrainConfig } from '../methods/config.js';
-import { trainConfigOf } from '../experiments/runs.js';
+import { trainConfigOf } from '../methods/checkpoints.js';
 import { readSteps } from '../pages/run/folder.js';
 import { describeDuration } from './cli-utils.js';
 

@@ -92,6 +92,14 @@ export interface Question {
 export const questionsOfSplit = (questions: readonly Question[], split: string): Question[] =>
   questions.filter((question) => (question.split ?? split) === split);
 
+/** The split to evaluate: test, or dev if no test questions have been drawn. */
+export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =>
+  questions.some(({ split }) => split === 'test') ? 'test' : 'dev';
+
+/** The questions of the evaluated split. */
+export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
+  questionsOfSplit(questions, evaluatedSplit(questions));
+
 /**
  * The question of an id.
  * @throws Error naming the id, and one that there is, when there is none

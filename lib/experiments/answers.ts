@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { group } from 'd3-array';
 import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
 import { loadQuestions } from '../data/flashrag.js';
-import { graphDepth, questionShape, type Question } from '../data/question.js';
+import { graphDepth, questionShape, type Question, evaluatedQuestions } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { SMALL_WORLD } from '../io/paths.js';
@@ -39,8 +39,8 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from './runs.js';
-import { evaluatedQuestions, readDraw, type World } from './world.js';
+} from '../methods/checkpoints.js';
+import { readDraw, type World } from '../retrieval/world.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */

@@ -12,7 +12,7 @@ import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { reportOf, summarise, told } from './report.js';
-import { INITIAL_MODELS } from './runs.js';
+import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { type PaperClaim, partsAhead } from './verdicts.js';
 
 const baseOverInstruct: PaperClaim = {

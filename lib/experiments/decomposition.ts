@@ -20,7 +20,7 @@ import { count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { type Predicted, reportOf, summarise, told } from './report.js';
-import { INITIAL_MODELS } from './runs.js';
+import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { type Numbers, OURS, type PaperClaim, partsWhere } from './verdicts.js';
 
 /**

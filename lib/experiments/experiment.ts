@@ -4,7 +4,7 @@
  */
 import type { BackendName } from '../tensor/backend.js';
 import type { PaperClaim } from './verdicts.js';
-import type { World } from './world.js';
+import type { World } from '../retrieval/world.js';
 
 /**
  * A piece of work whose result is kept under its key, and counts while its hash is the

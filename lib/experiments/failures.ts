@@ -26,14 +26,14 @@ import {
 import { mainResults } from './main-results.js';
 import { reportOf, summarise } from './report.js';
 import { resultsOf } from './results.js';
-import type { PolicyRun } from './runs.js';
+import type { PolicyRun } from '../methods/checkpoints.js';
 import {
   loadTrajectories,
   policyTitle,
   trajectories,
   type TrajectoryLine,
 } from './trajectories.js';
-import { loadWorld } from './world.js';
+import { loadWorld } from '../retrieval/world.js';
 
 export interface Failure {
   /** Its name among metrics. */

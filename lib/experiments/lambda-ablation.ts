@@ -15,7 +15,8 @@ import { answersOf, count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { type Predicted, reportOf, summarise, told } from './report.js';
-import { ofWholeWarmUps, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
+import { type PolicyRun } from '../methods/checkpoints.js';
+import { ofWholeWarmUps, SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { type PaperClaim, partsAhead, partsWhere } from './verdicts.js';
 

@@ -14,7 +14,8 @@ import { answersOf, count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
 import { callsAndAnswers, type Predicted, reportOf, summarise } from './report.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun, SEEDS, WARM_UPS } from './runs.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
+import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { aheadFromEachModel, type PaperClaim, partsAhead } from './verdicts.js';
 

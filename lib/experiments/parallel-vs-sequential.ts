@@ -21,7 +21,7 @@ import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
 import { callsAndAnswers, type Predicted, reportOf, summarise } from './report.js';
-import { INITIAL_MODELS } from './runs.js';
+import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { loadTiming, summariseTiming, timing } from './timing.js';
 import {
   aheadFromEachModel,

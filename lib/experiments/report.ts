@@ -19,7 +19,7 @@ import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import type { AnsweredRuns } from './answers.js';
 import { paperFigure } from './paper.js';
-import { INITIAL_MODELS } from './runs.js';
+import { INITIAL_MODELS } from '../methods/checkpoints.js';
 
 /** What was to be found, before anything was computed. */
 export interface Predicted {

@@ -10,7 +10,8 @@ import { trainedBy } from '../methods/index.js';
 import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
-import { runName, WARM_UPS, type PolicyRun } from './runs.js';
+import { runName, type PolicyRun } from '../methods/checkpoints.js';
+import { WARM_UPS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import {
   estimateTraining,

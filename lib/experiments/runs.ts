@@ -1,103 +1,16 @@
-/**
- * Runs: a method from an initial model with a seed, which of them there are to be, and
- * where their weights lie in `data/checkpoints`.
- */
-import { existsSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { readJson } from '../io/files.js';
+/** Which runs there are to be. */
 import { CHECKPOINTS } from '../io/paths.js';
-import {
-  parseTrainConfig,
-  trainingPreset,
-  type Lambdas,
-  type TrainConfig,
-} from '../methods/config.js';
-import { BASELINES, rolloutConfigOf, trainedBy } from '../methods/index.js';
-import { zeroSearchSimulator } from '../methods/zerosearch.js';
-import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-files.js';
-import { loadLocalPolicy } from '../policy/model-folder.js';
-import type { LocalPolicy } from '../policy/local-policy.js';
-import type { RolloutConfig } from '../rollout/options.js';
-import { TRAIN_CONFIG_FILE } from '../training/run.js';
-
-/** Who answers where nobody else is named. */
-export const DEFAULT_METHOD = 'parallelsearch';
-export const DEFAULT_MODEL = 'instruct-1';
-
-/** Initial models of the small world; each is trained on from the one before. */
-export const INITIAL_MODELS = ['base', 'instruct'] as const;
-export type InitialModelName = (typeof INITIAL_MODELS)[number];
-
-/** Name of an initial model's folder, such as `instruct-2`. */
-export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
+import { isTrained, type PolicyRun } from '../methods/checkpoints.js';
+import { BASELINES } from '../methods/index.js';
 
 /** One in so many lines of an initial model's metrics is published with its weights. */
 export const PUBLISH_EVERY = 20;
 
-/** Who answers: a method from an initial model, with a seed. */
-export interface PolicyRun {
-  method: string;
-  model: InitialModelName;
-  /** Seed of the initial model's warm-up. */
-  warmUp: number;
-  /** Seed of reinforcement. */
-  seed: number;
-  /** Those it was trained with, where they are not the paper's. */
-  lambdas?: Lambdas;
-  /** Passages a query, where they are not the method's. */
-  topK?: number;
-}
-
 /** Seeds of the warm-up: initial models of each kind. */
 export const WARM_UPS = [1, 2, 3];
+
 /** Seeds of reinforcement in the main comparison; ablations have the first. */
 export const SEEDS = [1, 2];
-
-/** The name of a run's initial model, such as `instruct-2`. */
-export const modelNameOf = ({ model, warmUp }: PolicyRun): string =>
-  initialModelName(model, warmUp);
-
-/** A name for files, such as `instruct-2-parallelsearch-seed1`. */
-export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK } = run;
-  const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
-  // No colon in the name of a file.
-  const parts = [
-    modelNameOf(run),
-    method.replace(':', '-'),
-    ...variants.filter(Boolean),
-    `seed${seed}`,
-  ];
-  return parts.join('-');
-}
-
-/** How a run's policy answers. */
-export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
-  ...rolloutConfigOf(method),
-  ...(topK && { topK }),
-});
-
-/** The configuration that a run is trained with. */
-export const configOf = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK } = run;
-  const preset = trainingPreset(method, modelNameOf(run), seed, { lambdas });
-  return parseTrainConfig({
-    ...preset,
-    rollout: { ...preset.rollout, ...(topK && { topK }) },
-    // Trained before, from the same model with the same seed.
-    ...(preset.trainer === 'zerosearch' && {
-      zerosearch: { simulator: runName({ ...run, method: zeroSearchSimulator.name }) },
-    }),
-  });
-};
-
-/** Where the adapter of a trained run lies. */
-export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
-  join(root, runName(run));
-
-/** Whether a run has its weights: its own, another method's, or the initial model's. */
-export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
-  weightFolders(run, root).every((folder) => existsSync(folder));
 
 /**
  * The runs of those warm-ups of which none is missing: where settings are compared, each
@@ -107,28 +20,6 @@ export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): 
   const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
   return runs.filter(({ warmUp }) => !missing.has(warmUp));
 };
-
-/**
- * The folders that a run's weights are read from: the model, and the adapter where
- * training made one.
- */
-export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
-  const method = trainedBy(run.method);
-  const base = join(root, modelNameOf(run));
-  return method === null ? [base] : [base, adapterFolder({ ...run, method }, root)];
-}
-
-/**
- * The policy of a run.
- * @throws Error naming the folder that is missing, with the remedy
- */
-export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  const [model, adapter] = weightFolders(run, root);
-  return loadLocalPolicy(model, {
-    adapter,
-    name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})`,
-  });
-}
 
 /**
  * Steps of GRPO after which adapters are kept beside the chosen one, of one run of each
@@ -146,54 +37,3 @@ export const keptSteps = (run: PolicyRun): readonly number[] => (isKept(run) ? K
 
 /** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;
-
-const MODEL_NAME = new RegExp(`^(${INITIAL_MODELS.join('|')})-(\\d+)$`);
-
-/** The initial model of a name such as `instruct-2`, or null for a name that is none. */
-export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'warmUp'> | null {
-  const [, model, warmUp] = MODEL_NAME.exec(name) ?? [];
-  return model ? { model: model as InitialModelName, warmUp: Number(warmUp) } : null;
-}
-
-/** Names of the initial models that there are, such as `base-1`. */
-export const modelNames = (root = CHECKPOINTS): string[] =>
-  existsSync(root)
-    ? readdirSync(root)
-        .filter((name) => MODEL_NAME.test(name))
-        .sort()
-    : [];
-
-/**
- * The folder of a model that is called by its name or by its folder.
- * @throws Error for what is neither, with the names that there are
- */
-export function modelPath(name: string, root = CHECKPOINTS): string {
-  if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
-  if (existsSync(join(name, 'config.json'))) return name;
-  throw new Error(
-    `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
-  );
-}
-
-/**
- * What an adapter was trained with; null where there is none, or its folder does not
- * tell.
- */
-export async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
-  if (adapter === undefined) return null;
-  const file = join(adapter, TRAIN_CONFIG_FILE);
-  return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
-}
-
-/**
- * The folder of the model that an adapter was trained from: the one that it names, else
- * that of its configuration.
- * @throws Error for an adapter that is missing, or a model that is
- */
-export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {
-  requireFolders([adapter]);
-  const { base } = await readPeftConfig(adapter);
-  const folder = base === undefined ? undefined : resolve(adapter, base);
-  if (folder !== undefined && existsSync(folder)) return folder;
-  return modelPath((await trainConfigOf(adapter))?.model ?? DEFAULT_MODEL, root);
-}

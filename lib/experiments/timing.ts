@@ -22,10 +22,9 @@ import {
   isTrained,
   loadPolicy,
   rolloutOf,
-  SEEDS,
-  WARM_UPS,
   type PolicyRun,
-} from './runs.js';
+} from '../methods/checkpoints.js';
+import { SEEDS, WARM_UPS } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };

@@ -8,7 +8,7 @@
  * leave no room for the turns to come, are left out, counted and reported.
  */
 import { join } from 'node:path';
-import type { Question } from '../data/question.js';
+import { type Question, evaluatedSplit } from '../data/question.js';
 import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
@@ -32,10 +32,11 @@ import {
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { type Predicted, reportOf, summarise, told } from './report.js';
 import { provenanceOf, requireResults } from './results.js';
-import { isTrained, type PolicyRun, runName, SEEDS, WARM_UPS } from './runs.js';
+import { isTrained, type PolicyRun, runName } from '../methods/checkpoints.js';
+import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { type PaperClaim, partsAhead } from './verdicts.js';
-import { evaluatedSplit, type World } from './world.js';
+import { type World } from '../retrieval/world.js';
 
 /** What is varied. */
 export interface TopKSetting {

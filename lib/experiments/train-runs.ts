@@ -27,14 +27,12 @@ import {
   INITIAL_MODELS,
   initialModelName,
   isTrained,
-  keptSteps,
   modelNameOf,
-  PUBLISH_EVERY,
   runName,
-  WARM_UPS,
   type PolicyRun,
-} from './runs.js';
-import { loadWorld } from './world.js';
+} from '../methods/checkpoints.js';
+import { keptSteps, PUBLISH_EVERY, WARM_UPS } from './runs.js';
+import { loadWorld } from '../retrieval/world.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;

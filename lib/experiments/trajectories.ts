@@ -22,7 +22,7 @@ import {
 } from './answers.js';
 import { computation, type Experiment, type Job } from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
-import { isTrained, type PolicyRun, runName } from './runs.js';
+import { isTrained, type PolicyRun, runName } from '../methods/checkpoints.js';
 
 const SEED = 1;
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = [

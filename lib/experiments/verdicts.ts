@@ -12,7 +12,7 @@ import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/markdown.js';
 import { titleOf } from '../report/titles.js';
-import { INITIAL_MODELS } from './runs.js';
+import { INITIAL_MODELS } from '../methods/checkpoints.js';
 
 /** One figure that a claim rests on, and where its interval must lie. */
 export interface Part {

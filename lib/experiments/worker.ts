@@ -4,7 +4,7 @@ import { openJournal } from '../io/records.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import type { Computation } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
-import { loadWorld, type World } from './world.js';
+import { loadWorld, type World } from '../retrieval/world.js';
 
 /** A job of an experiment, as its process is told. */
 export interface Task {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
-import { modelNames } from '../../lib/experiments/runs.js';
+import { modelNames } from '../../lib/methods/checkpoints.js';
 import { readJson } from '../../lib/io/files.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import { readPeftConfig } from '../../lib/policy/model-files.js';

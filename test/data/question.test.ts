@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
+  evaluatedQuestions,
+  evaluatedSplit,
   findQuestion,
   graphDepth,
   independentSubQuestions,
@@ -62,4 +64,14 @@ describe('independentSubQuestions', () => {
     const roots = independentSubQuestions(graphOf({ a: [], b: ['a'], c: [] }));
     expect(roots.map(({ id }) => id)).toEqual(['a', 'c']);
   });
+});
+
+it('evaluates the test questions, or dev while there are none', () => {
+  const questions = ['train', 'dev', 'test', 'dev'].map((split, i) =>
+    questionOf([], { id: `q${i}`, split }),
+  );
+  const idsOf = (all: typeof questions): string[] => evaluatedQuestions(all).map(({ id }) => id);
+  expect([evaluatedSplit(questions), idsOf(questions)]).toEqual(['test', ['q2']]);
+  const undrawn = questions.filter(({ split }) => split !== 'test');
+  expect([evaluatedSplit(undrawn), idsOf(undrawn)]).toEqual(['dev', ['q1', 'q3']]);
 });

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answersOf, evaluationBatchSize, type Answers } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
-import type { PolicyRun } from '../../lib/experiments/runs.js';
-import { evaluatedQuestions, loadWorld, type World } from '../../lib/experiments/world.js';
+import type { PolicyRun } from '../../lib/methods/checkpoints.js';
+import { loadWorld, type World } from '../../lib/retrieval/world.js';
+import { evaluatedQuestions } from '../../lib/data/question.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', warmUp: 1, seed: 1 };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adapterFolder } from '../../lib/experiments/runs.js';
+import { adapterFolder } from '../../lib/methods/checkpoints.js';
 import { parseTrainConfig } from '../../lib/methods/config.js';
 import { TRAIN_CONFIG_FILE } from '../../lib/training/run.js';
 

@@ -7,8 +7,6 @@ import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
   configOf,
   isTrained,
-  ofWholeWarmUps,
-  keptSteps,
   modelNames,
   modelPath,
   parseModelName,
@@ -16,7 +14,8 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../lib/experiments/runs.js';
+} from '../../lib/methods/checkpoints.js';
+import { ofWholeWarmUps, keptSteps } from '../../lib/experiments/runs.js';
 import { topKRuns } from '../../lib/experiments/top-k.js';
 import { temporaryFolder } from '../folder.js';
 

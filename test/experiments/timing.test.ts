@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutOf } from '../../lib/experiments/runs.js';
+import { loadPolicy, rolloutOf } from '../../lib/methods/checkpoints.js';
 import {
   generationTime,
   loadTiming,
@@ -10,7 +10,7 @@ import {
   timing,
   type Contestant,
 } from '../../lib/experiments/timing.js';
-import { loadWorld } from '../../lib/experiments/world.js';
+import { loadWorld } from '../../lib/retrieval/world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';

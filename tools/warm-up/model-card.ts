@@ -17,7 +17,7 @@ import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { UNTRAINED } from '../../lib/methods/untrained.js';
 import { rolloutSchema } from '../../lib/rollout/options.js';
 import { markdownTable } from '../markdown.js';
-import type { InitialModelName } from '../../lib/experiments/runs.js';
+import type { InitialModelName } from '../../lib/methods/checkpoints.js';
 import type { Recipe } from './recipes.js';
 import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';

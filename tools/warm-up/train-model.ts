@@ -7,7 +7,7 @@ import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import type { SupervisedStep } from '../../lib/training/supervised.js';
-import type { InitialModelName } from '../../lib/experiments/runs.js';
+import type { InitialModelName } from '../../lib/methods/checkpoints.js';
 import { recipeOf, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';

@@ -4,12 +4,12 @@
  * order, so that other load on the machine affects all of them alike.
  */
 import { serve, startWorker, type Worker } from '../../io/worker.js';
-import { questionShape, type Question } from '../../data/question.js';
+import { questionShape, type Question, evaluatedQuestions } from '../../data/question.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { searchAll } from '../../retrieval/search.js';
 import { startRetrievalServer } from '../../retrieval/server.js';
-import { evaluatedQuestions, loadWorld, type World } from '../world.js';
+import { loadWorld, type World } from '../../retrieval/world.js';
 
 export interface LatencyRetriever {
   name: string;

@@ -6,7 +6,7 @@ import { greatest, sort } from 'd3-array';
 import { questionShape, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import type { Measurement } from '../../evaluation/result.js';
-import { parseModelName } from '../../experiments/runs.js';
+import { parseModelName } from '../../methods/checkpoints.js';
 import type { TableCells } from '../../html/cells.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
 import { pageHtml, reportScript } from '../../html/page.js';

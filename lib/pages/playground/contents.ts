@@ -20,17 +20,15 @@ import {
   adapterFolder,
   DEFAULT_METHOD,
   isTrained,
-  keptSteps,
   modelNameOf,
   runName,
-  stepFolder,
   trainConfigOf,
   weightFolders,
   type PolicyRun,
-} from '../../experiments/runs.js';
-import { evaluatedQuestions } from '../../experiments/world.js';
+} from '../../methods/checkpoints.js';
+import { keptSteps, stepFolder } from '../../experiments/runs.js';
+import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/question.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
-import type { Question, SubQuestion } from '../../data/question.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireFolders } from '../../policy/model-files.js';
 import { listed } from '../../text/listed.js';

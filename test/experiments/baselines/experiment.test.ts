@@ -12,7 +12,7 @@ import {
   spreadOf,
 } from '../../../lib/experiments/baselines.js';
 import { trainingOf } from '../../../lib/experiments/train-runs.js';
-import { runName, weightFolders } from '../../../lib/experiments/runs.js';
+import { runName, weightFolders } from '../../../lib/methods/checkpoints.js';
 import { BASELINES } from '../../../lib/methods/index.js';
 import { tradeOffChart } from '../../../lib/experiments/trade-off-chart.js';
 import { frameOf, rowsOf } from '../../../lib/report/frame.js';

@@ -12,7 +12,7 @@ import {
   rewardsOf,
 } from '../../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../../lib/experiments/main-results.js';
-import { configOf, runName } from '../../../lib/experiments/runs.js';
+import { configOf, runName } from '../../../lib/methods/checkpoints.js';
 
 describe('the settings of Table 4', () => {
   it('are seven, each once, with lambda_d and lambda_s in 0, 0.15, 0.35, 0.5', () => {

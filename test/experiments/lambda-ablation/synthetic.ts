@@ -3,9 +3,8 @@
  * of both.
  */
 import { matching } from '../../../lib/evaluation/table.js';
-import { lambdaAblation } from '../../../lib/experiments/lambda-ablation.js';
-import { lambdasOf } from '../../../lib/experiments/lambda-ablation.js';
-import type { PolicyRun } from '../../../lib/experiments/runs.js';
+import { lambdaAblation, lambdasOf } from '../../../lib/experiments/lambda-ablation.js';
+import type { PolicyRun } from '../../../lib/methods/checkpoints.js';
 import { syntheticResults, writeRecords } from '../synthetic.js';
 
 /**

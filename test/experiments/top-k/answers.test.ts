@@ -4,10 +4,11 @@ import {
   measureRecall,
   retrievedIn,
   sampleOf,
+  TOP_K,
+  topKSettings,
 } from '../../../lib/experiments/top-k.js';
 import { BENCHMARK_TITLES, MANY } from '../../../lib/evaluation/selections.js';
-import { TOP_K, topKSettings } from '../../../lib/experiments/top-k.js';
-import { loadWorld, type World } from '../../../lib/experiments/world.js';
+import { loadWorld, type World } from '../../../lib/retrieval/world.js';
 import type { SearchResult, Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 

@@ -11,7 +11,7 @@ import {
 } from '../../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../../lib/evaluation/evaluate.js';
 import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import type { PolicyRun } from '../../../lib/experiments/runs.js';
+import type { PolicyRun } from '../../../lib/methods/checkpoints.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../../lib/rollout/trajectory.js';

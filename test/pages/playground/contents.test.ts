@@ -8,9 +8,9 @@ import {
   INITIAL_MODELS,
   modelNameOf,
   runName,
-  stepFolder,
   type PolicyRun,
-} from '../../../lib/experiments/runs.js';
+} from '../../../lib/methods/checkpoints.js';
+import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { parseQuestions } from '../../../lib/data/flashrag-text.js';
 import type { Question } from '../../../lib/data/question.js';

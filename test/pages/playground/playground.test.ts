@@ -14,11 +14,12 @@ import {
   adapterFolder,
   INITIAL_MODELS,
   modelNameOf,
-  stepFolder,
   type PolicyRun,
-} from '../../../lib/experiments/runs.js';
+} from '../../../lib/methods/checkpoints.js';
+import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import { evaluatedQuestions, loadWorld, type World } from '../../../lib/experiments/world.js';
+import { loadWorld, type World } from '../../../lib/retrieval/world.js';
+import { evaluatedQuestions } from '../../../lib/data/question.js';
 import { exportPlayground } from '../../../lib/pages/playground/page.js';
 import { createRandom } from '../../../lib/random.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';

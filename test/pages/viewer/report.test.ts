@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PolicyRun } from '../../../lib/experiments/runs.js';
-import { policyTitle } from '../../../lib/experiments/trajectories.js';
-import { trajectories, TRAJECTORY_RUNS } from '../../../lib/experiments/trajectories.js';
+import type { PolicyRun } from '../../../lib/methods/checkpoints.js';
+import {
+  policyTitle,
+  trajectories,
+  TRAJECTORY_RUNS,
+} from '../../../lib/experiments/trajectories.js';
 import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
 import { chromiumPath, openPage } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
