@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeAdapterCard } from '../../lib/experiments/adapter-card.js';
-import { realConfigOf } from '../../lib/experiments/real-model/settings.js';
+import { realConfig } from '../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../folder.js';
 
 /**
@@ -13,7 +13,7 @@ async function cardOf(steps: readonly number[]): Promise<string> {
   const folder = temporaryFolder();
   const write = (file: string, rows: readonly unknown[]) =>
     writeFile(join(folder, file), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  await write('train_config.json', [realConfigOf({ method: 'search-r1', seed: 1 })]);
+  await write('train_config.json', [realConfig({ method: 'search-r1', seed: 1 })]);
   await write(
     'metrics.jsonl',
     [0, 1, 2, 3, 4, 5].map((reward) => ({ reward })),

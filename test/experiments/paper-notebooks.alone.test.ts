@@ -15,7 +15,7 @@ import { exportNotebook } from './export-notebook.js';
 import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { SECONDS_A_CALL, writeMadeUpAnswers } from './made-up-answers.js';
-import { writeSyntheticRealModel } from './real-model/synthetic.js';
+import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './top-k/synthetic.js';
 
 interface Report {

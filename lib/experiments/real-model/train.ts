@@ -1,6 +1,6 @@
 /**
- * The trainings of the real model: the warm-up with all cores, then reinforcement of
- * either method from what it made, two at a time. Each goes on where it was stopped.
+ * Trainings of the real model: the warm-up on all cores, then reinforcement of either
+ * method, two at a time. Interrupted trainings resume.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -20,12 +20,12 @@ import type { Preparation } from '../experiment.js';
 import { linesOf, publishAdapter } from '../publish.js';
 import { loadRealWorld } from './settings.js';
 import {
-  adapterOf,
+  adapterPath,
   ADAPTERS,
   BATCH_SIZE,
   INITIAL,
   MODEL,
-  realConfigOf,
+  realConfig,
   realRunName,
   TRAINED,
   triedSteps,
@@ -35,55 +35,36 @@ import {
 } from './settings.js';
 
 const PROGRESS_INTERVAL_MS = 5000;
-/**
- * Seconds that a step takes on two cores, those of reinforcement two at a time, roughly:
- * for an estimate and nothing else.
- */
+/** Per step on two cores; reinforcement two at a time. For the estimate only. */
 const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
-/** While a batch of rollouts is written, a process has little use for a second core. */
+/** Generation makes little use of a second core. */
 const SIDE_BY_SIDE = 2;
-
-/**
- * Of an adapter's weights, before it is tried and kept: compressed it is then three
- * quarters as large.
- */
+/** Rounded weights compress to three quarters of the size. */
 const SIGNIFICANT_BITS = 6;
 
-/**
- * Tokens in a pass: a group of rollouts, whose prompt is then computed once, and more on
- * a GPU, where each pass costs its operations' start.
- */
+/** A group of rollouts shares its prompt in a pass; larger on a GPU, where passes cost more. */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
-const stepsOf = (run: RealRun): number => realConfigOf(run).grpo.steps;
+const numSteps = (run: RealRun): number => realConfig(run).grpo.steps;
 
-/**
- * What a run is trained with here: the same everywhere, but for how much a pass takes.
- */
-function configHere(run: RealRun, backend: BackendName): TrainConfig {
-  const config = realConfigOf(run);
+/** A run's configuration; only the size of a pass depends on the machine. */
+function localConfig(run: RealRun, backend: BackendName): TrainConfig {
+  const config = realConfig(run);
   const maxTokensPerPass = TOKENS_PER_PASS[GPUS.includes(backend) ? 'gpu' : 'cpu'];
   return { ...config, grpo: { ...config.grpo, maxTokensPerPass } };
 }
 
-/** Where a run's metrics and checkpoints lie while it is trained. */
 const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
-/**
- * The model after the warm-up as a folder, made of the model and the adapter where it is
- * not there yet.
- */
+/** Merges the warm-up's adapter into the model, unless the folder exists. */
 export async function makeInitialModel(folder = INITIAL): Promise<void> {
   if (existsSync(join(folder, 'model.safetensors'))) return;
-  await exportModel(folder, [MODEL, adapterOf(WARM_UP)], 'F16');
+  await exportModel(folder, [MODEL, adapterPath(WARM_UP)], 'F16');
 }
 
-/**
- * Trains a run in this process, tries its adapters on dev questions and publishes the
- * best.
- */
+/** Trains a run in this process, tries its adapters on dev questions, keeps the best. */
 async function trainRun(
   { run, backend }: { run: RealRun; backend: BackendName },
   signal: AbortSignal,
@@ -91,7 +72,7 @@ async function trainRun(
   await useBackend(backend);
   if (!isWarmUp(run)) await makeInitialModel();
   const { retriever, train, dev } = await loadRealWorld();
-  const [config, folder] = [configHere(run, backend), runFolder(run)];
+  const [config, folder] = [localConfig(run, backend), runFolder(run)];
   const model = isWarmUp(run) ? MODEL : INITIAL;
   const keepSteps = triedSteps(config);
   await runTraining({
@@ -116,38 +97,37 @@ async function trainRun(
     );
   }
   const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
-  await publishAdapter(adapterOf(run), folder, curve, {
+  await publishAdapter(adapterPath(run), folder, curve, {
     name: realRunName(run),
     model: name,
     base: join('..', '..', '..', config.model),
     purpose:
-      'Made to show that a small language model learns it; it is no search agent to rely on.',
+      'It shows that a small language model can learn this; do not rely on it as a search agent.',
   });
 }
 
-/** The warm-up and the runs of reinforcement that have no adapter yet. */
-const open = (root = ADAPTERS): RealRun[] =>
-  [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterOf(run, root)));
+const untrainedRuns = (root = ADAPTERS): RealRun[] =>
+  [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterPath(run, root)));
 
 export const realTraining: Preparation = {
   plan: () => {
-    const runs = open();
+    const runs = untrainedRuns();
     if (runs.length === 0) return Promise.resolve(null);
     const seconds = sum(runs, (run) => {
       const { warmUp, reinforcement } = ROUGH_SECONDS;
-      return stepsOf(run) * (isWarmUp(run) ? warmUp : reinforcement);
+      return numSteps(run) * (isWarmUp(run) ? warmUp : reinforcement);
     });
-    const work = `${runs.length} adapters to train (${sum(runs, stepsOf)} steps)`;
+    const work = `${runs.length} adapters to train (${sum(runs, numSteps)} steps)`;
     return Promise.resolve({ work, seconds });
   },
   run: async ({ backend, signal, onProgress }) => {
-    const runs = open();
+    const runs = untrainedRuns();
     const doneSteps = async (): Promise<number> =>
       sum(
         await Promise.all(runs.map((run) => linesOf(join(runFolder(run), 'metrics.jsonl')))),
         (lines) => lines.length,
       );
-    const total = sum(runs, stepsOf);
+    const total = sum(runs, numSteps);
     const timer = setInterval(
       () => void doneSteps().then((done) => onProgress(done / total)),
       PROGRESS_INTERVAL_MS,
