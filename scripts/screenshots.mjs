@@ -27,7 +27,7 @@ async function answers(page) {
   await page.waitForSelector('#playground[data-ready]');
   await page.fill('[name=delay]', String(DELAY_MS));
   await page.click('button.ask');
-  const table = await page.waitForSelector('.results table');
+  const table = await page.waitForSelector('.comparison table');
   return Math.ceil(await table.evaluate((at) => at.getBoundingClientRect().bottom + scrollY)) + 16;
 }
 

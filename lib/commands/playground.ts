@@ -21,6 +21,6 @@ export function playgroundCommand(): Command {
       'an adapter of your own and its model (see `train`), before and after training',
     )
     .action(async (settings: ExportPlaygroundOptions) =>
-      log(await exportPlayground({ ...settings, log: log })),
+      log(await exportPlayground({ ...settings, log })),
     );
 }

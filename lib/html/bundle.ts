@@ -26,7 +26,13 @@ async function bundle(file: string): Promise<string> {
     write: false,
     logLevel: 'warn',
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-    output: { format: 'iife', minify: true, comments: false },
+    // Pages allow no code made from text, which zod would try.
+    output: {
+      format: 'iife',
+      minify: true,
+      comments: false,
+      intro: 'globalThis.__zod_globalConfig = { jitless: true };',
+    },
   });
   return output[0].code;
 }

@@ -33,7 +33,8 @@ function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
   return markup('li', markup('strong', title), shown, markup('div.text', text));
 }
 
-function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Markup {
+/** A sub-query and its passages. */
+export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Markup {
   const found =
     failure !== null
       ? markup('p.failure', `Retrieval failed: ${failure}`)

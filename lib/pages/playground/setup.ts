@@ -1,4 +1,5 @@
-/** What the playground's page is told besides the files that it carries. */
+/** What the playground's page carries, packed by name. */
+import type { Question } from '../../data/question.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 
 export interface PlaygroundMethod {
@@ -7,33 +8,33 @@ export interface PlaygroundMethod {
   rollout: RolloutConfig;
 }
 
-/** Weights of every method at one point of the training. */
+/** Weights of every method at one point in training. */
 export interface PlaygroundCheckpoint {
   id: string;
   title: string;
-  /** The folder of the model. */
+  /** Folder of the model. */
   model: string;
-  /** The folder of each method's adapter by the method's name; empty before training. */
+  /** Adapter folders by method; empty before training. */
   adapters: Readonly<Record<string, string>>;
 }
 
 export interface PlaygroundSetup {
   methods: PlaygroundMethod[];
-  /** Model by model, each in the order of its training. */
+  /** By model, in the order of training. */
   checkpoints: PlaygroundCheckpoint[];
-  /** The id of the one that the page begins with. */
+  /** Id of the checkpoint selected at first. */
   firstCheckpoint: string;
-  /** The question that the page begins with; default the first of its list. */
+  questions: Question[];
+  /** The question selected at first; default the first in the list. */
   firstQuestion?: string;
-  /** Weight of a title's words in BM25. */
+  /** Weight of title words in BM25. */
   titleWeight: number;
-  /** How BM25 makes words of texts. */
+  /** Name of BM25's analyzer. */
   analyzer: string;
 }
 
-/** Names of the files that are no weights. */
+/** Names of packed files other than weights. */
 export const SETUP_FILE = 'setup.json';
 export const PASSAGES_FILE = 'passages.jsonl';
-export const QUESTIONS_FILE = 'questions.jsonl';
 export const WORKER_FILE = 'worker.js';
 export const WASM_FILE = 'tfjs-backend-wasm-simd.wasm';

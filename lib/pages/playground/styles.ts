@@ -1,13 +1,10 @@
-/**
- * Styles of the playground, beside those of every page. Colours never speak alone: tags,
- * counts and words say the same.
- */
+/** Styles of the playground. Tags, counts and words repeat what colours say. */
 export const PLAYGROUND_STYLE = `
 #playground[hidden] { display: none; }
 .controls { display: flex; flex-wrap: wrap; gap: .7rem 1rem; align-items: end; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; font-size: .9rem; }
 .controls label { display: grid; gap: .2rem; flex: 1 1 11rem; min-width: 0; }
 .controls label > span { color: var(--soft); font-size: .85rem; }
-.controls label.kind { flex: 1 1 13rem; }
+.controls label.type { flex: 1 1 13rem; }
 .controls label.question { flex: 8 1 55%; }
 .controls label.weights { flex-grow: 2; }
 .controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; height: 2.4rem; }
@@ -33,7 +30,7 @@ export const PLAYGROUND_STYLE = `
 .work { position: absolute; top: 0; bottom: 0; overflow: hidden; color: var(--fg); font-size: .8rem; line-height: 1.6rem; text-align: center; border-radius: 2px; }
 .work.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
 .work.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
-.results td, .results th { white-space: normal; }
+.comparison td, .comparison th { white-space: normal; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: start; }
 .column { min-width: 0; }
 .column h2 { margin: 1.2rem 0 .5rem; }
@@ -51,15 +48,13 @@ ol.turns { list-style: none; counter-reset: turn; margin: 0; padding: 0; }
 .token.current, .token:hover { outline: 1px solid currentcolor; }
 .tip { position: fixed; z-index: 1; background: var(--fg); color: var(--bg); border-radius: 4px; padding: .15rem .5rem; font-size: .85rem; white-space: pre; pointer-events: none; }
 .tip:empty { padding: 0; }
-ul.queries { list-style: none; margin: .5rem 0 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); gap: .5rem; }
-.query { border: 1px solid var(--search); border-radius: 6px; padding: .3rem .6rem .5rem; background: color-mix(in srgb, var(--search) var(--tint), var(--bg)); min-width: 0; overflow-wrap: anywhere; }
-.query.waiting { border-style: dashed; animation: waiting 1.2s ease-in-out infinite alternate; }
-.query p { margin: 0; font-size: .85rem; line-height: 1.45; }
-.query .query-text { color: var(--search); font-weight: 600; }
-.query .figures { color: var(--soft); }
-.query .failure, .notice { color: var(--bad); }
+.turn .results { margin-top: .5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); gap: .5rem; }
+.turn .result { border: 1px solid var(--search); border-radius: 6px; padding: .3rem .6rem .5rem; background: color-mix(in srgb, var(--search) var(--tint), var(--bg)); min-width: 0; overflow-wrap: anywhere; font-size: .88rem; }
+.turn .result p { margin: 0; }
+.turn .waiting { border-style: dashed; animation: waiting 1.2s ease-in-out infinite alternate; }
+.notice { color: var(--bad); }
 .answer { font-size: 1.05rem; }
 @keyframes waiting { to { border-color: transparent; } }
-@media (prefers-reduced-motion: reduce) { .query.waiting { animation: none; } }
+@media (prefers-reduced-motion: reduce) { .turn .waiting { animation: none; } }
 @media print { .controls { display: none; } .work { print-color-adjust: exact; } }
 `;

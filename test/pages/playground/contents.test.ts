@@ -1,4 +1,3 @@
-/** Which weights the page carries. */
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,14 +11,9 @@ import {
 } from '../../../lib/methods/checkpoints.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import { parseQuestions } from '../../../lib/data/flashrag-text.js';
 import type { Question } from '../../../lib/data/question.js';
-import { clearQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
-import {
-  QUESTIONS_FILE,
-  SETUP_FILE,
-  type PlaygroundSetup,
-} from '../../../lib/pages/playground/setup.js';
+import { exampleQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
+import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -42,7 +36,7 @@ beforeAll(() => {
   }
 });
 
-/** Puts an adapter of a step into a run's folder, its content the folder's name. */
+/** Writes an adapter of a step that contains its run's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
   const run = runOf(method);
   const folder = join(adapterFolder(run, root), stepFolder(step));
@@ -56,7 +50,7 @@ async function read() {
 }
 const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({ id }) => id);
 
-describe('clearQuestion', () => {
+describe('exampleQuestion', () => {
   const partOf = (entity: string) => ({
     id: entity,
     question: `${entity}?`,
@@ -87,8 +81,8 @@ describe('clearQuestion', () => {
   const two = lineOf('two', [['Ann born', 'Bob born']], right);
   const each = ['Ann born', 'Bob born', 'Cy born'];
 
-  it('takes the one of three parts, each asked for once, at once, and read rightly', () => {
-    expect(clearQuestion([two, lineOf('three', [each], right)], questions)).toBe('three?');
+  it('takes a question of three parts, each asked once in the same turn and read rightly', () => {
+    expect(exampleQuestion([two, lineOf('three', [each], right)], questions)).toBe('three?');
   });
 
   it.each([
@@ -96,20 +90,19 @@ describe('clearQuestion', () => {
     ['part asked for twice', lineOf('three', [['Ann born', 'Bob born', 'Bob born']], right)],
     ['part asked for later', lineOf('three', [each.slice(0, 2), each.slice(2)], right)],
     ['part read wrongly', lineOf('three', [each], right.replace('Bob = 1950', 'Bob = 1951'))],
-  ])('takes none with a %s', (_, line) => {
-    expect(clearQuestion([line, two], questions)).toBe('two?');
-    expect(clearQuestion([line], questions)).toBeUndefined();
+  ])('rejects a %s', (_, line) => {
+    expect(exampleQuestion([line, two], questions)).toBe('two?');
+    expect(exampleQuestion([line], questions)).toBeUndefined();
   });
 });
 
 describe('readPlayground', () => {
-  it('begins with a question of those that it carries', async () => {
-    const { files, setup } = await read();
-    const asked = parseQuestions(files.get(QUESTIONS_FILE) as string, QUESTIONS_FILE);
-    expect(asked.map(({ question }) => question)).toContain(setup.firstQuestion);
+  it('starts with one of its questions', async () => {
+    const { setup } = await read();
+    expect(setup.questions.map(({ question }) => question)).toContain(setup.firstQuestion);
   });
 
-  it('has both ends of the training, and begins with the trained policies', async () => {
+  it('has checkpoints before and after training, and starts with the trained ones', async () => {
     const { setup } = await read();
     expect(idsOf(setup)).toEqual([
       'instruct-1',
@@ -127,7 +120,7 @@ describe('readPlayground', () => {
     expect(setup.checkpoints[0].adapters).toEqual({});
   });
 
-  it('has the kept steps between them, where both methods have them', async () => {
+  it('has the steps in between that both methods kept', async () => {
     for (const method of METHODS) keepStep(method, 25);
     keepStep('parallelsearch', 75);
     const { files, setup } = await read();
@@ -145,12 +138,10 @@ describe('readPlayground', () => {
     expect([...files.keys()].filter((name) => name.includes('step-75'))).toEqual([]);
   });
 
-  it('goes without a model that is not trained, and names weights that are missing where none is', async () => {
+  it('leaves out untrained models, and names missing weights if there are none', async () => {
     rmSync(join(root, 'base-1-search-r1-seed1'), { recursive: true });
     expect(idsOf((await read()).setup)).not.toContain('base-1');
     rmSync(join(root, 'instruct-1-search-r1-seed1'), { recursive: true });
-    await expect(readPlayground(root)).rejects.toThrow(
-      /Expected weights in .*instruct-1-search-r1-seed1, but there are none/,
-    );
+    await expect(readPlayground(root)).rejects.toThrow(/weights.*instruct-1-search-r1-seed1/);
   });
 });

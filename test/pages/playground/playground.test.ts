@@ -1,4 +1,3 @@
-/** The page in a real browser: it answers as Node does, and asks nobody. */
 import { cpSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -79,189 +78,193 @@ function writeCheckpoints(root: string): void {
 const writtenIds = ({ segments }: Trajectory): number[] =>
   segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
-describe.skipIf(!chromiumPath)('the playground in Chromium', { timeout: 2 * PATIENCE_MS }, () => {
-  const [folder, root, ownData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
-  let file: string;
-  let opened: OpenPage;
-  let page: Page;
-  let world: World;
+describe.skipIf(!chromiumPath)(
+  'the playground in Chromium (needs Chromium)',
+  { timeout: 2 * PATIENCE_MS },
+  () => {
+    const [folder, root, ownData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+    let file: string;
+    let opened: OpenPage;
+    let page: Page;
+    let world: World;
 
-  beforeAll(async () => {
-    writeCheckpoints(root);
-    file = await exportPlayground({ outDir: folder, checkpoints: root });
-    world = await loadWorld();
-    await useBackend('wasm');
-    opened = await openPage(file);
-    page = opened.page;
-    page.setDefaultTimeout(PATIENCE_MS);
-  }, 2 * PATIENCE_MS);
-  afterAll(closeChromium);
+    beforeAll(async () => {
+      writeCheckpoints(root);
+      file = await exportPlayground({ outDir: folder, checkpoints: root });
+      world = await loadWorld();
+      await useBackend('wasm');
+      opened = await openPage(file);
+      page = opened.page;
+      page.setDefaultTimeout(PATIENCE_MS);
+    }, 2 * PATIENCE_MS);
+    afterAll(closeChromium);
 
-  const ready = (checkpoint: string): Promise<void> =>
-    page.locator(`#playground[data-ready=${checkpoint}]`).waitFor();
-  const weigh = (checkpoint: string): Promise<unknown> =>
-    page.locator('[name=checkpoint]').selectOption(checkpoint);
-  const ask = (): Promise<void> => page.getByRole('button', { name: 'Ask both' }).click();
-  const answered = (): Promise<void> => page.locator('.results table').waitFor();
-  const question = (): Promise<string> => page.locator('[name=question]').inputValue();
-  const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
-  const count = (selector: string): Promise<number> => page.locator(selector).count();
-  /** The ids of the tokens that a method has written. */
-  const tokenIds = (method: Method): Promise<number[]> =>
-    page
-      .locator(`[data-method=${method}] .token`)
-      .evaluateAll((tokens: HTMLElement[]) => tokens.map((token) => Number(token.dataset.id)));
+    const ready = (checkpoint: string): Promise<void> =>
+      page.locator(`#playground[data-ready=${checkpoint}]`).waitFor();
+    const weigh = (checkpoint: string): Promise<unknown> =>
+      page.locator('[name=checkpoint]').selectOption(checkpoint);
+    const ask = (): Promise<void> => page.getByRole('button', { name: 'Ask both' }).click();
+    const answered = (): Promise<void> => page.locator('.comparison table').waitFor();
+    const question = (): Promise<string> => page.locator('[name=question]').inputValue();
+    const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
+    const count = (selector: string): Promise<number> => page.locator(selector).count();
+    /** The ids of the tokens that a method has written. */
+    const tokenIds = (method: Method): Promise<number[]> =>
+      page
+        .locator(`[data-method=${method}] .token`)
+        .evaluateAll((tokens: HTMLElement[]) => tokens.map((token) => Number(token.dataset.id)));
 
-  /** @param part the folder of an earlier adapter in the run's */
-  const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
-    const policy = await loadLocalPolicy(join(root, 'instruct-1'), {
-      adapter: join(adapterFolder(runOf(method), root), part),
-    });
-    const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
-    const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
-    const { trajectories } = await rollOut(policy, world.retriever, [question], options);
-    policy.dispose();
-    return trajectories[0];
-  };
-
-  it('is one file under 15 MB', () => {
-    expect(statSync(file).size).toBeLessThan(15e6);
-  });
-
-  it('writes the same tokens as Node does on the same backend', async () => {
-    await ready(LAST);
-    expect(await page.locator('#status').textContent()).toContain('WebAssembly');
-    await page.locator('[name=delay]').fill('300');
-    await page.locator('[name=pace]').selectOption('0');
-    await ask();
-    await answered();
-    for (const method of METHODS) {
-      const { searchTurns, ...expected } = await answerInNode(method, await question());
-      const column = `[data-method=${method}]`;
-      expect(await tokenIds(method), method).toEqual(writtenIds({ ...expected, searchTurns }));
-      const queries = searchTurns.flatMap((turn) => turn.queries);
-      expect(await texts(`${column} .query-text`)).toEqual(queries);
-      const results = searchTurns.flatMap((turn) => turn.results);
-      expect(await texts(`${column} .found strong`)).toEqual(
-        results.flatMap((found) =>
-          found.status === 'ok' ? found.passages.map(({ title }) => title) : [],
-        ),
-      );
-      expect(await texts(`${column} .answer strong`)).toEqual([
-        finalAnswer(expected.segments) ?? '',
-      ]);
-    }
-  });
-
-  it('takes markup in a question as text', async () => {
-    const before = await question();
-    await page.locator('[name=question]').fill(INJECTION);
-    await ask();
-    await answered();
-    expect(await page.evaluate(() => 'injected' in window)).toBe(false);
-    expect(await count('#playground :is(script, img)')).toBe(0);
-    await page.locator('[name=question]').fill(before);
-    await ask();
-    await answered();
-  });
-
-  it.skipIf(isCutShort)(
-    'takes markup in passages and questions of one’s own as text (skipped where weights do not search)',
-    async () => {
-      const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
-      const passages = (await loadPassages()).map(({ id, title, text }) => {
-        return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
+    /** @param part the folder of an earlier adapter in the run's */
+    const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
+      const policy = await loadLocalPolicy(join(root, 'instruct-1'), {
+        adapter: join(adapterFolder(runOf(method), root), part),
       });
-      const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
-      writeFileSync(join(ownData, 'corpus.jsonl'), formatPassages(passages));
-      writeFileSync(join(ownData, 'questions.jsonl'), formatQuestions([hostile]));
-      const own = await openPage(
-        await exportPlayground({ outDir: ownData, checkpoints: root, data: ownData }),
-      );
-      own.page.setDefaultTimeout(PATIENCE_MS);
-      await own.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
-      await own.page.locator('[name=pace]').selectOption('0');
-      await own.page.locator('[name=question]').fill(text);
-      await own.page.getByRole('button', { name: 'Ask both' }).click();
-      await own.page.locator('.results table').waitFor();
-      const titles = await own.page.locator('.found strong').allTextContents();
-      expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
-      expect(await own.page.evaluate(() => 'injected' in window)).toBe(false);
-      expect(await own.page.locator('#playground :is(script, img)').count()).toBe(0);
-      expect(own.complaints).toEqual([]);
-      await own.page.close();
-    },
-  );
+      const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
+      const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
+      const { trajectories } = await rollOut(policy, world.retriever, [question], options);
+      policy.dispose();
+      return trajectories[0];
+    };
 
-  it('draws every search with its delay, and tells the probability of each token', async () => {
-    const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';
-    const delays = [...lanes.matchAll(/searched, ([\d.]+) s/g)].map(([, seconds]) =>
-      Number(seconds),
-    );
-    expect(delays).toHaveLength(await count('ul.queries'));
-    for (const seconds of delays) expect(seconds).toBeGreaterThanOrEqual(0.3);
-    await page.locator('.tokens').first().press('ArrowRight');
-    await page.keyboard.press('ArrowRight');
-    expect(await page.locator('.tip').textContent()).toMatch(/^“.+” [<> ]*[\d.]+ %$/s);
-    await page.keyboard.press('Escape');
-    expect(await page.locator('.tip').textContent()).toBe('');
-  });
+    it('is one file under 15 MB', () => {
+      expect(statSync(file).size).toBeLessThan(15e6);
+    });
 
-  it('has the weights in the order of training, and answers anew with the last ones that were chosen', async () => {
-    const options = page.locator('[name=checkpoint] option');
-    const ids = await options.evaluateAll((nodes: HTMLOptionElement[]) =>
-      nodes.map(({ value }) => value),
-    );
-    expect(ids).toEqual([
-      'instruct-1',
-      'instruct-1-step-25',
-      LAST,
-      'base-1',
-      `base-1-step-${numTrainedSteps}`,
-    ]);
-    const asked = await question();
-    await weigh('base-1');
-    expect(await count('.token, .lane .work, table')).toBe(0);
-    await weigh('instruct-1-step-25');
-    await ready('instruct-1-step-25');
-    await answered();
-    expect(await question()).toBe(asked);
-    const expected = await answerInNode('parallelsearch', asked, stepFolder(25));
-    expect(await tokenIds('parallelsearch')).toEqual(writtenIds(expected));
-  });
-
-  it('is accessible', async () => {
-    expect(await accessibilityComplaints(page)).toEqual([]);
-  });
-
-  it.skipIf(isCutShort)(
-    'goes back to the initial model in the middle of an answer (skipped where weights do not search)',
-    async () => {
-      await page.locator('[name=delay]').fill('3000');
-      await ask();
-      await page.locator('.query.waiting').first().waitFor();
-      await weigh('instruct-1');
-      expect(await count('.query')).toBe(0);
-      await ready('instruct-1');
-      await page.locator('.query.waiting').first().waitFor();
-    },
-  );
-
-  it.skipIf(isCutShort)(
-    'stops, and then leaves asking to the reader (skipped as above)',
-    async () => {
-      await page.getByRole('button', { name: 'Stop' }).click();
-      expect(await count('.query.waiting')).toBe(0);
-      expect(await page.getByRole('button', { name: 'Ask both' }).isEnabled()).toBe(true);
-      await weigh(LAST);
+    it('generates the same tokens as Node', async () => {
       await ready(LAST);
-      expect(await page.locator('#status').textContent()).toMatch(/^Ready/);
-      expect(await count('.token')).toBe(0);
-    },
-  );
+      expect(await page.locator('#status').textContent()).toContain('WebAssembly');
+      await page.locator('[name=delay]').fill('300');
+      await page.locator('[name=pace]').selectOption('0');
+      await ask();
+      await answered();
+      for (const method of METHODS) {
+        const { searchTurns, ...expected } = await answerInNode(method, await question());
+        const column = `[data-method=${method}]`;
+        expect(await tokenIds(method), method).toEqual(writtenIds({ ...expected, searchTurns }));
+        const queries = searchTurns.flatMap((turn) => turn.queries);
+        expect(await texts(`${column} .result .query`)).toEqual(queries);
+        const results = searchTurns.flatMap((turn) => turn.results);
+        expect(await texts(`${column} .passages strong`)).toEqual(
+          results.flatMap((found) =>
+            found.status === 'ok' ? found.passages.map(({ title }) => title) : [],
+          ),
+        );
+        expect(await texts(`${column} .answer strong`)).toEqual([
+          finalAnswer(expected.segments) ?? '',
+        ]);
+      }
+    });
 
-  it('asks nothing of a network and leaves nothing on the console', () => {
-    expect(opened.requests.filter((url) => !url.startsWith('blob:'))).toEqual([]);
-    expect(opened.complaints).toEqual([]);
-  });
-});
+    it('shows markup in a question as text', async () => {
+      const before = await question();
+      await page.locator('[name=question]').fill(INJECTION);
+      await ask();
+      await answered();
+      expect(await page.evaluate(() => 'injected' in window)).toBe(false);
+      expect(await count('#playground :is(script, img)')).toBe(0);
+      await page.locator('[name=question]').fill(before);
+      await ask();
+      await answered();
+    });
+
+    it.skipIf(isCutShort)(
+      'shows markup in custom passages and questions as text (needs weights that search)',
+      async () => {
+        const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
+        const passages = (await loadPassages()).map(({ id, title, text }) => {
+          return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
+        });
+        const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
+        writeFileSync(join(ownData, 'corpus.jsonl'), formatPassages(passages));
+        writeFileSync(join(ownData, 'questions.jsonl'), formatQuestions([hostile]));
+        const own = await openPage(
+          await exportPlayground({ outDir: ownData, checkpoints: root, data: ownData }),
+        );
+        own.page.setDefaultTimeout(PATIENCE_MS);
+        await own.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
+        await own.page.locator('[name=pace]').selectOption('0');
+        await own.page.locator('[name=question]').fill(text);
+        await own.page.getByRole('button', { name: 'Ask both' }).click();
+        await own.page.locator('.comparison table').waitFor();
+        const titles = await own.page.locator('.passages strong').allTextContents();
+        expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
+        expect(await own.page.evaluate(() => 'injected' in window)).toBe(false);
+        expect(await own.page.locator('#playground :is(script, img)').count()).toBe(0);
+        expect(own.complaints).toEqual([]);
+        await own.page.close();
+      },
+    );
+
+    it('draws every search with its delay, and shows token probabilities', async () => {
+      const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';
+      const delays = [...lanes.matchAll(/search ([\d.]+) s/g)].map(([, seconds]) =>
+        Number(seconds),
+      );
+      expect(delays).toHaveLength(await count('.turn .results'));
+      for (const seconds of delays) expect(seconds).toBeGreaterThanOrEqual(0.3);
+      await page.locator('.tokens').first().press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      expect(await page.locator('.tip').textContent()).toMatch(/^“.+” [<> ]*[\d.]+ %$/s);
+      await page.keyboard.press('Escape');
+      expect(await page.locator('.tip').textContent()).toBe('');
+    });
+
+    it('lists checkpoints in the order of training, and answers again with the last one selected', async () => {
+      const options = page.locator('[name=checkpoint] option');
+      const ids = await options.evaluateAll((nodes: HTMLOptionElement[]) =>
+        nodes.map(({ value }) => value),
+      );
+      expect(ids).toEqual([
+        'instruct-1',
+        'instruct-1-step-25',
+        LAST,
+        'base-1',
+        `base-1-step-${numTrainedSteps}`,
+      ]);
+      const asked = await question();
+      await weigh('base-1');
+      expect(await count('.token, .lane .work, table')).toBe(0);
+      await weigh('instruct-1-step-25');
+      await ready('instruct-1-step-25');
+      await answered();
+      expect(await question()).toBe(asked);
+      const expected = await answerInNode('parallelsearch', asked, stepFolder(25));
+      expect(await tokenIds('parallelsearch')).toEqual(writtenIds(expected));
+    });
+
+    it('is accessible', async () => {
+      expect(await accessibilityComplaints(page)).toEqual([]);
+    });
+
+    it.skipIf(isCutShort)(
+      'changes the checkpoint in the middle of an answer (needs weights that search)',
+      async () => {
+        await page.locator('[name=delay]').fill('3000');
+        await ask();
+        await page.locator('.result.waiting').first().waitFor();
+        await weigh('instruct-1');
+        expect(await count('.result')).toBe(0);
+        await ready('instruct-1');
+        await page.locator('.result.waiting').first().waitFor();
+      },
+    );
+
+    it.skipIf(isCutShort)(
+      'stops, and does not ask again by itself (needs weights that search)',
+      async () => {
+        await page.getByRole('button', { name: 'Stop' }).click();
+        expect(await count('.result.waiting')).toBe(0);
+        expect(await page.getByRole('button', { name: 'Ask both' }).isEnabled()).toBe(true);
+        await weigh(LAST);
+        await ready(LAST);
+        expect(await page.locator('#status').textContent()).toMatch(/^Ready/);
+        expect(await count('.token')).toBe(0);
+      },
+    );
+
+    it('requests nothing and logs nothing', () => {
+      expect(opened.requests.filter((url) => !url.startsWith('blob:'))).toEqual([]);
+      expect(opened.complaints).toEqual([]);
+    });
+  },
+);

@@ -1,33 +1,79 @@
-/** What one method thinks, searches, reads and answers, as it happens. */
-import { h, type Content } from '../../../html/browser/dom.js';
-import { shownResults, type ShownResult } from '../../../html/passages.js';
-import { UNRELATED_PASSAGES, type AnswerEvent } from '../../../rollout/answer.js';
+/** One method's turns as they happen, token by token. */
+import { h } from '../../../html/browser/dom.js';
+import type { Markup } from '../../../html/markup.js';
+import { shownResults } from '../../../html/passages.js';
+import { resultMarkup } from '../../../html/segments.js';
+import type { AnswerEvent } from '../../../rollout/answer.js';
 import { searchedQueries } from '../../../rollout/rollout.js';
 import type { PlaygroundMethod } from '../setup.js';
-import { createTokenText } from './tokens.js';
 
+/** Tokens below this probability are marked. */
+const UNSURE = 0.9;
+const TAG = /^<(\/?)(think|search|information|answer)>$/;
 const FINISHES = {
   answer: '',
-  budget: 'The turns are used up without an answer.',
-  length: 'The context is full without an answer.',
+  budget: 'No answer: out of turns.',
+  length: 'No answer: the context is full.',
 } as const;
 
-/** A sub-query, and what is known of its passages. */
-const queryCard = (
-  query: string,
-  found: Content,
-  selector: 'li.query' | 'li.query.waiting' = 'li.query',
-) => h(selector, h('p.query-text', query), found);
-
-function foundNodes({ failure, isUnlike, passages }: ShownResult): HTMLElement[] {
-  if (failure !== null) return [h('p.found.failure', `Retrieval failed: ${failure}`)];
-  if (passages.length === 0) return [h('p.found', 'Nothing found.')];
-  const found = passages.map(({ title, text, score }) => {
-    const figures = score !== null && h('span.figures', ` BM25 ${score.toFixed(1)}`);
-    return h('p.found', h('strong', title), figures, h('br'), text);
-  });
-  return isUnlike ? [h('p.failure', UNRELATED_PASSAGES), ...found] : found;
+/** `97.3 %`; never rounded to certainty. */
+export function percentText(probability: number): string {
+  if (probability > 0.999) return '> 99.9 %';
+  if (probability < 0.001) return '< 0.1 %';
+  return `${(100 * probability).toFixed(1)} %`;
 }
+
+/**
+ * A text that shows each token's probability on hover and on arrow keys.
+ * @param tip the box for the probability
+ */
+function createTokenText(label: string, tip: HTMLElement) {
+  let current = -1;
+  /** The block of the next token. */
+  let block = '';
+  const point = (token: Element | null | undefined): void => {
+    node.querySelector('.current')?.classList.remove('current');
+    tip.textContent = '';
+    if (!(token instanceof HTMLElement)) return;
+    token.classList.add('current');
+    tip.textContent = `“${token.textContent}” ${token.dataset.probability ?? ''}`;
+    const { left, bottom } = token.getBoundingClientRect();
+    tip.style.left = `${Math.max(0, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${bottom + 4}px`;
+  };
+  const hide = (): void => point(null);
+  const node = h('div.tokens', {
+    role: 'group',
+    tabindex: 0,
+    onpointerleave: hide,
+    onblur: hide,
+    'aria-label': `${label}. Use the arrow keys for token probabilities.`,
+    onpointerover: ({ target }) =>
+      point(target instanceof Element ? target.closest('.token') : null),
+  });
+  node.addEventListener('keydown', (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (event.key === 'Escape') hide();
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    current = Math.min(node.childElementCount - 1, Math.max(0, current + move));
+    point(node.children[current]);
+  });
+  return {
+    node,
+    add({ tokenId, text, probability }: Extract<AnswerEvent, { kind: 'token' }>): void {
+      const [, closing, tag] = TAG.exec(text) ?? [];
+      if (tag) block = tag;
+      const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'];
+      const data = { 'data-id': tokenId, 'data-probability': percentText(probability) };
+      node.append(h('span', { class: classes.filter(Boolean).join(' '), ...data }, text));
+      if (closing) block = '';
+    },
+  };
+}
+
+const resultsNode = (cards: readonly (Node | Markup)[]): HTMLElement =>
+  h('div.results', { role: 'group', 'aria-label': `${cards.length} sub-queries` }, cards);
 
 /** Builds the column of a method. */
 export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HTMLElement) {
@@ -37,57 +83,52 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
   const heading = h('h2', { id: `title-${name}` }, title);
   const attributes = { 'data-method': name, 'aria-labelledby': heading.id };
   const node = h('article.column', attributes, heading, prompt, turns, answer);
-  let writing: ReturnType<typeof createTokenText> | null = null;
+  let text: ReturnType<typeof createTokenText> | null = null;
 
   const beginTurn = () => {
-    const text = createTokenText(`${title}, turn ${turns.childElementCount + 1}`, tip);
-    turns.append(h('li.turn', text.node));
-    return text;
+    const begun = createTokenText(`${title}, turn ${turns.childElementCount + 1}`, tip);
+    turns.append(h('li.turn', begun.node));
+    return begun;
   };
   const endTurn = (policyText: string): void => {
-    writing = null;
+    text = null;
     const queries = searchedQueries(policyText, rollout);
-    const cards = queries?.map((query) =>
-      queryCard(query, h('p.found', 'searching …'), 'li.query.waiting'),
+    if (!queries) return;
+    const cards = queries.map((query) =>
+      h('div.result.waiting', h('p.query', query), h('p.state', 'searching …')),
     );
-    if (cards)
-      turns.lastElementChild?.append(
-        h('ul.queries', { 'aria-label': `${cards.length} sub-queries` }, cards),
-      );
+    turns.lastElementChild?.append(resultsNode(cards));
   };
-  /** A search of the last generation, which Algorithm 1 does not execute. */
+  /** Sub-queries that will get no result: stopped, or out of turns. */
   const giveUpWaiting = (why: string): void => {
     for (const card of turns.querySelectorAll('.waiting')) {
       card.classList.remove('waiting');
-      card.querySelector('.found')!.textContent = why;
+      card.querySelector('.state')!.textContent = why;
     }
   };
 
   return {
     node,
-    /** Empties it for a new question. */
     clear(): void {
-      writing = null;
+      text = null;
       for (const part of [prompt, turns, answer]) part.replaceChildren();
     },
     receive(event: AnswerEvent): void {
       if (event.kind === 'token') {
-        writing ??= beginTurn();
-        writing.add(event);
+        text ??= beginTurn();
+        text.add(event);
       } else if (event.kind === 'end') {
-        giveUpWaiting('not searched: the turns are used up');
-        const given = event.trajectory.answer;
-        const label = given === null ? FINISHES[event.trajectory.finish] : 'Answer: ';
-        answer.replaceChildren(label, h('strong', given));
+        giveUpWaiting('not searched: out of turns');
+        const { answer: given, finish } = event.trajectory;
+        answer.replaceChildren(given === null ? FINISHES[finish] : 'Answer: ', h('strong', given));
       } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
       else if (event.segment === 'policy') endTurn(event.text);
       else if (event.segment === 'information') {
-        const results = shownResults(event.turn!, event.text);
-        const cards = results.map((result) => queryCard(result.query, foundNodes(result)));
-        turns.lastElementChild?.querySelector('.queries')?.replaceChildren(...cards);
+        const cards = shownResults(event.turn!, event.text).map(resultMarkup);
+        turns.lastElementChild?.querySelector('.results')?.replaceWith(resultsNode(cards));
       } else turns.lastElementChild?.append(h('p.notice', event.text.trim()));
     },
-    /** Says that the answer will not come. */
+    /** Shows that no answer will come. */
     stop(): void {
       giveUpWaiting('stopped');
       if (answer.childNodes.length === 0) answer.textContent = 'Stopped.';

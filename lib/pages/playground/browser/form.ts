@@ -1,90 +1,86 @@
-/** What to ask, of which weights, and how fast model and retriever are. */
+/** The form: question, checkpoint, retrieval delay and generation speed. */
 import { group, sort } from 'd3-array';
 import { questionShape, type Question } from '../../../data/question.js';
 import { h, labelled, select } from '../../../html/browser/dom.js';
 import type { PlaygroundCheckpoint, PlaygroundSetup } from '../setup.js';
 import { seconds } from './time-line.js';
 
-export interface Wish {
+export interface AskRequest {
   question: string;
-  /** Empty where the question is not one of the small world's. */
+  /** Empty if unknown. */
   goldenAnswers: string[];
   delayMs: number;
   tokensPerSecond: number;
 }
 
 export interface FormOptions {
-  questions: readonly Question[];
-  setup: Pick<PlaygroundSetup, 'checkpoints' | 'firstCheckpoint' | 'firstQuestion' | 'methods'>;
-  onAsk: (wish: Wish) => void;
+  setup: PlaygroundSetup;
+  onAsk: (request: AskRequest) => void;
   onStop: () => void;
   onCheckpoint: () => void;
 }
 
-/** Tokens a second; 0 is no limit. */
+/** Tokens per second; 0 is unlimited. */
 const PACES = [
-  ['40', '40 tokens a second'],
-  ['100', '100 tokens a second'],
-  ['10', '10 tokens a second'],
-  ['0', 'as fast as this computer'],
+  ['40', '40 tokens/s'],
+  ['100', '100 tokens/s'],
+  ['10', '10 tokens/s'],
+  ['0', 'as fast as possible'],
 ] as const;
 const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
 
-/** What a question needs, in words from its dependency graph; without one, its type. */
-export function kindOf({ metadata: { graph = [], type } }: Question): string {
+/** A question's type in words, by its dependency graph if it has one. */
+export function describeType({ metadata: { graph = [], type } }: Question): string {
   if (graph.length === 0) return type ?? 'all';
   return {
     single_hop: 'one fact',
-    parallelizable: `${graph.length} things compared`,
-    sequential: `a chain of ${graph.length} steps`,
-    hybrid: 'two chains side by side',
+    parallelizable: `comparison of ${graph.length}`,
+    sequential: `chain of ${graph.length}`,
+    hybrid: 'two parallel chains',
   }[questionShape(graph)];
 }
 
-/** Questions of each kind, kinds in the order of their names. */
-export const groupByKind = (questions: readonly Question[]): Map<string, Question[]> =>
-  new Map(sort(group(questions, kindOf), ([a], [b]) => a.localeCompare(b)));
+/** Questions by type, types in alphabetical order. */
+export const groupByType = (questions: readonly Question[]): Map<string, Question[]> =>
+  new Map(sort(group(questions, describeType), ([a], [b]) => a.localeCompare(b)));
 
-/**
- * A field to type a question into or to pick one from the list of its kind, a choice of
- * the kind, a button for another.
- */
-function createQuestionField(questions: readonly Question[], firstQuestion?: string) {
+/** A question to type or pick, its type, and a button for a random one of that type. */
+function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   if (questions.length === 0)
     return [
       labelled('Question', h('input', { name: 'question', required: true }), 'label.question'),
     ];
-  const groups = groupByKind(questions);
-  const kind = select(
-    'kind',
+  const groups = groupByType(questions);
+  const type = select(
+    'type',
     [...groups].map(([name, { length }]) => [name, `${name} (${length})`]),
   );
   const first = questions.find(({ question }) => question === firstQuestion);
-  if (first) kind.value = kindOf(first);
+  if (first) type.value = describeType(first);
   const list = h('datalist', { id: 'questions' });
-  const settings = { list: list.id, required: true, autocomplete: 'off', spellcheck: 'false' };
-  const input = h('input', { name: 'question', ...settings });
-  const ofKind = (): Question[] => groups.get(kind.value)!;
+  const attributes = { list: list.id, required: true, autocomplete: 'off', spellcheck: 'false' };
+  const input = h('input', { name: 'question', ...attributes });
+  const candidates = (): Question[] => groups.get(type.value)!;
   const fill = (): void => {
-    list.replaceChildren(...ofKind().map(({ question: value }) => h('option', { value })));
-    input.value = ofKind()[0].question;
+    list.replaceChildren(...candidates().map(({ question: value }) => h('option', { value })));
+    input.value = candidates()[0].question;
   };
   const pick = (): void => {
-    input.value = ofKind()[Math.floor(Math.random() * ofKind().length)].question;
+    input.value = candidates()[Math.floor(Math.random() * candidates().length)].question;
   };
-  kind.addEventListener('change', fill);
+  type.addEventListener('change', fill);
   fill();
   if (first) input.value = first.question;
   return [
-    labelled('Kind of question', kind, 'label.kind'),
+    labelled('Question type', type, 'label.type'),
     labelled('Question', input, 'label.question'),
-    h('button', { type: 'button', name: 'another', onclick: pick }, 'Another question'),
+    h('button', { type: 'button', name: 'random', onclick: pick }, 'Random question'),
     list,
   ];
 }
 
 function createDelayField(): HTMLElement {
-  const label = 'Retrieval takes';
+  const label = 'Retrieval delay';
   const output = h('output');
   const input = h('input', { type: 'range', name: 'delay', 'aria-label': label, ...DELAY });
   const show = (): void => {
@@ -96,9 +92,9 @@ function createDelayField(): HTMLElement {
   return h('label', h('span', `${label} `, output), input);
 }
 
-/** Builds the form. Motion is reduced by letting the text come at once. */
-export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: FormOptions) {
-  const { checkpoints, firstCheckpoint, firstQuestion, methods } = setup;
+/** Builds the form. With reduced motion, text appears at once. */
+export function createForm({ setup, onAsk, onStop, onCheckpoint }: FormOptions) {
+  const { checkpoints, firstCheckpoint, methods, questions } = setup;
   const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
@@ -112,15 +108,11 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   const submit = (event: Event): void => {
     event.preventDefault();
     if (ask.disabled) return;
-    const values = Object.fromEntries(new FormData(node)) as Record<
-      'question' | 'delay' | 'pace',
-      string
-    >;
-    const asked = values.question.trim();
-    const known = questions.find((candidate) => candidate.question === asked);
+    const values = Object.fromEntries(new FormData(node)) as Record<string, string>;
+    const question = values.question.trim();
     onAsk({
-      question: asked,
-      goldenAnswers: known?.goldenAnswers ?? [],
+      question,
+      goldenAnswers: questions.find((one) => one.question === question)?.goldenAnswers ?? [],
       delayMs: Number(values.delay),
       tokensPerSecond: Number(values.pace),
     });
@@ -128,19 +120,16 @@ export function createForm({ questions, setup, onAsk, onStop, onCheckpoint }: Fo
   const node = h(
     'form.controls',
     { 'aria-label': 'Ask a question', onsubmit: submit },
-    createQuestionField(questions, firstQuestion),
-    labelled('Weights', weights, 'label.weights'),
+    createQuestionField(setup),
+    labelled('Checkpoint', weights, 'label.weights'),
     createDelayField(),
-    labelled('The models write', pace),
+    labelled('Generation speed', pace),
     h('div.buttons', ask, ' ', stop),
   );
   return {
     node,
     checkpoint: (): PlaygroundCheckpoint => checkpoints.find(({ id }) => id === weights.value)!,
-    /**
-     * Lets the question be asked or stopped, neither while something is loaded; other
-     * weights may be chosen unless all failed.
-     */
+    /** Enables what makes sense in a state. */
     setState(state: 'loading' | 'ready' | 'running' | 'failed'): void {
       ask.disabled = state !== 'ready';
       stop.disabled = state !== 'running';

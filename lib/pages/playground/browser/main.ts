@@ -1,132 +1,208 @@
-/**
- * The playground at work: weights are loaded, both methods are asked and stopped, and
- * what comes of it is shown.
- */
-import './no-eval.js';
-import { parseQuestions } from '../../../data/flashrag-text.js';
-import { h } from '../../../html/browser/dom.js';
+/** Runs the playground: loads weights, asks all methods, shows events and outcomes. */
+import { h, unpackElement } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
-import { unknownNamesWarning } from '../../../rollout/answer.js';
+import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer.js';
 import {
   PASSAGES_FILE,
-  QUESTIONS_FILE,
   SETUP_FILE,
   WASM_FILE,
   WORKER_FILE,
+  type PlaygroundCheckpoint,
+  type PlaygroundMethod,
   type PlaygroundSetup,
 } from '../setup.js';
-import { comparisonNode, speedSentence } from './comparison.js';
-import { readBytes, readJson, readPolicy, readText } from './files.js';
-import { createForm, type Wish } from './form.js';
-import { createPlayer } from './player.js';
-import { createTimeLine } from './time-line.js';
+import { createColumn } from './column.js';
+import { createForm, type AskRequest } from './form.js';
+import {
+  createTimeLine,
+  extendLane,
+  outcomesNode,
+  speedSentence,
+  type Lane,
+  type Outcome,
+} from './time-line.js';
+import type { PolicyFiles, WorkerMessage, WorkerRequest, World } from './worker.js';
 
-/** Milliseconds between two drawings of the time line while it grows. */
+/** Milliseconds between two drawings of the time line. */
 const DRAW_MS = 100;
 
+const readJson = async <T>(name: string): Promise<T> => (await unpackElement(name).json()) as T;
+const readBytes = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
+  new Uint8Array(await unpackElement(name).arrayBuffer());
+
+async function readPolicy(
+  name: string,
+  { model, adapters }: PlaygroundCheckpoint,
+): Promise<PolicyFiles> {
+  const adapter = adapters[name];
+  return {
+    name,
+    config: await readJson(`${model}/config.json`),
+    tokenizer: await readJson<object>(`${model}/tokenizer.json`),
+    weights: await readBytes(`${model}/model.safetensors`),
+    adapter: adapter
+      ? {
+          config: await readJson(`${adapter}/adapter_config.json`),
+          weights: await readBytes(`${adapter}/adapter_model.safetensors`),
+        }
+      : null,
+  };
+}
+
+interface PlayerOptions {
+  /** The box for token probabilities. */
+  tip: HTMLElement;
+  /** URL of the worker's script. */
+  script: string;
+  onAnswer: () => void;
+  onFailure: (reason: string) => void;
+}
+
+/** A method with its worker, column and lane. */
+function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
+  const column = createColumn(method, options.tip);
+  const { name, title, rollout } = method;
+  let worker: Worker | null = null;
+  let run = 0;
+  let isRunning = false;
+  let spans: Lane['spans'] = [];
+  let outcome: Outcome | null = null;
+  const send = (request: WorkerRequest): void => worker?.postMessage(request);
+
+  const receive = (event: AnswerEvent): void => {
+    spans = extendLane(spans, event, method);
+    column.receive(event);
+    if (event.kind !== 'end') return;
+    isRunning = false;
+    outcome = { title, trajectory: event.trajectory, spans, elapsedMs: event.elapsedMs };
+    options.onAnswer();
+  };
+  const clear = (): void => {
+    if (isRunning) send({ kind: 'stop' });
+    [isRunning, spans, outcome] = [false, [], null];
+    column.clear();
+  };
+
+  return {
+    name,
+    node: column.node,
+    clear,
+    /**
+     * Replaces the worker. Resolves with the backend's name, or never if another load
+     * follows.
+     */
+    load: (request: { world: World; files: PolicyFiles }): Promise<string> =>
+      new Promise((resolve) => {
+        worker?.terminate();
+        worker = new Worker(options.script);
+        worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
+          if (data.kind === 'ready') resolve(data.backend);
+          else if (data.kind === 'failed') options.onFailure(data.reason);
+          else if (data.run === run && isRunning) receive(data.event);
+        });
+        worker.addEventListener('error', ({ message }) => options.onFailure(message));
+        send({ kind: 'load', ...request });
+      }),
+    /** Asks a question; events of earlier ones are dropped. */
+    ask({ question, delayMs, tokensPerSecond }: AskRequest): void {
+      clear();
+      isRunning = true;
+      send({ kind: 'ask', run: ++run, question, options: { rollout, delayMs, tokensPerSecond } });
+    },
+    stop(): void {
+      if (!isRunning) return;
+      isRunning = false;
+      column.stop();
+      send({ kind: 'stop' });
+    },
+    lane: (): Lane => ({ title, spans, isRunning }),
+    outcome: () => outcome,
+  };
+}
+
 /**
- * Unpacks the files, builds the page and loads the first weights. `data-ready` of `root`
- * names the weights that can be asked.
+ * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` of `root`
+ * is the id of the loaded checkpoint.
  */
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;
   const setup = await readJson<PlaygroundSetup>(SETUP_FILE);
-  const questions = parseQuestions(await readText(QUESTIONS_FILE), QUESTIONS_FILE, () => undefined); // none is fine
   const script = URL.createObjectURL(
-    new Blob([await readText(WORKER_FILE)], { type: 'text/javascript' }),
+    new Blob([await unpackElement(WORKER_FILE).text()], { type: 'text/javascript' }),
   );
-  const [wasm, passages] = await Promise.all([readBytes(WASM_FILE), readText(PASSAGES_FILE)]);
-  const world = { wasm, passages, titleWeight: setup.titleWeight, analyzer: setup.analyzer };
+  const passages = await unpackElement(PASSAGES_FILE).text();
+  const { titleWeight, analyzer } = setup;
+  const world = { wasm: await readBytes(WASM_FILE), passages, titleWeight, analyzer };
 
   const status = h('p', { id: 'status', role: 'status' });
-  const results = h('div.results');
+  const comparison = h('div.comparison');
   const timeLine = createTimeLine();
   const tip = h('div.tip', { role: 'status' });
-  const form = createForm({
-    questions,
-    setup,
-    onAsk: ask,
-    onStop: stop,
-    onCheckpoint: () => void reload(),
-  });
+  const onCheckpoint = (): void => void load().catch(fail);
+  const form = createForm({ setup, onAsk: ask, onStop: stop, onCheckpoint });
   const callbacks = { onAnswer: showOutcomes, onFailure: fail };
   const players = setup.methods.map((method) =>
     createPlayer(method, { tip, script, ...callbacks }),
   );
-  let wish: Wish | null = null;
+  let asked: AskRequest | null = null;
   let numLoads = 0;
   let hasFailed = false;
   let timer: ReturnType<typeof setTimeout>;
 
-  /**
-   * Empties the page and loads the weights that the form names; a later call overtakes
-   * one that is under way.
-   */
+  /** Loads the selected checkpoint; a later call overtakes this one. */
   async function load(): Promise<void> {
-    const load = ++numLoads;
+    const id = ++numLoads;
     for (const player of players) player.clear();
-    results.replaceChildren();
+    comparison.replaceChildren();
     draw(0);
     const checkpoint = form.checkpoint();
     delete root.dataset.ready;
     form.setState('loading');
     status.textContent = `Loading ${checkpoint.title} …`;
-    const loading = players.map(async (player) => {
-      const files = await readPolicy(player.method.name, checkpoint);
-      return load === numLoads ? player.load({ world, files }) : '';
+    const loads = players.map(async (player) => {
+      const files = await readPolicy(player.name, checkpoint);
+      return id === numLoads ? player.load({ world, files }) : '';
     });
-    const [backend] = await Promise.all(loading);
-    if (load !== numLoads || hasFailed) return;
-    status.textContent = `Ready, on ${backend}.`;
+    const [backend] = await Promise.all(loads);
+    if (id !== numLoads || hasFailed) return;
+    status.textContent = `Ready (${backend}).`;
     form.setState('ready');
     root.dataset.ready = checkpoint.id;
-    if (wish) form.node.requestSubmit(); // other weights have to answer, too, unless the reader has stopped
+    if (asked) form.node.requestSubmit(); // ask the new weights, too
   }
 
-  function reload(): Promise<void> {
-    return load().catch(fail);
-  }
-
-  function ask(asked: Wish): void {
-    wish = asked;
-    results.replaceChildren();
-    status.textContent = `${unknownNamesWarning(asked.question, [passages])} At work.`.trim();
+  function ask(request: AskRequest): void {
+    asked = request;
+    comparison.replaceChildren();
+    status.textContent = `${unknownNamesWarning(asked.question, [passages])} Answering …`.trim();
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
   }
 
   function stop(): void {
-    wish = null;
+    asked = null;
     for (const player of players) player.stop();
     status.textContent = 'Stopped.';
     form.setState('ready');
   }
 
   function showOutcomes(): void {
-    const outcomes = players
-      .map((player) => player.outcome())
-      .filter((outcome) => outcome !== null);
-    const said = outcomes.map(
-      ({ title, trajectory }) => `${title} answers ${trajectory.answer ?? 'nothing'}.`,
-    );
-    const areAllThere = outcomes.length === players.length;
+    const outcomes = players.map((player) => player.outcome()).filter((one) => one !== null);
+    const isComplete = outcomes.length === players.length;
     status.textContent = [
-      ...(wish ? [unknownNamesWarning(wish.question, [passages])] : []),
-      ...said,
-      ...(areAllThere && players.length > 1 ? [speedSentence(outcomes)] : []),
+      asked && unknownNamesWarning(asked.question, [passages]),
+      ...outcomes.map(({ title, trajectory: { answer } }) => `${title}: ${answer ?? 'no answer'}.`),
+      isComplete && players.length > 1 && speedSentence(outcomes),
     ]
       .filter(Boolean)
       .join(' ');
-    if (!areAllThere) return;
-    results.replaceChildren(comparisonNode(outcomes, wish!.goldenAnswers));
+    if (!isComplete) return;
+    comparison.replaceChildren(outcomesNode(outcomes, asked!.goldenAnswers));
     form.setState('ready');
   }
 
-  /**
-   * Draws the time line of a question that was asked at `startMs`, again and again until
-   * every method has answered.
-   */
+  /** Draws the time line repeatedly until all methods have answered. */
   function draw(startMs: number): void {
     clearTimeout(timer);
     const lanes = players.map((player) => player.lane());
@@ -135,21 +211,26 @@ async function start(root: HTMLElement): Promise<void> {
   }
 
   function fail(reason: unknown): void {
-    if (hasFailed) return; // what fails afterwards fails because of it
+    if (hasFailed) return; // later failures follow from the first
     hasFailed = true;
     form.setState('failed');
-    status.textContent = `That did not work: ${String(reason)}`;
+    status.textContent = `Error: ${String(reason)}`;
   }
 
   const columns = players.map(({ node }) => node);
-  root.replaceChildren(form.node, status, timeLine.node, h('div.columns', columns), results, tip);
-  await reload();
+  root.replaceChildren(
+    form.node,
+    status,
+    timeLine.node,
+    h('div.columns', columns),
+    comparison,
+    tip,
+  );
+  await load().catch(fail);
 }
 
 const root = document.getElementById('playground')!;
 start(root).catch((error: unknown) => {
-  root.replaceChildren(
-    h('p', { role: 'alert' }, `The playground could not start: ${String(error)}`),
-  );
+  root.replaceChildren(h('p', { role: 'alert' }, `Cannot start the playground: ${String(error)}`));
   throw error;
 });

@@ -1,24 +1,29 @@
-/**
- * Who did what when: a lane for each method, the model and the retriever taking turns in
- * it.
- */
-import { sum } from 'd3-array';
-import { h } from '../../../html/browser/dom.js';
-import { searchedQueries } from '../../../rollout/rollout.js';
+/** What the methods did when, and the result in figures. */
+import { range, sort, sum } from 'd3-array';
+import { h, table } from '../../../html/browser/dom.js';
 import type { AnswerEvent } from '../../../rollout/answer.js';
+import { searchedQueries } from '../../../rollout/rollout.js';
+import type { Trajectory } from '../../../rollout/trajectory.js';
+import { exactMatch } from '../../../text/normalize.js';
 import type { PlaygroundMethod } from '../setup.js';
 
-/** An uninterrupted piece of work; milliseconds from the question. */
+/** Uninterrupted work of the model or the retriever; milliseconds from the question. */
 export interface Span {
   kind: 'model' | 'search';
   fromMs: number;
   toMs: number;
-  /** Sub-queries of a search, tokens of the model. */
+  /** Tokens of the model, sub-queries of a search. */
   count: number;
 }
 
-/** A lane's spans after one more event; the last one may still go on. */
-export function addToLane(
+export interface Lane {
+  title: string;
+  spans: readonly Span[];
+  isRunning: boolean;
+}
+
+/** The spans of a lane after an event; the last span is open. */
+export function extendLane(
   spans: readonly Span[],
   event: AnswerEvent,
   { rollout }: Pick<PlaygroundMethod, 'rollout'>,
@@ -28,38 +33,29 @@ export function addToLane(
   const last = spans.at(-1);
   if (!last) return [{ ...begin('model', 0), fromMs: 0 }]; // the prompt
   const numNew = event.kind === 'token' ? 1 : 0;
-  const soFar = [...spans.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
-  if (event.kind !== 'segment') return soFar;
-  if (event.segment === 'information') return [...soFar, begin('model', 0)];
+  const extended = [...spans.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
+  if (event.kind !== 'segment') return extended;
+  if (event.segment === 'information') return [...extended, begin('model', 0)];
   const queries = event.segment === 'policy' ? searchedQueries(event.text, rollout) : null;
-  return queries ? [...soFar, begin('search', queries.length)] : soFar;
+  return queries ? [...extended, begin('search', queries.length)] : extended;
 }
 
-/** Milliseconds that were spent on one kind of work. */
-export function timeOf(spans: readonly Span[], kind: Span['kind']): number {
+/** Milliseconds spent on one kind of work. */
+export function totalTime(spans: readonly Span[], kind: Span['kind']): number {
   return sum(spans, (span) => (span.kind === kind ? span.toMs - span.fromMs : 0));
 }
 
 /** At most seven round times from 0 to `endMs`. */
-export function ticksOf(endMs: number): number[] {
+export function tickTimes(endMs: number): number[] {
   const steps = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000];
   const step = steps.find((ms) => endMs / ms <= 6) ?? 60_000;
-  return Array.from({ length: Math.floor(endMs / step) + 1 }, (_, i) => i * step);
+  return range(Math.floor(endMs / step) + 1).map((i) => i * step);
 }
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-const described = ({ kind, count, fromMs, toMs }: Span): string =>
-  kind === 'model'
-    ? `the model writes ${count} tokens, ${seconds(toMs - fromMs)}`
-    : `${count} ${count === 1 ? 'sub-query is' : 'sub-queries are'} searched, ${seconds(toMs - fromMs)}`;
-
-export interface Lane {
-  title: string;
-  spans: readonly Span[];
-  /** Whether the method has not answered yet. */
-  isRunning: boolean;
-}
+const describe = ({ kind, count, fromMs, toMs }: Span): string =>
+  `${kind} ${seconds(toMs - fromMs)} (${count}${kind === 'model' ? ' tokens' : '×'})`;
 
 const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
   h(
@@ -69,56 +65,111 @@ const laneNode = (title: string, work: Node[], total = ''): HTMLElement =>
     total && h('span.lane-total', total),
   );
 
-/**
- * The spans of a lane; the last one of a method that still goes on lasts up to `nowMs`.
- */
-const spansUntil = ({ spans, isRunning }: Lane, nowMs: number): Span[] =>
-  spans.map((span, i) =>
-    isRunning && i === spans.length - 1 ? { ...span, toMs: Math.max(span.toMs, nowMs) } : span,
-  );
-
-function lanesNode(running: readonly Lane[], nowMs: number): HTMLElement {
-  const lanes = running.map((lane) => ({ title: lane.title, spans: spansUntil(lane, nowMs) }));
-  const totalMs = lanes.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
-  const endMs = Math.max(1000, ...totalMs);
+/** Open spans last until `nowMs`. */
+function lanesNode(lanes: readonly Lane[], nowMs: number): HTMLElement {
+  const drawn = lanes.map(({ title, spans, isRunning }) => {
+    const last = spans.at(-1);
+    if (!isRunning || !last) return { title, spans };
+    return { title, spans: [...spans.slice(0, -1), { ...last, toMs: Math.max(last.toMs, nowMs) }] };
+  });
+  const ends = drawn.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
+  const endMs = Math.max(1000, ...ends);
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
   const spanNode = (span: Span): HTMLElement => {
     const { kind, fromMs, toMs, count } = span;
     const style = `left: ${percent(fromMs)}; width: ${percent(toMs - fromMs)}`;
-    return h(
-      `span.work.${kind}`,
-      { style, title: described(span) },
-      kind === 'search' && `${count}×`,
-    );
+    const text = kind === 'search' && `${count}×`;
+    return h(`span.work.${kind}`, { style, title: describe(span) }, text);
   };
-  const rows = lanes.map(({ title, spans }, i) =>
-    laneNode(title, spans.map(spanNode), seconds(totalMs[i])),
-  );
-  const ticks = ticksOf(endMs).map((ms) =>
+  const ticks = tickTimes(endMs).map((ms) =>
     h('span.tick', { style: `left: ${percent(ms)}` }, `${ms / 1000}`),
   );
   const axis = laneNode('seconds', ticks);
   axis.classList.add('axis');
-  const words = lanes.map(
-    ({ title, spans }) => `${title}: ${spans.map(described).join('; ') || 'nothing yet'}.`,
+  const words = drawn.map(
+    ({ title, spans }) => `${title}: ${spans.map(describe).join('; ') || 'nothing yet'}.`,
   );
-  return h('div.lanes', { role: 'img', 'aria-label': words.join(' ') }, rows, axis);
+  return h(
+    'div.lanes',
+    { role: 'img', 'aria-label': words.join(' ') },
+    drawn.map(({ title, spans }, i) => laneNode(title, spans.map(spanNode), seconds(ends[i]))),
+    axis,
+  );
 }
 
-/** A figure of all lanes, empty at first. */
+/** A figure with a lane per method, in which model and retriever take turns. */
 export function createTimeLine() {
-  const place = h('div');
-  const key = [
-    h('span.work.model', 'the model writes'),
+  const lanes = h('div');
+  const key = h(
+    'span.key',
+    h('span.work.model', 'model generates'),
     ' ',
-    h('span.work.search', 'n× sub-queries are searched together'),
-  ];
-  const caption = h('figcaption', 'Time line of the turns. ', h('span.key', key));
+    h('span.work.search', 'n× sub-queries retrieved together'),
+  );
+  const caption = h('figcaption', 'Time line ', key);
   return {
-    node: h('figure.time-line', { 'aria-label': 'Time line of the turns' }, caption, place),
-    /** Draws the lanes; the last span of those that still go on lasts up to `nowMs`. */
-    draw(lanes: readonly Lane[], nowMs: number): void {
-      place.replaceChildren(lanesNode(lanes, nowMs));
-    },
+    node: h('figure.time-line', { 'aria-label': 'Time line' }, caption, lanes),
+    draw: (running: readonly Lane[], nowMs: number): void =>
+      lanes.replaceChildren(lanesNode(running, nowMs)),
   };
+}
+
+/** A method's answer and what it took. */
+export interface Outcome {
+  title: string;
+  trajectory: Trajectory;
+  spans: readonly Span[];
+  elapsedMs: number;
+}
+
+const COLUMNS = [
+  'Method',
+  'Answer',
+  'Model calls',
+  'Search turns',
+  'Sub-queries',
+  'Tokens',
+  'Retrieval time',
+  'Total time',
+];
+
+/** Cells for {@link COLUMNS} after the first. */
+export function outcomeCells(
+  { trajectory, spans, elapsedMs }: Outcome,
+  goldenAnswers: readonly string[],
+): string[] {
+  const { answer, modelCalls, searchTurns, segments } = trajectory;
+  const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
+  const numTokens = sum(segments, ({ kind, tokenIds }) =>
+    kind === 'policy' ? tokenIds.length : 0,
+  );
+  const numQueries = sum(searchTurns, ({ queries }) => queries.length);
+  return [
+    `${goldenAnswers.length > 0 ? verdict : ''}${answer ?? 'none'}`,
+    ...[modelCalls, searchTurns.length, numQueries, numTokens].map(String),
+    seconds(totalTime(spans, 'search')),
+    seconds(elapsedMs),
+  ];
+}
+
+/** Which method was faster. */
+export function speedSentence(outcomes: readonly Outcome[]): string {
+  const [first, last] = sort(outcomes, ({ elapsedMs }) => elapsedMs);
+  const ratio = last.elapsedMs / first.elapsedMs;
+  if (ratio < 1.05) return 'Both took the same time.';
+  return `${first.title} took ${seconds(first.elapsedMs)}, ${last.title} ${ratio.toFixed(1)} times as long.`;
+}
+
+/** The outcomes as a table. @param goldenAnswers empty if unknown */
+export function outcomesNode(
+  outcomes: readonly Outcome[],
+  goldenAnswers: readonly string[],
+): HTMLElement {
+  const gold = goldenAnswers.length > 0 ? `. Gold answer: ${goldenAnswers.join(' / ')}` : '';
+  const rows = outcomes.map((outcome) => {
+    const cells = outcomeCells(outcome, goldenAnswers).map((cell) => h('td', cell));
+    return h('tr', h('th', { scope: 'row' }, outcome.title), cells);
+  });
+  const scroll = { tabindex: 0, role: 'region', 'aria-label': 'Comparison' };
+  return h('div.scroll', scroll, table(`Comparison${gold}`, COLUMNS, rows));
 }

@@ -1,23 +1,19 @@
-/**
- * A worker that answers with one policy, so that each method has a thread of its own and
- * the page stays free.
- */
-import './no-eval.js';
-import { setWasmPaths, version_wasm } from '@tensorflow/tfjs-backend-wasm';
+/** A worker with one policy: methods run in parallel, and the page stays responsive. */
 import '@tensorflow/tfjs-backend-cpu';
+import { setWasmPaths, version_wasm } from '@tensorflow/tfjs-backend-wasm';
 import * as tf from '@tensorflow/tfjs-core';
 import { parsePassages } from '../../../data/flashrag-text.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays } from '../../../policy/lora.js';
 import { parsePeftConfig } from '../../../policy/peft.js';
 import { createModel } from '../../../policy/model.js';
-import { parseSafetensors } from '../../../tensor/safetensors.js';
-import { ANALYZERS } from '../../../retrieval/words.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
-import { installWasmKernels } from '../../../tensor/wasm.js';
+import { ANALYZERS } from '../../../retrieval/words.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
+import { parseSafetensors } from '../../../tensor/safetensors.js';
+import { installWasmKernels } from '../../../tensor/wasm.js';
 
-/** What a worker searches, and the WebAssembly that it computes with. */
+/** The passages, how BM25 indexes them, and tfjs' wasm. */
 export interface World {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
@@ -25,7 +21,6 @@ export interface World {
   analyzer: string;
 }
 
-/** What a policy is made of; of an adapter, the bytes of its two files. */
 export interface PolicyFiles {
   name: string;
   config: unknown;
@@ -34,18 +29,14 @@ export interface PolicyFiles {
   adapter: { config: unknown; weights: Uint8Array } | null;
 }
 
-/**
- * What a worker is told: first what it is made of, then what to ask. `stop` ends the last
- * question, also one that waits.
- */
+/** `load` comes first; `stop` aborts the last question. */
 export type WorkerRequest =
   | { kind: 'load'; world: World; files: PolicyFiles }
   | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
   | { kind: 'stop' };
 
-/** What a worker says; `run` is the number that the question came with. */
+/** `run` is the number that came with the question. */
 export type WorkerMessage =
-  /** It has a policy and waits for questions. */
   | { kind: 'ready'; backend: string }
   | { kind: 'event'; run: number; event: AnswerEvent }
   | { kind: 'failed'; reason: string };
@@ -54,19 +45,15 @@ let retriever: Bm25Retriever;
 let policy: LocalPolicy;
 let controller: AbortController;
 
-const say = (message: WorkerMessage): void => postMessage(message);
+const post = (message: WorkerMessage): void => postMessage(message);
 
-/**
- * Makes wasm, as in Node, the current backend, or `cpu` where it does not start. Returns
- * words that name it.
- */
+/** Starts wasm, or the slow `cpu` backend if wasm fails. Returns the backend's name. */
 async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
   // One thread, as in Node: the same sums in the same order.
   tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
   tf.env().platform.fetch = async () => new Response(wasm);
   setWasmPaths('', true); // by the fetch above
-  // The binary needs SIMD instructions. tfjs waits for ever where it does not compile, so
-  // that is tried first.
+  // tfjs hangs if the binary, which needs SIMD, does not compile.
   const isCompiled = await WebAssembly.compile(wasm).then(
     () => true,
     () => false,
@@ -92,7 +79,7 @@ async function load({ world, files }: Extract<WorkerRequest, { kind: 'load' }>):
     disposeMerged(model.weights, weights);
   }
   policy = new LocalPolicy(files.name, weights, model.config, model.tokenizer);
-  say({ kind: 'ready', backend });
+  post({ kind: 'ready', backend });
 }
 
 async function ask(
@@ -102,7 +89,7 @@ async function ask(
   if (signal.aborted) return;
   try {
     await answerQuestion(question, { policy, retriever }, { ...options, signal }, (event) =>
-      say({ kind: 'event', run, event }),
+      post({ kind: 'event', run, event }),
     );
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -111,13 +98,13 @@ async function ask(
   }
 }
 
-/** One thing after the other. */
-let last = Promise.resolve();
+/** Requests are handled one after the other. */
+let queue = Promise.resolve();
 addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
   if (data.kind === 'stop') return controller.abort(new DOMException('Stopped.', 'AbortError'));
   if (data.kind === 'ask') controller = new AbortController();
   const signal = controller?.signal;
-  last = last
+  queue = queue
     .then(() => (data.kind === 'load' ? load(data) : ask(data, signal)))
-    .catch((error: unknown) => say({ kind: 'failed', reason: String(error) }));
+    .catch((error: unknown) => post({ kind: 'failed', reason: String(error) }));
 });
