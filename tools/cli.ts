@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { CHECKPOINT_NOTICE, interruptible, log, parseCount } from '../lib/commands/cli-utils.js';
-import { backendOption } from '../lib/commands/options.js';
+import { backendOption } from '../lib/commands/setup.js';
 import {
   INITIAL_MODELS,
   initialModelName,

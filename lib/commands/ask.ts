@@ -13,14 +13,7 @@ import {
 import type { SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { interruptible, log } from './cli-utils.js';
-import { announceBackend } from './options.js';
-import {
-  loadSubject,
-  openRetriever,
-  searchOf,
-  withSubjectOptions,
-  type SubjectSettings,
-} from './subject.js';
+import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -85,10 +78,8 @@ function createWriter(): (event: AnswerEvent) => void {
 }
 
 /** Asks a question; the exit code is 130 after Ctrl-C. */
-async function runAsk(question: string, settings: SubjectSettings): Promise<number> {
-  await announceBackend(settings.backend);
-  const { policy, rollout, trained } = await loadSubject(settings);
-  const { retriever, passages } = await openRetriever(settings, searchOf(settings, { trained }));
+async function runAsk(question: string, settings: PolicySpec): Promise<number> {
+  const { policy, rollout, retriever, passages } = await setUp(settings);
   const contents = passages.map((passage) => passage.contents);
   const outside = contents.length > 0 && unknownNamesWarning(question, contents);
   if (outside) write(`${outside}\n`, 'yellow');
@@ -106,7 +97,7 @@ export function askCommand(): Command {
   const command = new Command('ask')
     .description('ask a policy a question and watch it think, search and answer')
     .argument('<question>', 'in quotes');
-  return withSubjectOptions(command).action(async (question: string, settings: SubjectSettings) => {
+  return withPolicyOptions(command).action(async (question: string, settings: PolicySpec) => {
     process.exitCode = await runAsk(question, settings);
   });
 }

@@ -20,16 +20,9 @@ import {
 } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
-import { announceBackend } from './options.js';
-import {
-  loadSubject,
-  openRetriever,
-  searchOf,
-  withSubjectOptions,
-  type SubjectSettings,
-} from './subject.js';
+import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
 
-interface EvaluateSettings extends SubjectSettings {
+interface EvaluateSettings extends PolicySpec {
   split?: string;
   limit?: number;
   batchSize: number;
@@ -84,10 +77,7 @@ const weightFiles = (folder: string): string[] =>
  */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const questions = await askedQuestions(settings);
-  await announceBackend(settings.backend);
-  const { policy, run, rollout, trained, folders } = await loadSubject(settings);
-  const search = searchOf(settings, { trained });
-  const { retriever } = await openRetriever(settings, search);
+  const { policy, run, rollout, search, retriever, folders } = await setUp(settings);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = await contentHash([
     ...folders.flatMap((folder) => [...weightFiles(folder), ...settingFiles(folder)]),
@@ -212,7 +202,7 @@ export function evaluateCommand(): Command {
     )
     .option('--out <file>', 'one line a question (JSONL)')
     .option('--trajectories <file>', 'every trajectory (JSONL)');
-  return withSubjectOptions(command).action(async (settings: EvaluateSettings) => {
+  return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });
 }

@@ -9,7 +9,7 @@ import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { describeDuration, interruptible, log as printLine } from './cli-utils.js';
-import { backendOption } from './options.js';
+import { backendOption } from './setup.js';
 
 interface ExperimentSettings {
   force?: boolean;

@@ -7,13 +7,13 @@ import { CHECKPOINTS } from '../io/paths.js';
 import { exportModel } from '../policy/model-folder.js';
 import { useBackend } from '../tensor/backend.js';
 import { parseCount, log } from './cli-utils.js';
-import { weightsOf } from './subject.js';
+import { policyFolders } from './setup.js';
 
-type ExportHfSettings = Parameters<typeof weightsOf>[0] & { dtype: 'float32' | 'float16' };
+type ExportHfSettings = Parameters<typeof policyFolders>[0] & { dtype: 'float32' | 'float16' };
 
 /** Writes the merged model and, beside it, its adapter; says what was written. */
 export async function runExportHf(folder: string, settings: ExportHfSettings): Promise<void> {
-  const weights = await weightsOf(settings);
+  const weights = await policyFolders(settings);
   await useBackend('auto');
   await exportModel(folder, weights, settings.dtype === 'float32' ? 'F32' : 'F16');
   log(

@@ -22,7 +22,7 @@ import { exportTrajectories } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
-import { announceBackend, backendOption } from './options.js';
+import { announceBackend, backendOption } from './setup.js';
 
 /**
  * Experiments some of whose questions `npm start` answers anew, and for how many

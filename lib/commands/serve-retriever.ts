@@ -7,8 +7,12 @@ import { Command } from 'commander';
 import { DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import { startRetrievalServer } from '../retrieval/server.js';
 import { interruptible, parseCount, parsePort, log } from './cli-utils.js';
-import { announceBackend, withRetrieverOptions, type RetrieverSettings } from './options.js';
-import { openRetriever } from './subject.js';
+import {
+  announceBackend,
+  withRetrieverOptions,
+  type RetrieverSettings,
+  openRetriever,
+} from './setup.js';
 
 interface ServeSettings extends RetrieverSettings {
   port: number;
@@ -62,9 +66,7 @@ export function serveRetrieverCommand(): Command {
       parseCount,
       64,
     );
-  return withRetrieverOptions(command, (byDefault) => ` (default: ${byDefault})`).action(
-    async (settings: ServeSettings) => {
-      process.exitCode = await runServe(settings);
-    },
-  );
+  return withRetrieverOptions(command).action(async (settings: ServeSettings) => {
+    process.exitCode = await runServe(settings);
+  });
 }

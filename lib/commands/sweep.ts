@@ -15,7 +15,7 @@ import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { askedQuestions, runEvaluate } from './evaluate.js';
 import { collect, parseCount, log } from './cli-utils.js';
-import { backendOption } from './options.js';
+import { backendOption } from './setup.js';
 import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
 

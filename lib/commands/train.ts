@@ -41,11 +41,10 @@ import {
   parseWeight,
   log,
 } from './cli-utils.js';
-import { announceBackend, withPolicyOptions, type PolicySettings } from './options.js';
-import { openRetriever } from './subject.js';
+import { announceBackend, withModelOptions, type ModelSettings, openRetriever } from './setup.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
 
-interface TrainSettings extends PolicySettings {
+interface TrainSettings extends ModelSettings {
   config?: string;
   method?: string;
   seed?: number;
@@ -320,7 +319,7 @@ export function trainCommand(): Command {
       'serve curves, guards and the newest rollouts in the browser, on this machine only',
     )
     .option('--port <n>', 'port of that page; a free one by default', parsePort);
-  return withPolicyOptions(command, orElse).action(async (settings: TrainSettings) => {
+  return withModelOptions(command).action(async (settings: TrainSettings) => {
     process.exitCode = await runTrain(settings);
   });
 }

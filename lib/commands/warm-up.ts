@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { parseCount } from './cli-utils.js';
-import { withPolicyOptions, type PolicySettings } from './options.js';
+import { withModelOptions, type ModelSettings } from './setup.js';
 import { runTrain } from './train.js';
 
-interface WarmUpSettings extends PolicySettings {
+interface WarmUpSettings extends ModelSettings {
   model: string;
   seed: number;
   steps?: number;
@@ -23,7 +23,7 @@ export function warmUpCommand(): Command {
     .option('--seed <n>', 'random seed', parseCount, 1)
     .option('--steps <n>', 'steps of eight demonstrations each (default: 60)', parseCount)
     .option('--out <folder>', 'where metrics and checkpoints go');
-  return withPolicyOptions(command, () => '').action(async (settings: WarmUpSettings) => {
+  return withModelOptions(command).action(async (settings: WarmUpSettings) => {
     if (!settings.model) command.error("error: required option '--model <name>' not specified");
     process.exitCode = await runTrain({ ...settings, method: WARM_UP_METHOD });
   });

@@ -8,7 +8,6 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-files.js';
-import { loadLocalPolicy } from '../policy/model-folder.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { TRAIN_CONFIG_FILE } from '../training/run.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from './config.js';
@@ -100,7 +99,9 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
  * The policy of a run.
  * @throws Error naming the folder that is missing, with the remedy
  */
-export function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
+export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
+  // Names of weights are needed where TensorFlow.js is not.
+  const { loadLocalPolicy } = await import('../policy/model-folder.js');
   const [model, adapter] = weightFolders(run, root);
   return loadLocalPolicy(model, {
     adapter,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
-import { loadSubject } from '../../lib/commands/subject.js';
+import { setUp } from '../../lib/commands/setup.js';
 import {
   createRandom,
   loadModel,
@@ -80,7 +80,7 @@ describe('examples/policy.ts', () => {
       seed: 1,
       checkpoints: CHECKPOINTS,
     };
-    await expect(loadSubject({ ...settings, backend: 'wasm' })).rejects.toThrow('some/adapter');
+    await expect(setUp({ ...settings, backend: 'wasm' })).rejects.toThrow('some/adapter');
     await expect(openRemotePolicy(`${address}/none`)).rejects.toThrow('Expected status 200');
     await expect(openRemotePolicy('other:http://127.0.0.1')).rejects.toThrow(
       'http:, https:, toy:, but got other:',

@@ -1,0 +1,258 @@
+/**
+ * One place where commands set up a policy, a retriever and data: their options and how
+ * they are loaded.
+ */
+import { basename } from 'node:path';
+import { Option, type Command } from 'commander';
+import { loadPassages, type Passage } from '../data/flashrag.js';
+import { readJson } from '../io/files.js';
+import { CHECKPOINTS } from '../io/paths.js';
+import {
+  adapterBase,
+  DEFAULT_METHOD,
+  DEFAULT_MODEL,
+  modelNames,
+  modelPath,
+  parseModelName,
+  trainConfigOf,
+  weightFolders,
+} from '../methods/checkpoints.js';
+import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
+import { METHODS, rolloutConfigOf } from '../methods/index.js';
+import type { Policy } from '../policy/policy.js';
+import { openRemotePolicy } from '../policy/remote.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import {
+  createRetriever,
+  DEFAULT_RETRIEVER,
+  isAddress,
+  RETRIEVERS,
+  type RetrieverOptions,
+} from '../retrieval/retrievers.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { BACKEND_NAMES, type BackendName, type BackendReport } from '../tensor/backend.js';
+import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
+import { log, parseCount } from './cli-utils.js';
+
+/** Options that name a retriever and what it searches. */
+export interface RetrieverSettings {
+  retriever?: string;
+  analyzer?: string;
+  encoder?: string;
+  index?: string;
+  data?: string;
+  backend: BackendName | 'auto';
+}
+
+/** Options that name an initial model and where it searches. */
+export interface ModelSettings extends RetrieverSettings {
+  /** A committed initial model, or a folder. */
+  model?: string;
+  promptForm?: PromptForm;
+}
+
+/** Options that name a policy: a committed run, a model or adapter folder, or a server. */
+export interface PolicySpec extends ModelSettings {
+  /** Address of a remote policy; `model` is then its name on that server. */
+  policy?: string;
+  tokenizer?: string;
+  /** A training configuration, which says how the policy is asked. */
+  config?: string;
+  method?: string;
+  seed: number;
+  checkpoints: string;
+  adapter?: string;
+  topK?: number;
+}
+
+/** A retriever's name and options. */
+interface Search {
+  name: string;
+  options: RetrieverOptions;
+}
+
+/** A policy ready to answer. */
+export interface Setup {
+  policy: Policy;
+  /** Identifies its results. */
+  run: { method: string; model: string; seed: number };
+  rollout: RolloutConfig;
+  /** Folders of its weights; none for a remote policy. */
+  folders: string[];
+  search: Search;
+  retriever: Retriever;
+  /** Empty if the retriever is a server. */
+  passages: Passage[];
+}
+
+/**
+ * Loads a policy and its retriever. An adapter answers as it was trained unless the
+ * options differ. A remote policy loads no TensorFlow.js.
+ * @throws Error for an unknown model or a missing folder
+ */
+export async function setUp(spec: PolicySpec): Promise<Setup> {
+  const { policy: address, method, seed, adapter, topK } = spec;
+  if (address !== undefined && adapter !== undefined)
+    throw new Error(
+      `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it by --model.`,
+    );
+  const given = spec.config === undefined ? null : parseTrainConfig(await readJson(spec.config));
+  const folders =
+    address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
+  const trained = given ?? (await trainConfigOf(folders[1]));
+  const search = {
+    name: spec.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
+    options: {
+      titleWeight: trained?.titleWeight,
+      analyzer: spec.analyzer ?? trained?.analyzer,
+      encoder: spec.encoder ?? trained?.encoder,
+    },
+  };
+  if (address === undefined || search.options.encoder !== undefined)
+    await announceBackend(spec.backend);
+  const policy =
+    address === undefined ? await loadLocal(folders) : await openRemotePolicy(address, spec);
+  if (policy.note !== undefined) log(policy.note);
+  const asTrained = method === undefined ? trained : null;
+  const usedMethod = asTrained?.method ?? method ?? DEFAULT_METHOD;
+  return {
+    policy,
+    run: {
+      method: usedMethod,
+      model: address === undefined ? basename(folders[0]) : policy.name,
+      seed: adapter === undefined ? seed : (trained?.seed ?? seed),
+    },
+    rollout: {
+      ...(asTrained?.rollout ?? rolloutConfigOf(usedMethod)),
+      ...(topK && { topK }),
+      promptForm: promptForm(spec, trained, policy, usedMethod),
+    },
+    folders,
+    search,
+    ...(await openRetriever(spec, search)),
+  };
+}
+
+async function loadLocal([model, adapter]: readonly string[]): Promise<Policy> {
+  const { loadLocalPolicy } = await import('../policy/model-folder.js');
+  return loadLocalPolicy(model, { adapter });
+}
+
+const promptForm = (
+  spec: PolicySpec,
+  trained: TrainConfig | null,
+  { tokenizer }: Policy,
+  method: string,
+): PromptForm =>
+  spec.promptForm ??
+  trained?.rollout.promptForm ??
+  (tokenizer.encodeChat ? 'chat' : rolloutConfigOf(method).promptForm);
+
+/**
+ * Folders of a local policy's weights: the model's, and the adapter's if there is one.
+ * @throws Error for an unknown model or a missing adapter
+ */
+export async function policyFolders({
+  method = DEFAULT_METHOD,
+  model,
+  seed,
+  checkpoints,
+  adapter,
+}: Pick<PolicySpec, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<string[]> {
+  const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
+  if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
+  if (adapter === undefined) return [modelPath(model!, checkpoints)];
+  const base =
+    model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
+  return [await base, adapter];
+}
+
+/** Opens a retriever over the passages of `data`; a server has its own passages. */
+export async function openRetriever(
+  { data, index }: Pick<RetrieverSettings, 'data' | 'index'>,
+  { name, options }: Search,
+): Promise<Pick<Setup, 'retriever' | 'passages'>> {
+  const passages = isAddress(name) ? [] : await loadPassages(data);
+  return { retriever: await createRetriever(name, passages, { ...options, index }), passages };
+}
+
+/** Loads the tensor backend and logs which one and why. */
+export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {
+  const { describeBackend, useBackend } = await import('../tensor/backend.js');
+  const report = await useBackend(requested);
+  log(describeBackend(report));
+  return report;
+}
+
+// Options
+
+export const backendOption = (): Option =>
+  new Option('--backend <name>', 'tensor backend')
+    .choices(['auto', ...BACKEND_NAMES])
+    .default('auto');
+
+/** Adds the options of {@link RetrieverSettings}. */
+export const withRetrieverOptions = (command: Command): Command =>
+  command
+    .option(
+      '--retriever <name>',
+      `${RETRIEVERS.names().join(', ')}, a Search-R1 server (http://...) or milvus://HOST:PORT/COLLECTION (default: the configuration's, else ${DEFAULT_RETRIEVER})`,
+    )
+    .addOption(
+      new Option(
+        '--analyzer <name>',
+        `how BM25 splits text; english removes stop words and stems like Lucene (default: the configuration's, else ${DEFAULT_ANALYZER})`,
+      ).choices(ANALYZERS.names()),
+    )
+    .option(
+      '--encoder <folder>',
+      'encoder of a dense retriever, such as MiniLM or E5 in Hugging Face format (default: the small world’s)',
+    )
+    .option(
+      '--index <folder>',
+      'where vectors and HNSW graph are stored (default: in runs/indexes)',
+    )
+    .option(
+      '--data <folder>',
+      'questions and passages in FlashRAG layout, see `data check` (default: the small world)',
+    )
+    .addOption(backendOption());
+
+/** Adds the options of {@link ModelSettings}. */
+export const withModelOptions = (command: Command): Command =>
+  withRetrieverOptions(
+    command
+      .option(
+        '--model <name>',
+        `initial model: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration's, else ${DEFAULT_MODEL})`,
+      )
+      .addOption(
+        new Option(
+          '--prompt-form <form>',
+          'short prompt, full prompt of the paper, or chat template (default: the configuration’s; else chat if the model has a template)',
+        ).choices(PROMPT_FORMS),
+      ),
+  );
+
+/** Adds the options of {@link PolicySpec}. */
+export const withPolicyOptions = (command: Command): Command =>
+  withModelOptions(
+    command
+      .option(
+        '--policy <url>',
+        'remote policy behind an OpenAI completions API, http://HOST/v1; --model is its name there',
+      )
+      .option('--tokenizer <folder>', 'tokenizer of the remote policy (default: in its folder)')
+      .option('--config <file>', 'training configuration to answer by (default: the adapter’s)')
+      .addOption(
+        new Option(
+          '--method <name>',
+          `method, which sets prompt and adapter (default: the adapter's, else ${DEFAULT_METHOD})`,
+        ).choices(METHODS.names()),
+      )
+      .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
+      .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
+      .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
+      .option('--top-k <n>', 'passages per query', parseCount),
+  );
