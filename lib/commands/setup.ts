@@ -31,7 +31,8 @@ import {
 } from '../retrieval/retrievers.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { BACKEND_NAMES, type BackendName, type BackendReport } from '../tensor/backend.js';
+import type { BackendReport } from '../tensor/backend.js';
+import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { log, parseCount } from './cli-utils.js';
 

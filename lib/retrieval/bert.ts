@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { basename, join, resolve } from 'node:path';
-import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Encoder, TextKind } from './encoder.js';
 import { createTokenizer } from '../text/tokenizer.js';
@@ -283,10 +282,6 @@ async function requireMeanPooling(folder: string): Promise<void> {
 export interface FileEncoder extends Encoder {
   readonly hash: string;
 }
-
-/** Whether a folder holds a model in Hugging Face format. */
-export const isHuggingFaceFolder = (folder: string): boolean =>
-  existsSync(join(folder, 'config.json'));
 
 /**
  * Loads an encoder on the current backend; it stays in memory. Texts are cut to the

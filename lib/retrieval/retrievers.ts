@@ -6,7 +6,7 @@ import { configHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
-import { isHuggingFaceFolder, loadBertEncoder, type FileEncoder } from './bert.js';
+import type { FileEncoder } from './bert.js';
 import { createBm25Retriever } from './bm25.js';
 import {
   type VectorSource,
@@ -56,8 +56,11 @@ export interface RetrieverKind {
  * An encoder of this project, or one in Hugging Face format. @throws Error naming what is
  * missing or not supported
  */
-export const openEncoder = (folder: string): Promise<Encoder | FileEncoder> =>
-  isHuggingFaceFolder(folder) ? loadBertEncoder(folder) : loadEncoder(folder);
+export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
+  if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
+  const { loadBertEncoder } = await import('./bert.js'); // and TensorFlow.js
+  return loadBertEncoder(folder);
+}
 
 /** Vectors to search, and where an index of them is kept, if it is kept. */
 interface Vectors {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
+import { BACKEND_NAMES, TRIED_BACKENDS, type BackendName } from './backend-names.js';
 import { installNativeKernels } from './native.js';
 import { installWasmKernels } from './wasm.js';
 import { boundFreeBuffers, installWebGpuKernels } from './webgpu.js';
@@ -11,15 +12,7 @@ import { boundFreeBuffers, installWebGpuKernels } from './webgpu.js';
 // load, of which the build makes one.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
-/**
- * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK;
- * `cpu`: plain JavaScript; `webgpu`: a GPU of any maker through Dawn, where it is asked
- * for: a model of the embedded size is slower on it.
- */
-export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
-/** In the order in which they are tried. */
-const TRIED: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
-export const BACKEND_NAMES: readonly BackendName[] = [...TRIED, 'webgpu'];
+export { BACKEND_NAMES, type BackendName };
 
 export interface BackendReport {
   name: BackendName;
@@ -176,7 +169,7 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
     );
   }
   const skipped: BackendReport['skipped'] = [];
-  for (const name of requested === 'auto' ? TRIED : [requested]) {
+  for (const name of requested === 'auto' ? TRIED_BACKENDS : [requested]) {
     const tried = await tryBackend(name);
     if ('detail' in tried) return { name, detail: tried.detail, skipped };
     skipped.push({ name, reason: tried.reason });
