@@ -1,9 +1,9 @@
 /**
  * Decomposition against the verified dependency graphs, whether or not the answer is
- * right: which questions were parallelized, and which sub-questions were asked.
+ * right: which questions were decomposed, and which sub-questions were asked.
  */
-import { range, sum } from 'd3-array';
 import { join } from 'node:path';
+import { range, sum } from 'd3-array';
 import { readQuestions } from '../data/flashrag.js';
 import { independentSubQuestions, type Question } from '../data/question.js';
 import type { Interval } from '../evaluation/bootstrap.js';
@@ -12,253 +12,17 @@ import type { QuestionResult } from '../evaluation/result.js';
 import { MANY } from '../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
-import { type CurvePoint, trainingRows } from '../report/curves.js';
+import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
-import { askedEntities, type Searches, wordsOf } from '../rewards/coverage.js';
-import { listed } from '../text/listed.js';
+import { askedEntities, wordsOf, type Searches } from '../rewards/coverage.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { type Predicted, reportOf, summarise, told } from './report.js';
+import { reportOf, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
-import { type Numbers, OURS, type PaperClaim, partsWhere } from './verdicts.js';
+import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
 
-/**
- * Why sub-questions were left out: each that was is counted once, under the first that
- * applies.
- */
-export interface Omissions {
-  /** The answer searched for nothing. */
-  no_search: number;
-  /** A sub-query that names no entity of the question is there in its place. */
-  misnamed: number;
-  /** A sub-query that was asked before is there in its place. */
-  repeated: number;
-  /** No sub-query stands for it. */
-  overlooked: number;
-}
-
-/** The independent sub-questions that were left out. */
-export function countOmissions(question: Question, searches: Searches): Omissions {
-  const entities = askedEntities(question, searches);
-  const missing = entities.filter(({ asked }) => !asked).length;
-  const queries = searches.flat().map(wordsOf);
-  if (queries.length === 0) return { no_search: missing, misnamed: 0, repeated: 0, overlooked: 0 };
-  const naming = queries.filter((query) =>
-    entities.some(({ entity }) => query.includes(wordsOf(entity))),
-  );
-  const misnamed = Math.min(missing, queries.length - naming.length);
-  const repeated = Math.min(missing - misnamed, naming.length - new Set(naming).size);
-  return { no_search: 0, misnamed, repeated, overlooked: missing - misnamed - repeated };
-}
-
-/**
- * Pairs sub-queries with the independent sub-questions, each at most once and as many
- * as possible: a repeated sub-query is one too many, and a sub-query that names two
- * entities asks one sub-question, where `coverage` would count both.
- * @returns numbers of sub-queries `asked` in all turns, of `independent` sub-questions of
- * the graph, of pairs `matched`, and the most such pairs within one turn, `atOnce`
- */
-export function matchSubQuestions({ metadata }: Question, searches: Searches) {
-  const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) =>
-    wordsOf(entity),
-  );
-  const turns = searches.map((turn) => turn.map(wordsOf));
-  return {
-    asked: turns.flat().length,
-    independent: entities.length,
-    matched: mostPairs(turns.flat(), entities),
-    atOnce: Math.max(0, ...turns.map((turn) => mostPairs(turn, entities))),
-  };
-}
-
-/**
- * Computes something from an answer's searches and its question's graph, once for each
- * answer.
- * @throws Error naming a question that is not among `questions` or has no graph
- */
-export function againstGraph<T>(
-  questions: readonly Question[],
-  compute: (question: Question, searches: Searches) => T,
-): (answer: { questionId: string; searches: Searches }) => T {
-  const byId = new Map(questions.map((question) => [question.id, question]));
-  const known = new WeakMap<object, T>();
-  return (answer) => {
-    const before = known.get(answer);
-    if (before !== undefined) return before;
-    const question = byId.get(answer.questionId);
-    if (!question?.metadata.graph) {
-      throw new Error(
-        `Expected a dependency graph of question ${answer.questionId}, but there is none. Give the questions that were evaluated.`,
-      );
-    }
-    const computed = compute(question, answer.searches);
-    known.set(answer, computed);
-    return computed;
-  };
-}
-
-/**
- * Size of the largest matching of queries with entities that they name, by augmenting
- * paths.
- */
-function mostPairs(queries: readonly string[], entities: readonly string[]): number {
-  const queryOf = new Map<string, string>();
-  const assign = (query: string, tried: Set<string>): boolean =>
-    entities.some((entity) => {
-      if (tried.has(entity) || !query.includes(entity)) return false;
-      tried.add(entity);
-      const holder = queryOf.get(entity);
-      if (holder !== undefined && !assign(holder, tried)) return false;
-      queryOf.set(entity, query);
-      return true;
-    });
-  return queries.filter((query) => assign(query, new Set())).length;
-}
-
-const PARALLEL = ['parallelizable', ...range(2, 9).map((count) => `entities_${count}`)];
-const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
-const isRight = ({ em }: QuestionResult): boolean => em === 1;
-
-type Count = Measure['of'];
-
-/**
- * Precision, recall and F1 of what was `found` where something was `wanted`; counts are
- * pooled before they are divided.
- */
-const pooled = (
-  name: string,
-  { hits, found, wanted }: Record<'hits' | 'found' | 'wanted', Count>,
-): Measure[] => [
-  { metric: `${name}_precision`, of: hits, per: found },
-  { metric: `${name}_recall`, of: hits, per: wanted },
-  {
-    metric: `${name}_f1`,
-    of: (answer) => 2 * hits(answer),
-    per: (answer) => found(answer) + wanted(answer),
-  },
-];
-
-/**
- * Is a question that is decomposed parallelizable, and is a parallelizable question
- * decomposed?
- */
-const PARALLELIZING = pooled('parallelizing', {
-  hits: (answer) => Number(answer.decomposed && isParallel(answer)),
-  found: ({ decomposed }) => Number(decomposed),
-  wanted: (answer) => Number(isParallel(answer)),
-});
-
-/**
- * A metric among the answers for which `isGiven` holds, and among the others, under names
- * of their own.
- */
-const given = (
-  metric: Metric,
-  isGiven: (answer: QuestionResult) => boolean,
-  names: [string, string],
-): Measure[] =>
-  names.map((name, i) => {
-    const isCounted = (answer: QuestionResult): boolean => isGiven(answer) === (i === 0);
-    return {
-      metric: `${metric}_if_${name}`,
-      of: (answer) => (isCounted(answer) ? mainMeasure(metric).of(answer) : 0),
-      per: (answer) => Number(isCounted(answer)),
-    };
-  });
-
-/** The sub-queries against the sub-questions. */
-function matchMeasures(questions: readonly Question[]): Measure[] {
-  const matchOf = againstGraph(questions, matchSubQuestions);
-  const shares: Measure[] = [
-    {
-      metric: 'asked_at_once',
-      of: (answer) => matchOf(answer).atOnce / matchOf(answer).independent,
-    },
-    {
-      metric: 'complete_at_once',
-      of: (answer) => Number(matchOf(answer).atOnce === matchOf(answer).independent),
-    },
-  ];
-  const matches = pooled('match', {
-    hits: (answer) => matchOf(answer).matched,
-    found: (answer) => matchOf(answer).asked,
-    wanted: (answer) => matchOf(answer).independent,
-  });
-  return [
-    ...matches.map((measure) => ({ ...measure, subsets: PARALLEL })),
-    ...shares.map((measure) => ({ ...measure, subsets: [...PARALLEL, 'hybrid'] })),
-  ];
-}
-
-/** Everything that is measured against the graphs of `questions`. */
-export function decompositionMeasures(questions: readonly Question[]): Measure[] {
-  const metrics: Metric[] = [
-    ...([
-      'decomposition_ratio',
-      'coverage',
-      'retrievals',
-      'repeated_queries',
-      'em',
-      'model_calls',
-    ] as const),
-  ];
-  const isClear: Measure['among'] = ({ subset }) => subset !== 'hybrid';
-  return [
-    // Hybrid questions have an independent and a dependent part: neither yes nor no would
-    // be right, so they stand apart.
-    ...PARALLELIZING.map((measure) => ({
-      ...measure,
-      among: isClear,
-      subsets: ['all', 'wording_seen', 'wording_unseen'],
-    })),
-    ...matchMeasures(questions),
-    ...omissionMeasures(questions),
-    ...metrics.map(mainMeasure),
-    ...given('decomposition_ratio', isRight, ['right', 'wrong']),
-    ...given('coverage', isRight, ['right', 'wrong']),
-    ...given('em', ({ decomposed }) => decomposed, ['decomposed', 'not_decomposed']),
-  ];
-}
-
-/**
- * The same over training, from what every step recorded: `parallelizing_precision`,
- * `parallelizing_recall` and `parallelizing_f1` of its rollouts. Null where a step has
- * nothing to divide by.
- */
-export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
-  curves.map((point) => {
-    const numberOf = (name: string): number =>
-      typeof point[name] === 'number' ? point[name] : NaN;
-    const [decomposed, share] = [numberOf('decomposition_ratio'), numberOf('share/parallelizable')];
-    const hits = share * numberOf('decomposition_ratio/parallelizable');
-    const quotient = (numerator: number, denominator: number): number | null =>
-      Number.isFinite(numerator / denominator) ? numerator / denominator : null;
-    return {
-      ...point,
-      parallelizing_precision: quotient(hits, decomposed),
-      parallelizing_recall: quotient(hits, share),
-      parallelizing_f1: quotient(2 * hits, decomposed + share),
-    };
-  });
-
-/**
- * Why sub-questions of parallelizable questions were left out: shares of those that were.
- */
-function omissionMeasures(questions: readonly Question[]): Measure[] {
-  const omissionsOf = againstGraph(questions, countOmissions);
-  return (['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map((reason) => ({
-    metric: `omitted_${reason}`,
-    of: (answer) => omissionsOf(answer)[reason],
-    per: (answer) => sum(Object.values(omissionsOf(answer))),
-    subsets: PARALLEL,
-  }));
-}
-
-/**
- * F1 of a policy that decomposes every question: what there is to beat. Null where the
- * rows do not say how many there are.
- */
+/** F1 of decomposing every question; null where the rows do not say how many there are. */
 export function alwaysF1(rows: Numbers['rows']): number | null {
   const size = (subset: string, metric: string): unknown =>
     matching(rows, { benchmark: 'all', subset, metric })[0]?.n;
@@ -297,7 +61,208 @@ export const decomposition: Experiment = {
   claims: decompositionClaims,
 };
 
-/** What is shown over training. */
+const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicted[] => {
+  const ours = { method: 'parallelsearch', model, benchmark: 'all' };
+  const holds = ({ value }: Interval): boolean => value >= 0.95;
+  return [
+    {
+      prediction: `F1 of at least 0.95 on wordings never seen (${model})`,
+      figure: { ...ours, subset: 'wording_unseen', metric: 'parallelizing_f1' },
+      holds,
+    },
+    {
+      prediction: `Asks at least 95 % of the sub-questions of parallelizable questions (${model})`,
+      figure: { ...ours, subset: 'parallelizable', metric: 'coverage' },
+      holds,
+    },
+  ];
+});
+
+/**
+ * Pairs sub-queries with the independent sub-questions one to one, as many as possible:
+ * repeats stay unpaired, and a sub-query that names two entities counts once.
+ * @returns numbers of sub-queries `asked`, of `independent` sub-questions, of pairs
+ * `matched` over all turns, and of pairs `atOnce` in the best turn
+ */
+export function matchSubQuestions({ metadata }: Question, searches: Searches) {
+  const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) =>
+    wordsOf(entity),
+  );
+  const turns = searches.map((turn) => turn.map(wordsOf));
+  return {
+    asked: turns.flat().length,
+    independent: entities.length,
+    matched: maxPairs(turns.flat(), entities),
+    atOnce: Math.max(0, ...turns.map((turn) => maxPairs(turn, entities))),
+  };
+}
+
+/** Size of the largest matching of queries with entities they name, by augmenting paths. */
+function maxPairs(queries: readonly string[], entities: readonly string[]): number {
+  const queryByEntity = new Map<string, string>();
+  const assign = (query: string, tried: Set<string>): boolean =>
+    entities.some((entity) => {
+      if (tried.has(entity) || !query.includes(entity)) return false;
+      tried.add(entity);
+      const holder = queryByEntity.get(entity);
+      if (holder !== undefined && !assign(holder, tried)) return false;
+      queryByEntity.set(entity, query);
+      return true;
+    });
+  return queries.filter((query) => assign(query, new Set())).length;
+}
+
+/** Why sub-questions were not asked; each counts under the first reason that applies. */
+export interface Omissions {
+  no_search: number;
+  /** A sub-query that names no entity of the question took its place. */
+  misnamed: number;
+  /** A repeated sub-query took its place. */
+  repeated: number;
+  overlooked: number;
+}
+
+export function countOmissions(question: Question, searches: Searches): Omissions {
+  const entities = askedEntities(question, searches);
+  const missing = entities.filter(({ asked }) => !asked).length;
+  const queries = searches.flat().map(wordsOf);
+  if (queries.length === 0) return { no_search: missing, misnamed: 0, repeated: 0, overlooked: 0 };
+  const naming = queries.filter((query) =>
+    entities.some(({ entity }) => query.includes(wordsOf(entity))),
+  );
+  const misnamed = Math.min(missing, queries.length - naming.length);
+  const repeated = Math.min(missing - misnamed, naming.length - new Set(naming).size);
+  return { no_search: 0, misnamed, repeated, overlooked: missing - misnamed - repeated };
+}
+
+/**
+ * Computes something from an answer's searches and its question's graph, once per answer.
+ * @throws Error naming a question that is missing or has no graph
+ */
+function againstGraph<T>(
+  questions: readonly Question[],
+  compute: (question: Question, searches: Searches) => T,
+): (answer: QuestionResult) => T {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  const computed = new WeakMap<QuestionResult, T>();
+  return (answer) => {
+    const before = computed.get(answer);
+    if (before !== undefined) return before;
+    const question = byId.get(answer.questionId);
+    if (!question?.metadata.graph)
+      throw new Error(
+        `Expected a dependency graph of question ${answer.questionId}, but there is none. Pass the questions that were evaluated.`,
+      );
+    const value = compute(question, answer.searches);
+    computed.set(answer, value);
+    return value;
+  };
+}
+
+const PARALLEL_SUBSETS = ['parallelizable', ...range(2, 9).map((size) => `entities_${size}`)];
+const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
+
+type Count = Measure['of'];
+/** Precision, recall and F1; counts are pooled before they are divided. */
+const pooled = (
+  name: string,
+  { hits, found, wanted }: Record<'hits' | 'found' | 'wanted', Count>,
+): Measure[] => [
+  { metric: `${name}_precision`, of: hits, per: found },
+  { metric: `${name}_recall`, of: hits, per: wanted },
+  {
+    metric: `${name}_f1`,
+    of: (answer) => 2 * hits(answer),
+    per: (answer) => found(answer) + wanted(answer),
+  },
+];
+
+/** A metric where `holds`, and where it does not. */
+const split = (
+  metric: Metric,
+  holds: (answer: QuestionResult) => boolean,
+  names: [string, string],
+): Measure[] =>
+  names.map((name, i) => {
+    const isCounted = (answer: QuestionResult): boolean => holds(answer) === (i === 0);
+    return {
+      metric: `${metric}_if_${name}`,
+      of: (answer) => (isCounted(answer) ? mainMeasure(metric).of(answer) : 0),
+      per: (answer) => Number(isCounted(answer)),
+    };
+  });
+
+/** Everything that is measured against the graphs of `questions`. */
+export function decompositionMeasures(questions: readonly Question[]): Measure[] {
+  const match = againstGraph(questions, matchSubQuestions);
+  const omissions = againstGraph(questions, countOmissions);
+  const isRight = ({ em }: QuestionResult): boolean => em === 1;
+  const parallelizing = pooled('parallelizing', {
+    hits: (answer) => Number(answer.decomposed && isParallel(answer)),
+    found: ({ decomposed }) => Number(decomposed),
+    wanted: (answer) => Number(isParallel(answer)),
+  });
+  const matched = pooled('match', {
+    hits: (answer) => match(answer).matched,
+    found: (answer) => match(answer).asked,
+    wanted: (answer) => match(answer).independent,
+  });
+  const subsetsAtOnce = [...PARALLEL_SUBSETS, 'hybrid'];
+  return [
+    // Hybrid questions have independent and dependent parts: neither answer is right.
+    ...parallelizing.map((measure) => ({
+      ...measure,
+      among: ({ subset }: { subset: string }) => subset !== 'hybrid',
+      subsets: ['all', 'wording_seen', 'wording_unseen'],
+    })),
+    ...matched.map((measure) => ({ ...measure, subsets: PARALLEL_SUBSETS })),
+    {
+      metric: 'asked_at_once',
+      of: (answer) => match(answer).atOnce / match(answer).independent,
+      subsets: subsetsAtOnce,
+    },
+    {
+      metric: 'complete_at_once',
+      of: (answer) => Number(match(answer).atOnce === match(answer).independent),
+      subsets: subsetsAtOnce,
+    },
+    ...(['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map((reason): Measure => ({
+      metric: `omitted_${reason}`,
+      of: (answer) => omissions(answer)[reason],
+      per: (answer) => sum(Object.values(omissions(answer))),
+      subsets: PARALLEL_SUBSETS,
+    })),
+    mainMeasure('decomposition_ratio'),
+    mainMeasure('coverage'),
+    mainMeasure('retrievals'),
+    mainMeasure('repeated_queries'),
+    mainMeasure('em'),
+    mainMeasure('model_calls'),
+    ...split('decomposition_ratio', isRight, ['right', 'wrong']),
+    ...split('coverage', isRight, ['right', 'wrong']),
+    ...split('em', ({ decomposed }) => decomposed, ['decomposed', 'not_decomposed']),
+  ];
+}
+
+/**
+ * `parallelizing_precision`, `_recall` and `_f1` of every training step's rollouts; null
+ * where there is nothing to divide by.
+ */
+export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
+  curves.map((point) => {
+    const metric = (name: string): number => (typeof point[name] === 'number' ? point[name] : NaN);
+    const [decomposed, share] = [metric('decomposition_ratio'), metric('share/parallelizable')];
+    const hits = share * metric('decomposition_ratio/parallelizable');
+    const quotient = (numerator: number, denominator: number): number | null =>
+      Number.isFinite(numerator / denominator) ? numerator / denominator : null;
+    return {
+      ...point,
+      parallelizing_precision: quotient(hits, decomposed),
+      parallelizing_recall: quotient(hits, share),
+      parallelizing_f1: quotient(2 * hits, decomposed + share),
+    };
+  });
+
 const DYNAMICS = [
   'parallelizing_precision',
   'parallelizing_recall',
@@ -306,69 +271,37 @@ const DYNAMICS = [
   'decomposition_ratio/sequential',
   'coverage/parallelizable',
 ];
-
-/** Which questions are decomposed, and how much of them is asked. */
-const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicted[] => {
-  const ours = { method: 'parallelsearch', model, benchmark: 'all' };
-  const holds = ({ value }: Interval): boolean => value >= 0.95;
-  return [
-    {
-      prediction: `F1 of parallelizing is at least 0.95 on wordings never seen (${model})`,
-      figure: { ...ours, subset: 'wording_unseen', metric: 'parallelizing_f1' },
-      holds,
-    },
-    {
-      prediction: `Asks for at least 95 % of the sub-questions of parallelizable questions (${model})`,
-      figure: { ...ours, subset: 'parallelizable', metric: 'coverage' },
-      holds,
-    },
-  ];
-});
-
-/** How well ParallelSearch tells parallelizable questions from others, in a sentence. */
-function findingOf(rows: Numbers['rows']): string {
-  const f1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1' };
-  const found = INITIAL_MODELS.map((model) => `${told(rows, { ...f1, model }).text} from ${model}`);
-  return `ParallelSearch tells parallelizable questions from others with an F1 of ${listed(found)}; decomposing every question would give ${figureText(alwaysF1(rows))}.`;
-}
-
-/**
- * ParallelSearch beside what is sequential, what the prompt alone does, and what there
- * was before.
- */
 const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map(
   (against): MethodPair => ['parallelsearch', against],
 );
-const SHOWN = new Set(PAIRS.flat());
+const METHODS = new Set(PAIRS.flat());
 
-/**
- * Wordings, numbers of entities and the like are of all questions and of comparisons of
- * many; single benchmarks are given by shape.
- */
+/** Single benchmarks are shown by question type only. */
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   ['all', MANY].includes(benchmark) ||
   (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));
 
 /**
- * Reads the main comparison's answers and holds them against the graphs of their
- * questions, with intervals.
- * @param folder of this machine's results; what is not there is taken from the recorded
- * ones
+ * The main comparison's answers against the graphs of their questions.
+ * @param folder this machine's results; recorded results fill the gaps
  */
 export async function loadDecomposition(folder?: string, options: SummaryOptions = {}) {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
-  const answers = all.filter(({ method }) => SHOWN.has(method));
-  const questions = await readQuestions(join(SMALL_WORLD, 'questions.jsonl'));
-  const measures = decompositionMeasures(questions);
+  const answers = all.filter(({ method }) => METHODS.has(method));
+  const measures = decompositionMeasures(await readQuestions(join(SMALL_WORLD, 'questions.jsonl')));
   const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
   const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
+  const [base, instruct] = INITIAL_MODELS.map((model) => {
+    const f1 = { ...OURS, model, subset: 'all', metric: 'parallelizing_f1' };
+    return figureText(matching(tidy.rows, f1)[0]?.value, 2);
+  });
+  const always = figureText(alwaysF1(tidy.rows.map((row) => ({ ...row }))), 2);
   return reportOf({
-    finding: findingOf(tidy.rows.map((row) => ({ ...row }))),
-    summary: `${count(answers)} answers, each held against the dependency graph of its question.`,
+    finding: `ParallelSearch picks the questions to decompose with an F1 of ${base} (base) and ${instruct} (instruct); decomposing every question would score ${always}.`,
+    summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
     tidy,
     training,
     predicted: PREDICTED,
-    // Training curves: a row for each metric, run and window of steps.
     frames: { training },
   });
 }

@@ -38,6 +38,10 @@ export interface Prediction {
   holds: boolean;
 }
 
+/** A share in percent, such as `65 %`. */
+export const percent = (share: number | undefined, decimals = 0): string =>
+  share === undefined ? '–' : `${(100 * share).toFixed(decimals)} %`;
+
 type Figures = TidyTable<Interval, Interval>;
 
 type Figure = Interval & { kind?: string; metric?: string; model?: string };

@@ -1,7 +1,6 @@
 /**
- * Trajectories to read: a fixed sample of the questions, answered greedily by both
- * methods and by what stands between them, Search-R1's weights under ParallelSearch's
- * prompt. For the viewer, not for a table: its figures are of a sample.
+ * Trajectories to read: a fixed sample of questions answered greedily by both methods, by
+ * Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
 import { type Question, questionShape, type QuestionShape } from '../data/question.js';
 import { configHash } from '../io/hash.js';
@@ -25,33 +24,23 @@ import { provenanceOf, requireResults } from './results.js';
 import { isTrained, type PolicyRun, runName } from '../methods/checkpoints.js';
 
 const SEED = 1;
-export const TRAJECTORY_RUNS: readonly PolicyRun[] = [
-  ...['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map(
-    (method) => ({ method, model: 'instruct' as const, warmUp: SEED, seed: SEED }),
-  ),
-  ...['parallelsearch', 'search-r1'].map((method) => ({
-    method,
-    model: 'base' as const,
-    warmUp: SEED,
-    seed: SEED,
-  })),
-];
+const METHODS = {
+  instruct: ['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'],
+  base: ['parallelsearch', 'search-r1'],
+};
+export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as const).flatMap(
+  (model) => METHODS[model].map((method) => ({ method, model, warmUp: SEED, seed: SEED })),
+);
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
-/**
- * The rewards that every trajectory is given, whatever its policy was trained for: only
- * so can they be compared.
- */
+/** All trajectories are scored alike, whatever their policy was trained with. */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
-/** Seconds of a run on one core, roughly: for an estimate and nothing else. */
+/** Per run on one core; for the estimate only. */
 const ROUGH_SECONDS = 40;
 
-/**
- * An answer in the layout of training's `trajectories.jsonl`. There is no advantage: a
- * policy answers each question once, so that nothing is a group.
- */
+/** A line of training's `trajectories.jsonl`, without an advantage: there are no groups. */
 export interface TrajectoryLine extends Trajectory {
-  /** Who answered, as the viewer shows it: the method with the model. */
+  /** Method and model, as the viewer shows them. */
   method: string;
   run: PolicyRun;
   shape: QuestionShape;
@@ -59,17 +48,14 @@ export interface TrajectoryLine extends Trajectory {
   rewards: RewardComponents;
 }
 
-/** What a run's policy has answered. */
-interface Recorded {
-  /** In the order of the sample. */
-  lines: TrajectoryLine[];
-}
+/** Lines in the order of the sample. */
+type Recorded = { lines: TrajectoryLine[] };
 
-/** A run's name for readers, such as `ParallelSearch (instruct)`. */
+/** A run for readers, such as `ParallelSearch (instruct)`. */
 export const policyTitle = ({ method, model }: PolicyRun): string =>
   `${methodTitle(method)} (${model})`;
 
-/** Adds to a trajectory who answered and what it is worth. */
+/** Adds the run and the rewards to a trajectory. */
 export const scoredLine = (
   run: PolicyRun,
   question: Question,
@@ -84,7 +70,7 @@ export const scoredLine = (
     .components,
 });
 
-const trajectoryJobs = (): Promise<Job<PolicyRun>[]> =>
+const listJobs = (): Promise<Job<PolicyRun>[]> =>
   Promise.all(
     TRAJECTORY_RUNS.filter((run) => isTrained(run)).map(async (run) => ({
       key: `trajectories/${runName(run)}`,
@@ -104,12 +90,12 @@ export const trajectories: Experiment = {
   name: 'trajectories',
   title: 'trajectories of a sample of the questions, to read',
   computation: computation({
-    jobs: trajectoryJobs,
+    jobs: listJobs,
     work: async (run: PolicyRun, context): Promise<Recorded> => {
       const questions = stratifiedSample(context.world.questions, TRAJECTORY_SAMPLE);
       const lines = await answerSample(run, context, {
         questions,
-        // With log-probabilities to four places, as in a file of trajectories.
+        // Log-probs to four places, as in a file of trajectories.
         keep: (question, trajectory) =>
           JSON.parse(printTrajectory(scoredLine(run, question, trajectory))) as TrajectoryLine,
       });
@@ -118,18 +104,17 @@ export const trajectories: Experiment = {
   }),
 };
 
-export interface Trajectories {
-  /** Question by question, so that those to be compared stand together. */
-  lines: TrajectoryLine[];
-  provenance: Provenance;
-}
-
-/** @throws Error naming the command that records them, where they are missing */
-export async function loadTrajectories(folder?: string): Promise<Trajectories> {
+/**
+ * Lines question by question. @throws Error naming the command that records them, where
+ * they are missing
+ */
+export async function loadTrajectories(
+  folder?: string,
+): Promise<{ lines: TrajectoryLine[]; provenance: Provenance }> {
   const done = await requireResults<PolicyRun, Recorded>(trajectories, folder);
-  const ofRuns = done.map(({ record }) => record.value.lines);
+  const byRun = done.map(({ record }) => record.value.lines);
   return {
-    lines: ofRuns[0].flatMap((_, question) => ofRuns.map((lines) => lines[question])),
+    lines: byRun[0].flatMap((_, question) => byRun.map((lines) => lines[question])),
     provenance: provenanceOf(done, { seeds: [SEED], ...(await drawOf()) }),
   };
 }

@@ -12,7 +12,7 @@ import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
-import { writeSyntheticLambdaAblation } from './lambda-ablation/synthetic.js';
+import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { SECONDS_A_CALL, writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../../lib/evaluation/result.js';
-import { caseAddress, casesOf, FAILURES, failureRates } from '../../../lib/experiments/failures.js';
-import { scoredLine } from '../../../lib/experiments/trajectories.js';
-import type { Segment } from '../../../lib/rollout/trajectory.js';
-import { SEQUENTIAL } from '../../training/tiny.js';
-import { syntheticResults } from '../synthetic.js';
+import type { Measurement } from '../../lib/evaluation/result.js';
+import { caseAddress, pickCases, FAILURES, failureRates } from '../../lib/experiments/failures.js';
+import { scoredLine } from '../../lib/experiments/trajectories.js';
+import type { Segment } from '../../lib/rollout/trajectory.js';
+import { SEQUENTIAL } from '../training/tiny.js';
+import { syntheticResults } from './synthetic.js';
 
 /** A comparison asked at once and answered right: nothing goes wrong. */
 const PERFECT = {
@@ -83,7 +83,7 @@ it('cases are the first answers of a method that failed so', () => {
       finish: 'answer',
     });
   const lines = ['search-r1', ...Array<string>(4).fill('parallelsearch')].map(lineOf);
-  const cases = casesOf(lines, [SEQUENTIAL]);
+  const cases = pickCases(lines, [SEQUENTIAL]);
   expect(cases.map(({ failure }) => failure)).toEqual([
     ...Array<string>(3).fill('failure_no_search'),
     ...Array<string>(3).fill('failure_from_memory'),

@@ -1,6 +1,6 @@
 /** Trajectories to read, by a policy that says what a script says. */
 import { describe, expect, it } from 'vitest';
-import { passagesOf } from '../../../lib/data/question.js';
+import { passagesOf } from '../../lib/data/question.js';
 import {
   loadTrajectories,
   policyTitle,
@@ -8,17 +8,17 @@ import {
   trajectories,
   TRAJECTORY_RUNS,
   type TrajectoryLine,
-} from '../../../lib/experiments/trajectories.js';
-import { answerQuestions } from '../../../lib/evaluation/evaluate.js';
-import { rolloutConfigOf } from '../../../lib/methods/index.js';
-import type { PolicyRun } from '../../../lib/methods/checkpoints.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { parseTranscript } from '../../../lib/rollout/recorded.js';
-import { printTrajectory } from '../../../lib/rollout/trajectory.js';
-import { temporaryFolder } from '../../folder.js';
-import { writeRecords } from '../synthetic.js';
-import { scriptedPolicy } from '../../rollout/scripted-policy.js';
-import { syntheticData, syntheticQuestion } from '../../pages/viewer/synthetic.js';
+} from '../../lib/experiments/trajectories.js';
+import { answerQuestions } from '../../lib/evaluation/evaluate.js';
+import { rolloutConfigOf } from '../../lib/methods/index.js';
+import type { PolicyRun } from '../../lib/methods/checkpoints.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { printTrajectory } from '../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../folder.js';
+import { writeRecords } from './synthetic.js';
+import { scriptedPolicy } from '../rollout/scripted-policy.js';
+import { syntheticData, syntheticQuestion } from '../pages/viewer/synthetic.js';
 
 const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
 const retriever = createBm25Retriever(

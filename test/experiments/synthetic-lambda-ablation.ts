@@ -1,0 +1,30 @@
+/** Made-up answers after training with each setting of the two weights. */
+import { matching } from '../../lib/evaluation/table.js';
+import { lambdaAblation, runLambdas } from '../../lib/experiments/lambda-ablation.js';
+import type { PolicyRun } from '../../lib/methods/checkpoints.js';
+import { syntheticResults, writeRecords } from './synthetic.js';
+
+/**
+ * Without lambda_d nothing is decomposed; without lambda_s every parallelizable question
+ * takes two more calls.
+ */
+export async function writeSyntheticLambdaAblation(folder: string): Promise<void> {
+  const ours = { method: 'parallelsearch', model: 'instruct' };
+  const answers = matching(syntheticResults({ perTemplate: 8 }), ours);
+  await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
+    const { lambdaD, lambdaS } = runLambdas(run);
+    const { warmUp, seed } = run;
+    const measurements = matching(answers, { warmUp, seed }).map(
+      ({ method: _m, model: _n, warmUp: _w, seed: _s, ...answer }) => {
+        const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
+        return {
+          ...answer,
+          decomposed: answer.decomposed && lambdaD > 0,
+          turns: answer.turns + extra,
+          modelCalls: answer.modelCalls + extra,
+        };
+      },
+    );
+    return { run, measurements };
+  });
+}
