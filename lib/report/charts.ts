@@ -236,6 +236,10 @@ interface BandOptions {
   log?: boolean;
   /** A value on the horizontal axis that a vertical line marks. */
   mark?: number;
+  /** Marks every value with a point. */
+  points?: boolean;
+  /** False leaves out the legend, for a single line. */
+  legend?: boolean;
 }
 
 /**
@@ -244,7 +248,7 @@ interface BandOptions {
  */
 export function bandChart(
   frame: Rows,
-  { interpolate, log = false, mark, ...spec }: ChartSpec & BandOptions,
+  { interpolate, log = false, mark, points, legend, ...spec }: ChartSpec & BandOptions,
 ): Chart {
   const title = spec.xTitle ?? titled('Training', 'GRPO steps');
   const x = {
@@ -260,7 +264,7 @@ export function bandChart(
   });
   return drawn(frame, spec, {
     draw: (series, xAxis, y) => [
-      ...bandLayers(series, xAxis, y, interpolate).slice(hasBand ? 0 : 1),
+      ...bandLayers(series, xAxis, y, { interpolate, points, legend }).slice(hasBand ? 0 : 1),
       ...(mark === undefined ? [] : [rule(xAxis)]),
     ],
     x,

@@ -43,7 +43,7 @@ const FOLDED = 'folded';
 const MOST_OPEN_ROWS = 6;
 
 /** The section beside the provenance that no cell writes. */
-const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
+export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /**
  * Renders an executed notebook: text, folded code, outputs, a table of contents, where
@@ -69,22 +69,28 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
   const commit = tidy?.provenance.commit;
-  const body = [
-    '<a class="skip" href="#content">Skip to the content</a>',
-    `<div class="layout">${contentsHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION])}`,
-    `<main id="content">\n${content}`,
+  const main = [
+    content,
     tidy ? provenanceHtml(tidy.provenance, { intro: setupText(tidy.provenance) }) : '',
     ...setup.map((cell) => codeCellHtml(cell, rendering)),
-    `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
+    citationHtml(title, typeof commit === 'string' ? commit : undefined),
   ].join('\n');
+  const body = layoutHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION], main);
   const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const html = pageHtml({ title, description: firstSentence(notebook), body, styles, scripts });
   return { title, tidy, html };
 }
 
+/** The body of a page: `main` beside a table of contents, if there are headings. */
+export function layoutHtml(headings: readonly Heading[], main: string): string {
+  const contents = headings.length > 0 ? contentsHtml(headings) : '';
+  const skip = '<a class="skip" href="#content">Skip to the content</a>';
+  return `${skip}\n<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
+}
+
 /** The table of contents: headings of levels 2 and 3 as links. */
-export function contentsHtml(headings: readonly Heading[]): string {
+function contentsHtml(headings: readonly Heading[]): string {
   const items = headings
     .filter(({ level }) => level === 2 || level === 3)
     .map(

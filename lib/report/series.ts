@@ -86,19 +86,32 @@ export function bandLayers(
   { field, sort, color }: Series,
   x: VegaLiteSpec,
   y: VegaLiteSpec,
-  interpolate: 'linear' | 'step-after' = 'linear',
+  {
+    interpolate = 'linear',
+    points,
+    legend: hasLegend = true,
+  }: { interpolate?: 'linear' | 'step-after'; points?: boolean; legend?: boolean } = {},
 ): VegaLiteSpec[] {
-  const legend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
+  const legend = hasLegend
+    ? { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 }
+    : null;
   const shared = { x, color: { ...color, legend } };
   const range = sort.map((_, i) => (i === sort.length - 1 ? [1, 0] : [5 + i, 3]));
-  const strokeDash = { field, type: 'nominal', title: color.title, scale: { domain: sort, range } };
+  const scale = { domain: sort, range };
+  const strokeDash = {
+    field,
+    type: 'nominal',
+    title: color.title,
+    scale,
+    ...(!legend && { legend }),
+  };
   return [
     {
       mark: { type: 'area', opacity: 0.22, interpolate },
       encoding: { ...shared, y: { ...y, field: 'low' }, y2: { field: 'high' } },
     },
     {
-      mark: { type: 'line', strokeWidth: 2, interpolate },
+      mark: { type: 'line', strokeWidth: 2, interpolate, point: points },
       encoding: { ...shared, y: { ...y, field: 'value' }, strokeDash },
     },
   ];

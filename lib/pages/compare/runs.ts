@@ -1,45 +1,47 @@
-/** Runs to be compared: folders of training, and files of answers or of trajectories. */
+/** Reads runs to compare, and computes their final figures. */
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { range } from 'd3-array';
+import { mean, range } from 'd3-array';
+import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
+import { answersInCommon } from '../../evaluation/common.js';
+import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import { parseMeasurement, type Measurement } from '../../evaluation/result.js';
+import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJson } from '../../io/files.js';
 import { streamJsonLines } from '../../io/json-lines.js';
+import { createRandom } from '../../random.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run.js';
-import type { StepMetrics } from '../run/charts.js';
-import { readSteps, readTail } from '../run/folder.js';
+import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
-/** All that is known of a run; a part that nobody recorded is empty. */
+/** What is recorded of a run; missing parts are empty. */
 export interface ComparedRun {
   name: string;
-  /** The fields of its configuration by dotted names, such as `grpo.steps`. */
+  /** Configuration by dotted names such as `grpo.steps`. */
   settings: Record<string, string>;
   steps: StepMetrics[];
   answers: Measurement[];
-  /** In the order in which they were written. */
+  /** In the order written. */
   trajectories: RecordedRun[];
 }
 
-/** The ends of paths, as short as tells them apart. */
-export function shortNames(paths: readonly string[]): string[] {
-  const parts = paths.map((path) => resolve(path.replace(/\.jsonl$/, '')).split(/[\\/]/));
-  const longest = Math.max(...parts.map(({ length }) => length));
-  const ends = range(1, longest + 1).map((length) =>
-    parts.map((own) => own.slice(-length).join('/')),
-  );
-  return ends.find((names) => new Set(names).size === names.length) ?? ends[0];
-}
-
-/**
- * A part of a run: the folder of its training, or a file of its answers or trajectories.
- */
+/** A part of a run: a training folder, or a file of answers or trajectories. */
 export interface RunSource {
   name: string;
   path: string;
 }
 
-/** What the command line names: `PATH` or `NAME=PATH`. */
+/** The ends of paths, as short as they stay distinct. */
+export function shortNames(paths: readonly string[]): string[] {
+  const parts = paths.map((path) => resolve(path.replace(/\.jsonl$/, '')).split(/[\\/]/));
+  const longest = Math.max(...parts.map(({ length }) => length));
+  const ends = range(1, longest + 1).map((length) =>
+    parts.map((names) => names.slice(-length).join('/')),
+  );
+  return ends.find((names) => new Set(names).size === names.length) ?? ends[0];
+}
+
+/** Parses `PATH` or `NAME=PATH`. */
 export function parseSources(texts: readonly string[]): RunSource[] {
   const named = texts.map((text) => {
     const [, name, path] = existsSync(text) ? [] : (/^([^=]+)=(.+)$/.exec(text) ?? []);
@@ -50,20 +52,17 @@ export function parseSources(texts: readonly string[]): RunSource[] {
 }
 
 /**
- * Reads runs; parts of one name are one run, such as the folder of a training and the
- * answers of its adapter.
- * @throws Error naming the path that is no run, or the line that is neither an answer nor
- * a trajectory
+ * Reads runs; sources of one name are one run.
+ * @throws Error naming a path that is no run, or a line that is neither an answer nor a
+ * trajectory
  */
 export async function readComparedRuns(sources: readonly RunSource[]): Promise<ComparedRun[]> {
   const runs = new Map<string, ComparedRun>();
   for (const { name, path } of sources) {
-    if (!runs.has(name))
-      runs.set(name, { name, settings: {}, steps: [], answers: [], trajectories: [] });
-    await (existsSync(path) && statSync(path).isDirectory() ? readFolder : readLines)(
-      path,
-      runs.get(name)!,
-    );
+    const run = runs.get(name) ?? { name, settings: {}, steps: [], answers: [], trajectories: [] };
+    runs.set(name, run);
+    const read = existsSync(path) && statSync(path).isDirectory() ? readFolder : readLines;
+    await read(path, run);
   }
   return [...runs.values()];
 }
@@ -73,7 +72,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   const answers = join(folder, 'answers.jsonl');
   if (steps.length === 0 && !existsSync(answers))
     throw new Error(
-      `Expected ${folder} to be the folder of a training with metrics.jsonl, or to hold answers.jsonl, but it has neither. ` +
+      `Expected ${folder} to contain metrics.jsonl or answers.jsonl, but it has neither. ` +
         'Name a folder of `train`, or a file of `evaluate --out`.',
     );
   run.steps.push(...steps);
@@ -81,24 +80,23 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   run.trajectories.push(...lines.map(parseTranscript));
   const configs = [join(folder, 'adapter', TRAIN_CONFIG_FILE), join(folder, TRAIN_CONFIG_FILE)];
   const config = configs.find((file) => existsSync(file));
-  const components = Object.keys(steps.at(-1)?.metrics ?? {}).filter((name) =>
-    name.startsWith('rewards/'),
-  );
-  Object.assign(run.settings, config ? flattened(await readJson(config)) : {}, {
-    // Also those of files, of which the configuration knows nothing.
-    'reward components': components.map((name) => name.slice('rewards/'.length)).join(', '),
-  });
+  if (config) Object.assign(run.settings, flatten(await readJson(config)));
+  // Includes rewards from files, which the configuration does not name.
+  const components = Object.keys(steps.at(-1)?.metrics ?? {})
+    .filter((name) => name.startsWith('rewards/'))
+    .map((name) => name.slice('rewards/'.length));
+  run.settings['reward components'] = components.join(', ');
   if (existsSync(answers)) await readLines(answers, run);
 }
 
-/** The values in an object by dotted names; lists are values. */
-function flattened(value: unknown, name = ''): Record<string, string> {
+/** The values in an object by dotted names; lists count as values. */
+function flatten(value: unknown, name = ''): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { [name]: typeof value === 'string' ? value : JSON.stringify(value) };
-  const inner = Object.entries(value).map(([key, own]) =>
-    flattened(own, name ? `${name}.${key}` : key),
+  const fields = Object.entries(value).map(([key, field]) =>
+    flatten(field, name ? `${name}.${key}` : key),
   );
-  return Object.assign({}, ...inner) as Record<string, string>;
+  return Object.assign({}, ...fields) as Record<string, string>;
 }
 
 type Answer = Measurement & { method?: string; model?: string; seed?: number };
@@ -112,12 +110,57 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
   };
   for await (const line of streamJsonLines(file, parse)) {
     if ('complaint' in line)
-      throw new Error(
-        `Expected answers or trajectories, but: ${line.complaint} Name a file of \`evaluate\`.`,
-      );
+      throw new Error(`Expected answers or trajectories of \`evaluate\`. ${line.complaint}`);
     if ('segments' in line.value) run.trajectories.push(line.value);
     else run.answers.push(line.value);
   }
   const { method, model, seed } = (run.answers[0] ?? {}) as Partial<Answer>;
-  run.settings = { ...(method && flattened({ method, model, seed })), ...run.settings };
+  run.settings = { ...(method && flatten({ method, model, seed })), ...run.settings };
+}
+
+/** The final figure is a mean over this fraction of all steps, but at least `MIN_STEPS`. */
+const FINAL_FRACTION = 0.1;
+const MIN_STEPS = 5;
+const RESAMPLES = 1000;
+
+/** A metric's mean over the last steps with a 95 % bootstrap interval; null if missing. */
+export function finalFigure(
+  { steps, name }: Pick<ComparedRun, 'steps' | 'name'>,
+  metric: string,
+): (Interval & { numSteps: number }) | null {
+  const last = steps.slice(-Math.max(MIN_STEPS, Math.round(FINAL_FRACTION * steps.length)));
+  const values = last.flatMap(({ metrics }) => metrics[metric] ?? []);
+  if (values.length === 0) return null;
+  const random = createRandom(`final figures/${name}/${metric}`);
+  const samples = Float64Array.from(range(RESAMPLES), () =>
+    mean(values, () => random.choice(values))!,
+  );
+  return { ...percentileInterval({ value: mean(values)!, samples }), numSteps: values.length };
+}
+
+/**
+ * Figures over the questions that all runs with answers answered, and paired differences
+ * from the first run; null if there is no such question. Measures that lack a value for a
+ * question are left out.
+ */
+export function answerFigures(
+  runs: readonly ComparedRun[],
+): (TidyResults & { numQuestions: number }) | null {
+  const answered = runs.filter(({ answers }) => answers.length > 0);
+  if (answered.length === 0) return null;
+  const common = answersInCommon(
+    Object.fromEntries(answered.map(({ name, answers }) => [name, answers])),
+  );
+  if (common.length === 0) return null;
+  // Counts every question, whatever its benchmark.
+  const results = common.map((result) => ({ ...result, benchmark: `asked: ${result.benchmark}` }));
+  const tidy = summariseResults(results, {
+    measures: MAIN_MEASURES.filter(({ of }) =>
+      results.every((result) => Number.isFinite(of(result) ?? NaN)),
+    ),
+    selects: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
+    pairs: answered.slice(1).map(({ name }) => [name, answered[0].name] as const),
+    resamples: RESAMPLES,
+  });
+  return { ...tidy, numQuestions: common.length / answered.length };
 }

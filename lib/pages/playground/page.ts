@@ -6,6 +6,7 @@ import { packedElement, pageHtml } from '../../html/page.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
 import { writeFileSafely } from '../../io/files.js';
 import { citationHtml } from '../../report/citation.js';
+import { layoutHtml } from '../../report/html.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 import { PLAYGROUND_STYLE } from './styles.js';
@@ -61,28 +62,27 @@ export async function exportPlayground({
 }: ExportPlaygroundOptions): Promise<string> {
   log?.('playground: packing policies, passages and scripts');
   const texts = custom.data === undefined && custom.adapter === undefined ? COMMITTED : CUSTOM;
-  const [main, worker] = ['main', 'worker'].map((name) =>
+  const [script, worker] = ['main', 'worker'].map((name) =>
     bundleScript(new URL(`./browser/${name}.js`, import.meta.url)),
   );
   const files = await readPlayground(checkpoints, custom);
   files.set(WORKER_FILE, await worker);
-  const body = [
-    '<a class="skip" href="#content">Skip to the content</a>',
-    `<div class="layout"><main id="content"><h1>${texts.title}</h1>`,
-    `<p>${texts.introduction}</p>`,
+  const main = [
+    `<h1>${texts.title}</h1><p>${texts.introduction}</p>`,
     '<noscript><p>The playground needs JavaScript, WebAssembly and <code>DecompressionStream</code> (any browser since 2023).</p></noscript>',
     '<div id="playground" hidden><p role="status">Unpacking policies and passages …</p></div>',
     `<h2>How to use it</h2><p>${texts.usage}</p>`,
     `<h2>What runs here</h2>${texts.models && `<p>${texts.models}</p>`}${DETAILS}`,
-    `${citationHtml(texts.title)}</main></div>`,
-    ...[...files].map(([name, content]) => packedElement(name, content)),
+    citationHtml(texts.title),
   ].join('\n');
+  const packed = [...files].map(([name, content]) => packedElement(name, content));
+  const body = [layoutHtml([], main), ...packed].join('\n');
   const html = pageHtml({
     title: texts.title,
     description: texts.description,
     body,
     styles: `${KIND_STYLE}${SEGMENT_STYLE}${PLAYGROUND_STYLE}`,
-    scripts: [await main],
+    scripts: [await script],
     policy: POLICY,
   });
   const file = path.join(outDir, 'playground.html');

@@ -1,39 +1,37 @@
-/** What a run's folder tells while the run writes to it. */
+/** Reads a run's folder, also during training. */
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { StepMetrics } from './charts.js';
 import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
 
+/** The metrics of one step by name. */
+export interface StepMetrics {
+  step: number;
+  metrics: Readonly<Record<string, number>>;
+}
+
 export interface RunState {
-  /** Changes with what is in the folder. */
+  /** Changes with the folder's contents. */
   version: string;
-  /** One a step, in order. */
   steps: StepMetrics[];
-  /** The rollouts of the newest step, those of a group side by side. */
+  /** The rollouts of the newest step, grouped by question. */
   rollouts: RecordedRun[];
 }
 
-/**
- * Bytes read from the end of a file: far more than the metrics of all steps or the
- * rollouts of one take.
- */
+/** Bytes read from the end of a file: far more than a run's metrics or a step's rollouts. */
 const TAIL_BYTES = 16e6;
 
-const sizeOf = async (file: string): Promise<number> =>
+const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
 
-/**
- * The values of the whole lines at the end of a file, if there is one; the last line may
- * be in the middle of being written.
- */
+/** The complete lines at the end of a file, if it exists; the last may be unfinished. */
 export async function readTail<T>(file: string): Promise<T[]> {
   if (!existsSync(file)) return [];
-  const start = Math.max(0, (await sizeOf(file)) - TAIL_BYTES);
+  const start = Math.max(0, (await fileSize(file)) - TAIL_BYTES);
   const lines = (await text(createReadStream(file, { start }))).split('\n');
-  const whole = lines.slice(start === 0 ? 0 : 1, -1).filter((line) => line !== '');
-  return whole.map((line) => parseLine(file, line) as T);
+  const complete = lines.slice(start === 0 ? 0 : 1, -1).filter((line) => line !== '');
+  return complete.map((line) => parseLine(file, line) as T);
 }
 
 function parseLine(file: string, line: string): unknown {
@@ -41,38 +39,32 @@ function parseLine(file: string, line: string): unknown {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // said below
+    // reported below
   }
   throw new Error(
     `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
   );
 }
 
-type MetricsLine = { step: number; alarms: string[] } & Record<string, number>;
-
-/** The metrics of every step that is done. */
+/** The metrics of all finished steps. */
 export async function readSteps(folder: string): Promise<StepMetrics[]> {
-  const lines = await readTail<MetricsLine>(path.join(folder, 'metrics.jsonl'));
+  type Line = { step: number; alarms: string[] } & Record<string, number>;
+  const lines = await readTail<Line>(path.join(folder, 'metrics.jsonl'));
   return lines.map(({ step, alarms: _, ...metrics }) => ({ step, metrics }));
 }
 
-const filesOf = (folder: string): string[] =>
-  ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
-
-/** A text that changes with every step; cheap to ask for. */
+/** Changes with every step; cheap to compute. */
 export async function runVersion(folder: string): Promise<string> {
-  return (await Promise.all(filesOf(folder).map(sizeOf))).join('-');
+  const files = ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
+  return (await Promise.all(files.map(fileSize))).join('-');
 }
 
-/** Reads metrics and the newest rollouts; a run that has not begun has none. */
+/** Metrics and newest rollouts; empty before the first step. */
 export async function readRun(folder: string): Promise<RunState> {
   const version = await runVersion(folder);
   const steps = await readSteps(folder);
   const lines = await readTail<{ step?: number }>(path.join(folder, 'trajectories.jsonl'));
   const newest = lines.at(-1)?.step;
-  return {
-    version,
-    steps,
-    rollouts: lines.filter(({ step }) => step === newest).map(parseTranscript),
-  };
+  const rollouts = lines.filter(({ step }) => step === newest).map(parseTranscript);
+  return { version, steps, rollouts };
 }

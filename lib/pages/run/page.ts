@@ -1,201 +1,180 @@
-/**
- * The page of a training run: its curves, its guards, its newest rollouts. Live, or as
- * the run's report.
- */
+/** The page of a training run: guards, curves and newest rollouts. Live, or as a report. */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
-import type { TrainConfig } from '../../methods/config.js';
 import type { Provenance } from '../../evaluation/table.js';
-import { type TableCells } from '../../html/cells.js';
-import { citationHtml } from '../../report/citation.js';
-import { chartHtml, tableFigureHtml } from '../../report/figures.js';
-import { contentsHtml } from '../../report/html.js';
 import { bundleScript } from '../../html/bundle.js';
-import { pageHtml, reportScript } from '../../html/page.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
 import { PROVENANCE, provenanceHtml } from '../../html/provenance.js';
-import { renderSvg } from '../../report/render.js';
-import { runCharts, type StepMetrics } from './charts.js';
+import { segmentsMarkup } from '../../html/segments.js';
+import { writeFileSafely } from '../../io/files.js';
+import type { TrainConfig } from '../../methods/config.js';
+import { citationHtml } from '../../report/citation.js';
+import { tableFigureHtml } from '../../report/figures.js';
+import { CITATION } from '../../report/html.js';
 import { figureText } from '../../report/text.js';
 import type { RecordedRun } from '../../rollout/recorded.js';
 import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
-import { writeFileSafely } from '../../io/files.js';
-import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
-import { segmentsMarkup } from '../../html/segments.js';
-import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
-import { readRun, type RunState } from './folder.js';
+import {
+  curvesHtml,
+  rolloutFacts,
+  sectionHtml,
+  sectionsPage,
+  type Curve,
+  type CurvesChart,
+} from '../parts.js';
+import { readRun, type RunState, type StepMetrics } from './folder.js';
 
-/** What is known of a run before it begins. */
+/** Known before the run starts. */
 export interface RunDescription {
   config: TrainConfig;
-  /** What goes under "Where the numbers come from". */
   provenance: Provenance;
-}
-
-const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
-.live { font-size: .9rem; color: var(--soft); }
-.alarm { color: var(--bad); font-weight: 600; }
-.calm { color: var(--good); }
-.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 0 1.5rem; }
-.curves figure { min-width: 0; }
-.gold { color: var(--soft); margin: 0 0 .4rem; }
-details.rollout { margin: .3rem 0; }
-details.rollout > summary { font-size: .9rem; width: auto; }
-`;
-
-/** Groups of rollouts that are shown. */
-const MOST_GROUPS = 8;
-
-const SECTIONS = [
-  { id: 'guards', text: 'Guards' },
-  { id: 'curves', text: 'Curves' },
-  { id: 'rollouts', text: 'Newest rollouts' },
-] as const;
-
-/** The whole page; the live one asks its server for news. */
-export async function runPageHtml(
-  run: RunDescription,
-  state: RunState,
-  { isLive = false }: { isLive?: boolean } = {},
-): Promise<string> {
-  const { method, model, seed } = run.config;
-  const title = `Training: ${method} from ${model}, seed ${seed}`;
-  const cite = { id: 'cite', text: 'To cite' };
-  const headings = [...SECTIONS, PROVENANCE, cite].map((heading) => ({ ...heading, level: 2 }));
-  const script = isLive
-    ? bundleScript(new URL('./browser/live.js', import.meta.url))
-    : reportScript({ hasCharts: true });
-  const { commit } = run.provenance;
-  const body = [
-    '<a class="skip" href="#content">Skip to the content</a>',
-    `<div class="layout">${contentsHtml(headings)}<main id="content"><h1>${escapeHtml(title)}</h1>`,
-    isLive ? LIVE_CONTROLS : '',
-    await runContentHtml(run, state),
-    provenanceHtml(run.provenance),
-    `${citationHtml(title, typeof commit === 'string' ? commit : undefined)}</main></div>`,
-  ].join('\n');
-  return pageHtml({
-    title,
-    body,
-    styles: STYLES,
-    description: 'The curves, the guards and the newest rollouts of a training run.',
-    scripts: [await script],
-    // The live page may ask the server that it comes from, and nobody else.
-    policy: isLive ? { 'connect-src': "'self'" } : {},
-  });
 }
 
 /** Milliseconds between two requests of the live page. */
 export const POLL_MS = 2000;
+/** Most groups of rollouts shown. */
+const MAX_GROUPS = 8;
+
+const SECTIONS = [
+  { id: 'guards', title: 'Guards' },
+  { id: 'curves', title: 'Curves' },
+  { id: 'rollouts', title: 'Newest rollouts' },
+] as const;
 
 const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
 
+/** The page; a live one asks its server for updates. */
+export async function runPageHtml(
+  run: RunDescription,
+  state: RunState,
+  { isLive = false } = {},
+): Promise<string> {
+  const { method, model, seed } = run.config;
+  const title = `Training: ${method} from ${model}, seed ${seed}`;
+  const { commit } = run.provenance;
+  const main = [
+    isLive ? LIVE_CONTROLS : '',
+    await runContentHtml(run, state),
+    provenanceHtml(run.provenance),
+    citationHtml(title, typeof commit === 'string' ? commit : undefined),
+  ];
+  const fixed = [PROVENANCE, CITATION].map(({ id, text }) => ({ id, title: text }));
+  return sectionsPage({
+    title,
+    description: 'Curves, guards and newest rollouts of a training run.',
+    headings: [...SECTIONS, ...fixed],
+    main: main.join('\n'),
+    ...(isLive && {
+      script: bundleScript(new URL('./browser/live.js', import.meta.url)),
+      policy: { 'connect-src': "'self'" }, // its own server only
+    }),
+  });
+}
+
 /** The part of the page that changes. */
 export async function runContentHtml({ config }: RunDescription, state: RunState): Promise<string> {
-  const [guards, curves, rollouts] = SECTIONS;
+  const { steps, rollouts, version } = state;
+  const contents =
+    steps.length === 0
+      ? SECTIONS.map(() => '<p>No step finished yet.</p>')
+      : [
+          guardsHtml(steps, config.guards),
+          await curvesHtml(runCharts(steps, config.model)),
+          rolloutsHtml(rollouts),
+        ];
   return [
-    `<div id="run" data-version="${escapeHtml(state.version)}">`,
-    `<p id="progress">${escapeHtml(progressText(config, state.steps))}</p>`,
-    `<h2 id="${guards.id}">${guards.text}</h2>${guardsHtml(state.steps, config.guards)}`,
-    `<h2 id="${curves.id}">${curves.text}</h2>${await curvesHtml(state.steps)}`,
-    `<h2 id="${rollouts.id}">${rollouts.text}</h2>${rolloutsHtml(state.rollouts)}`,
+    `<div id="run" data-version="${escapeHtml(version)}">`,
+    `<p id="progress">${progressText(config, steps)}</p>`,
+    ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
     '</div>',
   ].join('\n');
 }
 
-const NO_STEP = '<p>No step is done yet.</p>';
-
-/** `Step 12 of 30 is done; 14 s a step.` */
 function progressText({ grpo }: TrainConfig, steps: readonly StepMetrics[]): string {
-  if (steps.length === 0) return `The first of ${grpo.steps} steps is under way.`;
-  const seconds = mean(
-    steps,
-    ({ metrics }) => (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0),
-  )!;
-  return `${steps.length} of ${grpo.steps} steps are done; a step takes ${seconds.toFixed(1)} seconds.`;
+  const duration = ({ metrics }: StepMetrics): number =>
+    (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
+  const seconds = steps.length === 0 ? '' : `, ${mean(steps, duration)!.toFixed(1)} s per step`;
+  return `${steps.length} of ${grpo.steps} steps finished${seconds}.`;
 }
 
-/** Every guard with the newest value, and how often its limit was passed. */
+/** Every guard with its newest value and number of alarms. */
 function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): string {
-  const newest = steps.at(-1);
-  if (!newest) return NO_STEP;
+  const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
   const guards = guardsOf(settings).filter(({ metric }) => metric in newest.metrics);
   const ringing = guards.filter((guard) => rings(guard, newest));
-  const cells: TableCells = {
-    caption: `Signs of a run that goes wrong, at step ${newest.step}.`,
-    columns: [
-      'Metric',
-      'Now',
-      'Value',
-      'Alarming',
-      'Steps with an alarm',
-      'Then',
-      'What it would mean',
-    ],
-    rows: guards.map((guard) => [
-      guard.metric,
-      ringing.includes(guard) ? 'ALARM' : 'ok',
-      figureText(newest.metrics[guard.metric]),
-      `${guard.bad} ${guard.limit}`,
-      String(steps.filter((step) => rings(guard, step)).length),
-      guard.action,
-      guard.meaning,
-    ]),
-  };
+  const rows = guards.map((guard) => [
+    guard.metric,
+    ringing.includes(guard) ? 'ALARM' : 'ok',
+    figureText(newest.metrics[guard.metric]),
+    `${guard.bad} ${guard.limit}`,
+    String(steps.filter((step) => rings(guard, step)).length),
+    guard.action,
+    guard.meaning,
+  ]);
+  const columns = ['Metric', 'Status', 'Value', 'Alarm if', 'Alarms', 'Action', 'Meaning'];
   const verdict =
     ringing.length === 0
-      ? '<p class="calm">All guards are quiet.</p>'
-      : `<p class="alarm">Alarm: ${escapeHtml(ringing.map(({ meaning }) => meaning).join('; '))}.</p>`;
-  return verdict + tableFigureHtml(cells, 'guards');
+      ? markup('p.calm', 'No alarms.')
+      : markup('p.alarm', `Alarm: ${ringing.map(({ meaning }) => meaning).join('; ')}.`);
+  const caption = `Guards at step ${newest.step}.`;
+  return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards');
 }
 
-async function curvesHtml(steps: readonly StepMetrics[]): Promise<string> {
-  if (steps.length === 0) return NO_STEP;
-  const figures = runCharts(steps).map(async ({ id, chart }) =>
-    chartHtml({ id: `curve-${id}`, name: id, spec: chart.spec, svg: await renderSvg(chart) }),
-  );
-  return `<div class="curves">${(await Promise.all(figures)).join('\n')}</div>`;
+function runCharts(steps: readonly StepMetrics[], model: string): CurvesChart[] {
+  const chart = (id: string, title: string, unit: string, curves: string | Curve[]) => {
+    const single = typeof curves === 'string' ? [{ name: title, metric: curves, steps }] : curves;
+    return { id, title, unit, model, curves: single };
+  };
+  const metrics = new Set(steps.flatMap((step) => Object.keys(step.metrics)));
+  const components = [...metrics]
+    .filter((metric) => metric.startsWith('rewards/'))
+    .map((metric): Curve => {
+      return { name: metric.slice('rewards/'.length).replaceAll('_', ' '), metric, steps };
+    });
+  const decomposition = ['parallelizable', 'sequential'].map((name): Curve => {
+    // Only steps with such questions.
+    const asked = steps.filter((step) => step.metrics[`share/${name}`] !== 0);
+    return { name, metric: `decomposition_ratio/${name}`, steps: asked };
+  });
+  const all = { name: 'all questions', metric: 'decomposition_ratio', steps };
+  return [
+    chart('reward', 'Reward', 'mean per rollout', 'reward'),
+    chart('reward-components', 'Reward by component', 'mean per rollout', components),
+    chart('turns', 'Search turns', 'mean per rollout', 'turns'),
+    chart('response-length', 'Response length', 'tokens', 'completions/mean_length'),
+    chart('decomposition', 'Decomposed', 'share of rollouts', [all, ...decomposition]),
+    chart('kl', 'KL to the reference', 'nats per token', 'kl'),
+    chart('entropy', 'Entropy', 'nats per token', 'entropy'),
+    chart('clip-fraction', 'Clipped', 'share of tokens', 'clip_ratio'),
+    chart('gradient-norm', 'Gradient norm', 'before clipping', 'grad_norm'),
+  ];
 }
 
-/** Rollouts by question, each folded behind a line that says how it went. */
+/** Rollouts by question, each folded behind a summary. */
 function rolloutsHtml(rollouts: readonly RecordedRun[]): string {
-  if (rollouts.length === 0) return NO_STEP;
-  const groups = group(rollouts, ({ id }) => id);
-  const shown = [...groups.values()].slice(0, MOST_GROUPS);
-  const some = shown.length < groups.size ? `, the first ${shown.length} of them shown` : '';
-  const intro = `<p>Step ${rollouts[0].step}: ${rollouts.length} rollouts of ${groups.size} questions${some}. Within a group, training makes those with a positive advantage more likely.</p>`;
-  return [intro, ...shown.flatMap(groupMarkup).map(markupHtml)].join('\n');
+  const groups = [...group(rollouts, ({ id }) => id).values()];
+  const shown = groups.slice(0, MAX_GROUPS);
+  const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
+  const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;
+  const intro = `Step ${rollouts[0]?.step}: ${counts}. A positive advantage makes a rollout more likely, a negative one less.`;
+  return [markup('p', intro), ...shown.flatMap(groupMarkup)].map(markupHtml).join('\n');
 }
 
 const groupMarkup = (rollouts: readonly RecordedRun[]): Markup[] => [
   markup('h3', rollouts[0].question ?? rollouts[0].id),
-  markup('p.gold', `Right would be: ${rollouts[0].goldenAnswers.join(' / ')}`),
-  ...rollouts.map(rolloutMarkup),
+  markup('p.gold', `Gold answer: ${rollouts[0].goldenAnswers.join(' / ')}`),
+  ...rollouts.map((run, i) =>
+    markup(
+      'details.rollout',
+      markup('summary', [`Rollout ${i + 1}`, ...rolloutFacts(run)].join(' · ')),
+      segmentsMarkup(run.segments, run.searchTurns ?? []),
+    ),
+  ),
 ];
 
-const rolloutMarkup = (run: RecordedRun, i: number): Markup =>
-  markup(
-    'details.rollout',
-    markup('summary', [`Rollout ${i + 1}`, ...factsOf(run)].join(' · ')),
-    segmentsMarkup(run.segments, run.searchTurns ?? []),
-  );
-
-/** What is said of a rollout in few words. */
-export function factsOf({ searchTurns, rewards, advantage }: RecordedRun): string[] {
-  const turns = searchTurns ?? [];
-  return [
-    ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
-    `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
-    ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
-    ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),
-  ];
-}
-
-/**
- * Writes the page of a run into its folder as `report.html`, one file that works offline.
- * Returns its path.
- */
+/** Writes `report.html` into a run's folder, one file that works offline. Returns its path. */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
   await writeFileSafely(file, await runPageHtml(run, await readRun(folder)));

@@ -1,6 +1,3 @@
-/**
- * The live page: who gets it, who does not, and that it shows a step that comes later.
- */
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -30,7 +27,7 @@ async function ask(
 }
 
 describe('the server of the live page', () => {
-  it('listens on this machine only, and gives the page, which may ask its own server and nobody else', async () => {
+  it('serves this machine only a page that may request from its own server only', async () => {
     expect(new URL(server.url).hostname).toBe('127.0.0.1');
     const { status, headers, body } = await ask('/');
     expect(status).toBe(200);
@@ -40,12 +37,12 @@ describe('the server of the live page', () => {
       'x-frame-options': 'DENY',
       'cross-origin-resource-policy': 'same-origin',
     });
-    expect(body).toContain('1 of 30 steps are done');
+    expect(body).toContain('1 of 30 steps finished');
     expect(body).toContain("connect-src 'self'");
     expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
-  it('gives what has changed, or nothing', async () => {
+  it('sends content only if it has changed', async () => {
     const { body } = await ask('/content');
     expect(body).toMatch(/^<div id="run" data-version="/);
     const [, version] = /data-version="([^"]+)"/.exec(body)!;
@@ -72,21 +69,21 @@ describe('the server of the live page', () => {
     expect(answered.body).not.toContain('steps');
   });
 
-  it('answers under the name localhost', async () => {
+  it('accepts the name localhost', async () => {
     const { port } = new URL(server.url);
     expect((await ask('/', { headers: { host: `localhost:${port}` } })).status).toBe(200);
   });
 
-  it('refuses a port that is taken', async () => {
+  it('rejects a taken port', async () => {
     const port = Number(new URL(server.url).port);
     await expect(startWatchServer({ ...RUN, folder, port })).rejects.toThrow('EADDRINUSE');
   });
 
   it.skipIf(!chromiumPath)(
-    'shows a step that comes later, and leaves unfolded what was',
+    'shows later steps, and keeps details unfolded (needs Chromium)',
     async () => {
       const live = await startWatchServer({ ...RUN, folder });
-      const { page, ...told } = await openPage(new URL(live.url));
+      const { page, ...log } = await openPage(new URL(live.url));
       const drawn = page.locator('.vega-embed svg');
       await expect.poll(() => drawn.count(), { timeout: 30_000 }).toBe(9);
       await page.locator('details.rollout > summary').first().click();
@@ -96,8 +93,8 @@ describe('the server of the live page', () => {
       expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('SUMMARY');
       expect(await drawn.count()).toBe(9);
       expect(await page.locator('#rollouts ~ h3').first().textContent()).toContain('Step 1: 0');
-      expect(told.complaints).toEqual([]);
-      expect(told.requests.every((url) => url.startsWith(live.url))).toBe(true);
+      expect(log.complaints).toEqual([]);
+      expect(log.requests.every((url) => url.startsWith(live.url))).toBe(true);
       expect(await accessibilityComplaints(page)).toEqual([]);
       await live.close();
       await page.getByText('No response').waitFor();

@@ -1,7 +1,3 @@
-/**
- * The page of a run: what it says, that it is one file, and that it works for every
- * reader.
- */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('the report of a run', () => {
-  it('is one file below 3 MB that loads nothing and asks nobody', () => {
+  it('is one file below 3 MB that requests nothing', () => {
     expect(file).toBe(path.join(folder, 'report.html'));
     expect(statSync(file).size).toBeLessThan(3e6);
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
@@ -31,7 +27,7 @@ describe('the report of a run', () => {
     expect(html).not.toContain('live-status');
   });
 
-  it('draws every curve, with its data and a text alternative', () => {
+  it('draws every curve, with a text alternative', () => {
     expect(
       [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(([, id]) => id),
     ).toEqual([
@@ -45,12 +41,12 @@ describe('the report of a run', () => {
       'clip-fraction',
       'gradient-norm',
     ]);
-    expect(html).toContain('at each of 3 steps: Reward from 0.500 to 0.700.');
-    expect(html).toContain('one at a time from −0.250 to −0.250');
-    expect(html).toContain('3 of 30 steps are done; a step takes 5.0 seconds.');
+    expect(html).toContain('Reward 0.500 (step 0), 0.600 (step 1), 0.700 (step 2).');
+    expect(html).toContain('one at a time −0.250 (step 0)');
+    expect(html).toContain('3 of 30 steps finished, 5.0 s per step.');
   });
 
-  it('leaves out of a curve the steps that have no question of its kind', () => {
+  it('skips steps without questions of the type of a curve', () => {
     const [, json] = /data-chart="curve-decomposition"[^>]*>([^<]+)</.exec(html)!;
     const { data } = JSON.parse(json) as { data: { values: { step: number; curve: string }[] } };
     expect(
@@ -58,7 +54,7 @@ describe('the report of a run', () => {
     ).toEqual([1]);
   });
 
-  it('says which guard is alarmed, and since how many steps', () => {
+  it('lists guards with their alarms', () => {
     expect(html).toContain('<p class="alarm">Alarm: far from the reference');
     const [, row] = /<th scope="row">kl<\/th>(.*?)<\/tr>/.exec(html)!;
     expect([...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell]) => cell).slice(0, 4)).toEqual([
@@ -69,7 +65,7 @@ describe('the report of a run', () => {
     ]);
   });
 
-  it('shows the newest rollouts by question, and what they say as text alone', () => {
+  it('shows the newest rollouts by question, as text only', () => {
     expect(html.match(/<details class="rollout">/g)).toHaveLength(4);
     expect(html).toContain('Rollout 1 · ✓ right · 1 turn · reward 1.45 · advantage 0.70');
     expect(html).toContain('information for 2 sub-queries');
@@ -80,14 +76,14 @@ describe('the report of a run', () => {
     expect(main).not.toContain('<script>window');
   });
 
-  it('says of a run without steps that there are none', async () => {
+  it('has no curves before the first step', async () => {
     const page = await runPageHtml(RUN, await readRun(path.join(folder, 'absent')));
-    expect(page).toContain('The first of 30 steps is under way.');
-    expect(page.match(/No step is done yet/g)).toHaveLength(3);
+    expect(page).toContain('0 of 30 steps finished.');
+    expect(page.match(/No step finished yet/g)).toHaveLength(3);
   });
 
   it.skipIf(!chromiumPath)(
-    'works for every reader',
+    'is accessible (needs Chromium)',
     async () => expect(await complaintsAboutReport(file)).toEqual([]),
     300_000,
   );

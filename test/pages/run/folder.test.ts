@@ -8,7 +8,7 @@ import { writeStep } from './run.js';
 const root = temporaryFolder();
 
 describe('readRun', () => {
-  it('has nothing of a run that has not begun', async () => {
+  it('is empty before the run starts', async () => {
     expect(await readRun(path.join(root, 'absent'))).toEqual({
       version: '0-0',
       steps: [],
@@ -16,7 +16,7 @@ describe('readRun', () => {
     });
   });
 
-  it('reads all steps and the rollouts of the newest, and its version changes with each', async () => {
+  it('reads all steps and the newest rollouts, with a version that changes at every step', async () => {
     const folder = path.join(root, 'two');
     writeStep(folder, 0);
     const before = await runVersion(folder);
@@ -32,7 +32,7 @@ describe('readRun', () => {
     expect(rollouts.map(({ step }) => step)).toEqual([1, 1, 1, 1]);
   });
 
-  it('leaves out a line that is still being written', async () => {
+  it('skips an unfinished line', async () => {
     const folder = path.join(root, 'writing');
     writeStep(folder, 0);
     for (const name of ['metrics.jsonl', 'trajectories.jsonl'])
