@@ -1,15 +1,15 @@
 /**
- * Grouped-query attention: of tokens over those before them in their rows, which is
- * differentiable, and over what is cached besides.
+ * Grouped-query attention: causal and differentiable over the tokens of a pass, or over
+ * cached tokens as well.
  *
  * Shape letters: B rows, T new tokens, L cached tokens, H query heads, K key-value heads,
- * G = H/K, D head width.
+ * G = H/K, D head width. The caller disposes of every result (or `tf.tidy` does).
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { attendCached } from '../tensor/ops.js';
-import { MASKED, type KeyValue } from './kv-cache.js';
 import type { ModelConfig } from './families.js';
+import { MASKED, type KeyValue } from './kv-cache.js';
 
 export interface Batch {
   rows: number;
@@ -22,10 +22,7 @@ export interface Batch {
  */
 type QueryKeyValue = KeyValue & { q: tf.Tensor3D };
 
-/**
- * Keys and values (B*K, L, D) that lie in the cache, and the bias of their columns: (B,
- * L), and that which is added to scores.
- */
+/** Cached keys and values (B*K, L, D), and the bias by column (B, L) and for scores. */
 export type CachedKeys = KeyValue & { bias: tf.Tensor2D; perHead: tf.Tensor3D };
 
 /** (B*T, heads*D) -> (B*heads, T, D) */
@@ -35,16 +32,13 @@ function splitHeads(
   heads: number,
   headDim: number,
 ): tf.Tensor3D {
-  // A single token needs no transpose: the heads lie in order already.
+  // One token needs no transpose.
   if (tokens === 1) return tf.reshape(x, [rows * heads, 1, headDim]);
-  const byHead = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]);
-  return tf.reshape(byHead, [rows * heads, tokens, headDim]);
+  const split = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]); // (B, heads, T, D)
+  return tf.reshape(split, [rows * heads, tokens, headDim]);
 }
 
-/**
- * Head by head, the queries and keys (B*T, (H+K)*D) and the values (B*T, K*D) of the
- * tokens of a batch, row by row.
- */
+/** Rotated queries and keys (B*T, (H+K)*D) and values (B*T, K*D), split into heads. */
 export function byHead(
   [rotated, values]: [tf.Tensor2D, tf.Tensor2D],
   batch: Batch,
@@ -52,7 +46,7 @@ export function byHead(
 ): QueryKeyValue {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const [q, k] = tf.split<tf.Tensor2D>(rotated, [heads * headDim, kvHeads * headDim], 1);
-  const queries = splitHeads(q, batch, heads, headDim);
+  const queries = splitHeads(q, batch, heads, headDim); // (B*H, T, D)
   const groups = heads / kvHeads;
   return {
     q: tf.reshape<tf.Rank.R3>(queries, [batch.rows * kvHeads, groups * batch.tokens, headDim]),
@@ -64,28 +58,24 @@ export function byHead(
 /** (B*K, G*T, D) -> (B*T, H*D) */
 export function joinHeads(x: tf.Tensor3D, { rows, tokens }: Batch, c: ModelConfig): tf.Tensor2D {
   if (tokens === 1) return tf.reshape(x, [rows, c.numHeads * c.headDim]);
-  const byHead = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]);
-  return tf.reshape(tf.transpose(byHead, [0, 2, 1, 3]), [rows * tokens, c.numHeads * c.headDim]);
+  const heads = tf.reshape(x, [rows, c.numHeads, tokens, c.headDim]); // (B, H, T, D)
+  return tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [rows * tokens, c.numHeads * c.headDim]);
 }
 
 const scaledQueries = (q: tf.Tensor3D, { headDim }: ModelConfig): tf.Tensor3D =>
   tf.mul(q, 1 / Math.sqrt(headDim));
 
-/**
- * Queries of the places from `start` to `end` of each row of new tokens, which look at
- * what is cached and at the tokens before `end`.
- */
+/** New tokens from `start` to `end` of each row, whose queries are computed together. */
 export interface QueryBlock {
   start: number;
   end: number;
   /**
-   * (G*(end-start), L+end): 0 where a query may look, a large negative number where it
-   * may not.
+   * (G*(end-start), L+end): 0 where a query may look, {@link MASKED} where it may not.
    */
   bias: tf.Tensor2D;
 }
 
-/** The bias of a {@link QueryBlock} whose queries follow some cached tokens. */
+/** The bias of a {@link QueryBlock} after some cached tokens. */
 function causalBias(
   { start, end }: { start: number; end: number },
   c: ModelConfig,
@@ -98,34 +88,35 @@ function causalBias(
   return tf.tile(tf.tensor2d(bias, [size, length]), [c.numHeads / c.numKeyValueHeads, 1]);
 }
 
-/**
- * Keys of a row up to which its queries are taken at once; of longer rows as many at a
- * time.
- */
-const [SHORT_ROW, QUERIES_AT_ONCE] = [512, 128];
+/** Most keys for which all queries of a row are computed together. */
+const SHORT_ROW = 512;
+/** Queries of a block in longer rows. */
+const BLOCK_SIZE = 128;
 
 /**
- * Whether queries are taken in several blocks. On a GPU they are not: there an
- * operation's start costs more.
+ * Whether to split queries into blocks: not on a GPU, where starting operations costs
+ * more.
  */
 export const isLong = (numKeys: number): boolean =>
   numKeys > SHORT_ROW && tf.getBackend() !== 'webgpu';
 
 /**
- * The queries of rows of new tokens that follow cached ones. Those of long rows come in
- * several blocks, so that few scores are computed of keys that come later, and a block's
- * scores fit into a processor's cache.
+ * The queries of rows of new tokens after cached ones. Long rows are split into blocks:
+ * this skips most scores of later keys, and a block's scores fit into the processor's
+ * cache.
  */
 export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryBlock[] {
-  const size = isLong(cached + tokens) ? QUERIES_AT_ONCE : tokens;
+  const size = isLong(cached + tokens) ? BLOCK_SIZE : tokens;
   return range(0, tokens, size).map((start) => {
     const end = Math.min(tokens, start + size);
     return { start, end, bias: causalBias({ start, end }, c, cached) };
   });
 }
 
-/** A tensor's columns along an axis, and no copy of it where they are all. */
-function part<T extends tf.Tensor>(x: T, axis: number, start: number, size: number): T {
+/**
+ * Elements `start` to `start + size` along an axis; the tensor itself if those are all.
+ */
+function sliceAxis<T extends tf.Tensor>(x: T, axis: number, start: number, size: number): T {
   if (size === x.shape[axis]) return x;
   const begin = x.shape.map((_, i) => (i === axis ? start : 0));
   return tf.slice(
@@ -136,10 +127,9 @@ function part<T extends tf.Tensor>(x: T, axis: number, start: number, size: numb
 }
 
 /**
- * Attention (B*K, G*T, D) of each new token over what is cached, itself and the tokens
- * before it. Differentiable. That padding is at the end of a row keeps it out of every
- * real token's sight.
- * @param cached what all of them see
+ * Attention (B*K, G*T, D) of each new token over the cached tokens, itself and the new
+ * tokens before it. Differentiable. Padding at the end of a row needs no mask: no real
+ * token sees it.
  */
 export function attendCausally(
   { q, k, v }: QueryKeyValue,
@@ -147,34 +137,32 @@ export function attendCausally(
   c: ModelConfig,
   cached?: CachedKeys,
 ): tf.Tensor3D {
-  const [rows, tokens, width] = k.shape;
+  const [rows, tokens, width] = k.shape; // (B*K, T, D)
   const groups = c.numHeads / c.numKeyValueHeads;
   const queries = tf.reshape<tf.Rank.R4>(scaledQueries(q, c), [rows, groups, tokens, width]);
-  const keys = cached ? tf.concat<tf.Tensor3D>([cached.k, k], 1) : k;
+  const keys = cached ? tf.concat<tf.Tensor3D>([cached.k, k], 1) : k; // (B*K, L+T, D)
   const values = cached ? tf.concat<tf.Tensor3D>([cached.v, v], 1) : v;
   const padding =
-    cached && tf.concat<tf.Tensor3D>([cached.perHead, tf.zeros([rows, 1, tokens])], 2);
-  const parts = blocks.map(({ start, end, bias }) =>
+    cached && tf.concat<tf.Tensor3D>([cached.perHead, tf.zeros([rows, 1, tokens])], 2); // (B*K, 1, L+T)
+  const attended = blocks.map(({ start, end, bias }) =>
     tf.tidy(() => {
       const [size, length] = [end - start, bias.shape[1]];
-      const some = part(queries, 2, start, size);
-      const flat = tf.reshape<tf.Rank.R3>(some, [rows, groups * size, width]);
-      const scores = tf.add<tf.Tensor3D>(
-        tf.matMul(flat, part(keys, 1, 0, length), false, true),
-        bias,
-      );
-      const seen = padding ? tf.add<tf.Tensor3D>(scores, part(padding, 2, 0, length)) : scores;
-      const attended = tf.matMul(tf.softmax(seen), part(values, 1, 0, length));
-      return tf.reshape<tf.Rank.R4>(attended, [rows, groups, size, width]);
+      const block = sliceAxis(queries, 2, start, size); // (B*K, G, size, D)
+      const flat = tf.reshape<tf.Rank.R3>(block, [rows, groups * size, width]);
+      const products = tf.matMul(flat, sliceAxis(keys, 1, 0, length), false, true);
+      const causal = tf.add<tf.Tensor3D>(products, bias); // (B*K, G*size, length)
+      const scores = padding ? tf.add(causal, sliceAxis(padding, 2, 0, length)) : causal;
+      const y = tf.matMul(tf.softmax(scores as tf.Tensor3D), sliceAxis(values, 1, 0, length));
+      return tf.reshape<tf.Rank.R4>(y, [rows, groups, size, width]);
     }),
   );
-  return tf.reshape(parts.length === 1 ? parts[0] : tf.concat(parts, 2), q.shape);
+  return tf.reshape(attended.length === 1 ? attended[0] : tf.concat(attended, 2), q.shape);
 }
 
 /**
- * Bias of (B, L) key columns for each head, to be added to scores: (B*K, 1, L), and
- * (B*K, G*T, L) for queries of several new tokens, of which each sees those before it.
- * @param tokens T, where the keys are those of new tokens
+ * A bias of key columns (B, L) for adding to scores: (B*K, 1, L), or, for several new
+ * tokens that see each other causally, (B*K, G*T, T).
+ * @param tokens T, if the keys are those of the new tokens
  */
 export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.Tensor3D {
   const [rows, length] = bias.shape;
@@ -184,8 +172,8 @@ export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.T
 }
 
 /**
- * Attention (B*K, G*T, D) of new tokens over one or two blocks of keys, with one softmax
- * over all of them. Not differentiated.
+ * Attention (B*K, G*T, D) over one or two blocks of keys, with one softmax over all of
+ * them. Not differentiable.
  */
 export function attendBlocks(
   q: tf.Tensor3D,
@@ -193,9 +181,9 @@ export function attendBlocks(
   c: ModelConfig,
 ): tf.Tensor3D {
   const options = { kvHeads: c.numKeyValueHeads, scale: 1 / Math.sqrt(c.headDim) };
-  const isToken = blocks.length === 1 && q.shape[1] === c.numHeads / c.numKeyValueHeads;
-  const whole = isToken ? attendCached(q, blocks[0], options) : null;
-  if (whole) return whole;
+  const isOneToken = q.shape[1] === c.numHeads / c.numKeyValueHeads;
+  const fused = blocks.length === 1 && isOneToken ? attendCached(q, blocks[0], options) : null;
+  if (fused) return fused;
   return tf.tidy(() => {
     const scaled = scaledQueries(q, c);
     const scores = blocks.map(({ k, perHead }) =>

@@ -1,13 +1,16 @@
 /**
- * Model families: what config.json and checkpoints of Llama, Mistral and Qwen say, and where
- * they differ. All are computed alike: pre-normalised blocks of rotary grouped-query attention
- * and SwiGLU, with or without biases and norms of queries and keys.
+ * Model families: what config.json and checkpoints of Llama, Mistral and Qwen say, and
+ * where they differ. All are computed alike: pre-normalised blocks of rotary
+ * grouped-query attention and SwiGLU, with or without biases and norms of queries and
+ * keys.
  */
 import { z } from 'zod';
 import { createRegistry } from '../registry.js';
 import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
 
-/** Rotary positions: the frequencies' base, and how they are stretched for long contexts. */
+/**
+ * Rotary positions: the frequencies' base, and how they are stretched for long contexts.
+ */
 export interface RopeConfig {
   theta: number;
   scaling:
@@ -100,9 +103,9 @@ const scalingSchema = z.preprocess(
 );
 
 /**
- * The fields of config.json that matter. Limits are about ten times the largest models, so
- * that a damaged or hostile file is rejected before anything is allocated; so are settings
- * that would change the computation.
+ * The fields of config.json that matter. Limits are about ten times the largest models,
+ * so that a damaged or hostile file is rejected before anything is allocated; so are
+ * settings that would change the computation.
  */
 const configSchema = z.object({
   vocab_size: upTo(MAX_VOCAB_SIZE),
@@ -366,7 +369,8 @@ export const FAMILIES = createRegistry<ModelFamily>(
 
 /**
  * Reads config.json.
- * @throws Error for an unknown `model_type`, or naming the field that is missing or unsupported
+ * @throws Error for an unknown `model_type`, or naming the field that is missing or
+ * unsupported
  */
 export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);

@@ -1,23 +1,21 @@
-import { sum } from 'd3-array';
-import * as tf from '@tensorflow/tfjs-core';
-
-//==== lib/policy/key-value-cache.ts
 /**
- * The key-value cache of generation: blocks of keys and values, whose rows are packed
- * into new ones as rows come and go.
+ * The key-value cache of generation: blocks whose rows are packed into new blocks as rows
+ * come and go, and what contexts share with each other and with the call before.
  *
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
+import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
 
-/** Bias of a token that nothing may look at. */
+/** Bias of a token that attention must not see. */
 export const MASKED = -1e9;
 
 /** Keys and values of one layer, (B*K, L, D) each. */
 export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };
 
 /**
- * Keys and values of rows, with padding only at their ends. `bias` (B, L) is 0 for a real
- * token and very negative for padding.
+ * Cached rows, right-padded. `bias` (B, L) is 0 for a real token, {@link MASKED} for
+ * padding.
  */
 export type CacheBlock = { layers: KeyValue[]; bias: tf.Tensor2D };
 
@@ -34,15 +32,14 @@ export interface Piece {
 }
 
 /**
- * Where each column of new rows comes from, among all columns of the old blocks (R), and
- * the bias of the new rows (B, L).
+ * Index of each new column among all columns of the old blocks, and the new bias (B, L).
  */
 interface Packing {
   index: tf.Tensor1D;
   bias: tf.Tensor2D;
 }
 
-function packing(
+function planPacking(
   blocks: readonly CacheBlock[],
   rows: readonly (readonly Piece[])[],
   kvHeads: number,
@@ -69,8 +66,8 @@ function packing(
   return { index: tf.tensor1d(indices, 'int32'), bias: tf.tensor2d(bias, [rows.length, length]) };
 }
 
-/** Keys or values (B*K, L, D) of new rows, of those of the old blocks. */
-const packed = (
+/** The new rows' keys or values (B*K, L, D) from those of the old blocks. */
+const pack = (
   parts: readonly tf.Tensor3D[],
   { index, bias }: Packing,
   kvHeads: number,
@@ -78,12 +75,13 @@ const packed = (
   tf.tidy(() => {
     const [rows, length] = bias.shape;
     const headDim = parts[0].shape[2];
-    const flat = tf.concat(parts.map((part) => tf.reshape<tf.Rank.R2>(part, [-1, headDim])));
-    return tf.reshape(tf.gather(flat, index), [rows * kvHeads, length, headDim]);
+    const columns = tf.concat(parts.map((part) => tf.reshape<tf.Rank.R2>(part, [-1, headDim])));
+    return tf.reshape(tf.gather(columns, index), [rows * kvHeads, length, headDim]);
   });
 
 /**
- * New rows, each of pieces of old ones side by side, as one block; the old blocks stay.
+ * New rows, each made of pieces of old ones, as one block. The caller disposes of it; the
+ * old blocks stay.
  * @param room columns for tokens to come
  */
 export function packRows(
@@ -92,58 +90,49 @@ export function packRows(
   kvHeads: number,
   room = 0,
 ): CacheBlock {
-  const plan = packing(blocks, rows, kvHeads, room);
-  const pack = (side: 'k' | 'v', layer: number): tf.Tensor3D =>
-    packed(
-      blocks.map(({ layers }) => layers[layer][side]),
-      plan,
-      kvHeads,
-    );
-  const layers = blocks[0].layers.map((_, i) => ({ k: pack('k', i), v: pack('v', i) }));
+  const plan = planPacking(blocks, rows, kvHeads, room);
+  const packSide = (side: 'k' | 'v', layer: number): tf.Tensor3D => {
+    const parts = blocks.map(({ layers }) => layers[layer][side]);
+    return pack(parts, plan, kvHeads);
+  };
+  const layers = blocks[0].layers.map((_, i) => ({ k: packSide('k', i), v: packSide('v', i) }));
   plan.index.dispose();
   return { layers, bias: plan.bias };
 }
 
 /**
- * Several blocks of new rows; the old blocks are given back layer by layer, so that
- * nothing is twice in memory.
+ * Several blocks of new rows. Disposes of the old blocks layer by layer, so that memory
+ * never holds both; the caller disposes of the new ones.
  */
 export function moveRows(
   blocks: readonly CacheBlock[],
   groups: readonly { rows: readonly (readonly Piece[])[]; room: number }[],
   kvHeads: number,
 ): CacheBlock[] {
-  const plans = groups.map(({ rows, room }) => packing(blocks, rows, kvHeads, room));
+  const plans = groups.map(({ rows, room }) => planPacking(blocks, rows, kvHeads, room));
   const layers = blocks[0].layers.map((_, i) => {
     const [keys, values] = (['k', 'v'] as const).map((side) => {
       const parts = blocks.map((block) => block.layers[i][side]);
-      const moved = plans.map((plan) => packed(parts, plan, kvHeads));
+      const moved = plans.map((plan) => pack(parts, plan, kvHeads));
       tf.dispose(parts);
       return moved;
     });
     return plans.map((_, group) => ({ k: keys[group], v: values[group] }));
   });
   tf.dispose([blocks.map(({ bias }) => bias), plans.map(({ index }) => index)]);
-  return plans.map(({ bias }, group) => ({ bias, layers: layers.map((of) => of[group]) }));
+  return plans.map(({ bias }, group) => ({ bias, layers: layers.map((moved) => moved[group]) }));
 }
 
-//==== lib/policy/prefix-cache.ts
-/**
- * What contexts of generation have in common: with each other, and with those of the call
- * before, which they extend.
- */
-
-/** Token ids whose keys and values are cached, a list a context, and where those lie. */
+/** Contexts whose keys and values are cached, and the pieces that hold each. */
 export interface PrefixCache {
   contexts: number[][];
   blocks: CacheBlock[];
-  /** Of each context, the pieces of blocks that hold it. */
   pieces: Piece[][];
 }
 
 /**
- * What is cached of contexts that each extend a cached one, in their order; null when
- * any extends none. The blocks stay those of the cache.
+ * The cached prefix of each context; null unless every context extends a cached one. The
+ * blocks remain the cache's.
  */
 export function extendedPrefix(
   cache: PrefixCache,
@@ -154,8 +143,8 @@ export function extendedPrefix(
   const matches = contexts.map((context) => {
     const isExtended = (cached: readonly number[]): boolean =>
       cached.length < context.length && cached.every((id, i) => context[i] === id);
-    for (let tried = 0; tried < count; tried++) {
-      const candidate = (next + tried) % count;
+    for (let offset = 0; offset < count; offset++) {
+      const candidate = (next + offset) % count;
       if (isExtended(cache.contexts[candidate])) {
         next = candidate + 1;
         return candidate;
@@ -171,20 +160,20 @@ export function extendedPrefix(
   };
 }
 
-/** Of each item the index of the first that is equal. */
-export function firstEqual(items: readonly (readonly number[])[]): number[] {
-  const seen = new Map<string, number>();
-  return items.map((item, i) => {
-    const key = item.join();
-    if (!seen.has(key)) seen.set(key, i);
-    return seen.get(key)!;
+/** For each list, the index of the first one equal to it. */
+export function firstEqual(lists: readonly (readonly number[])[]): number[] {
+  const firsts = new Map<string, number>();
+  return lists.map((list, i) => {
+    const key = list.join();
+    if (!firsts.has(key)) firsts.set(key, i);
+    return firsts.get(key)!;
   });
 }
 
-/** How many tokens all items begin with alike, short of the last of any. */
-export function sharedLength(items: readonly (readonly number[])[]): number {
-  const [first, ...others] = items;
-  const most = Math.min(...items.map(({ length }) => length - 1));
+/** Length of the common beginning of all lists, at least one short of each. */
+export function sharedLength(lists: readonly (readonly number[])[]): number {
+  const [first, ...others] = lists;
+  const most = Math.min(...lists.map(({ length }) => length - 1));
   let length = 0;
   while (length < most && others.every((other) => other[length] === first[length])) length++;
   return length;

@@ -1,25 +1,25 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { groupByLength } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
-import { type ModelConfig, isLarge } from './families.js';
-import { groupByLength } from './group-by-length.js';
+import { isLarge, type ModelConfig } from './families.js';
 import {
-  type CacheBlock,
-  MASKED,
-  type Piece,
-  type PrefixCache,
   disposeBlock,
   extendedPrefix,
   firstEqual,
+  MASKED,
   moveRows,
   packRows,
   sharedLength,
+  type CacheBlock,
+  type Piece,
+  type PrefixCache,
 } from './kv-cache.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './sampling.js';
 import {
+  computeLogits,
   forwardCached,
-  logitsOf,
   rotaryTable,
   transposedHead,
   type CachedInput,
@@ -27,6 +27,8 @@ import {
   type RotaryTable,
 } from './transformer.js';
 import type { Weights } from './weights.js';
+
+type Contexts = readonly (readonly number[])[];
 
 interface Row {
   generated: number[];
@@ -36,22 +38,25 @@ interface Row {
   finish: Generation['finish'] | null;
 }
 
-/** What is cached of some rows: blocks, and the pieces of them that hold each row. */
+/** The cache of some rows, and the pieces of its blocks that hold each. */
 interface CachedRows {
   rows: number[];
   blocks: readonly CacheBlock[];
   pieces: Piece[][];
 }
 
+type StopTest = (generated: readonly number[]) => boolean;
+
 /**
- * Most padded tokens of contexts in one pass: more are no faster, and attention's memory
- * grows with them. On a GPU each pass costs its operations' start.
+ * Most padded tokens of contexts in one pass. More are no faster and need more memory for
+ * attention; a GPU has to pay for starting each pass.
  */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 
 /**
- * The transformer of this project behind the {@link Policy} interface, with automatic
- * prefix caching between calls.
+ * This project's transformer as a {@link Policy}, with prefix caching between calls.
+ *
+ * Shape letters: B rows, T tokens, V vocabulary.
  */
 export class LocalPolicy implements Policy {
   readonly maxLength: number;
@@ -59,7 +64,7 @@ export class LocalPolicy implements Policy {
   private cache: PrefixCache | null = null;
   private head: tf.Tensor2D | null = null;
 
-  /** @param weights stay the caller's: dispose of them after {@link dispose} */
+  /** @param weights remain the caller's: dispose of them after {@link dispose} */
   constructor(
     readonly name: string,
     private weights: Weights,
@@ -70,7 +75,7 @@ export class LocalPolicy implements Policy {
     this.rope = rotaryTable(config, this.maxLength);
   }
 
-  /** New weights of the same shape; what was cached under the old ones is dropped. */
+  /** Sets new weights of the same shapes and drops what was cached under the old ones. */
   setWeights(weights: Weights): void {
     this.weights = weights;
     this.release();
@@ -93,52 +98,48 @@ export class LocalPolicy implements Policy {
     this.head = null;
   }
 
-  async generate(
-    contexts: readonly (readonly number[])[],
-    options: SamplingOptions,
-  ): Promise<Generation[]> {
+  async generate(contexts: Contexts, options: SamplingOptions): Promise<Generation[]> {
     if (contexts.length === 0) return [];
     const longest = Math.max(...contexts.map((c) => c.length));
-    if (longest >= this.maxLength || contexts.some((c) => c.length === 0)) {
+    if (longest >= this.maxLength || contexts.some((c) => c.length === 0))
       throw new RangeError(
         `Expected contexts of 1 to ${this.maxLength - 1} tokens, but got lengths up to ${longest}. Lower topK or the turns, or raise max_position_embeddings.`,
       );
-    }
     const isStop = this.stopTest(options.stop);
     const maxNewTokens = Math.min(options.maxNewTokens, this.maxLength - longest);
-    const rows: Row[] = contexts.map((c) => ({
+    const rows: Row[] = contexts.map((context) => ({
       generated: [],
       logProbs: [],
-      position: c.length,
+      position: context.length,
       finish: null,
     }));
     this.head ??= transposedHead(this.weights, this.config);
     const { logits, past } = this.prefill(contexts, this.takePrefix(contexts), maxNewTokens);
     const cached = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
     this.keepPrefix(contexts, rows, cached);
-    return rows.map((r) => ({
-      tokenIds: r.generated,
-      text: this.tokenizer.decode(r.generated),
-      logProbs: r.logProbs,
-      finish: r.finish ?? 'length',
+    return rows.map(({ generated, logProbs, finish }) => ({
+      tokenIds: generated,
+      text: this.tokenizer.decode(generated),
+      logProbs,
+      finish: finish ?? 'length',
     }));
   }
 
-  /** What is cached of the contexts; the cache is theirs then. */
-  private takePrefix(contexts: readonly (readonly number[])[]): PrefixCache {
-    const found = this.cache && extendedPrefix(this.cache, contexts);
-    if (!found) this.release();
+  /** The cached prefixes of the contexts; the caller takes over the blocks. */
+  private takePrefix(contexts: Contexts): PrefixCache {
+    const prefix = this.cache && extendedPrefix(this.cache, contexts);
+    if (!prefix) this.release();
     this.cache = null;
-    return found ?? this.sharedPrefix(contexts);
+    return prefix ?? this.sharedPrefix(contexts);
   }
 
   /**
-   * What contexts begin with alike, as prompts do, run once. Not of a small model, whose
-   * passes cost little and whose recorded bits stay as they are.
+   * Runs the common beginning of the contexts (their prompt) once. Not for small models:
+   * a pass costs them little, and it would change the last bits of recorded answers.
    */
-  private sharedPrefix(contexts: readonly (readonly number[])[]): PrefixCache {
-    const distinct = new Set(firstEqual(contexts)).size;
-    const length = isLarge(this.config) && distinct > 1 ? sharedLength(contexts) : 0;
+  private sharedPrefix(contexts: Contexts): PrefixCache {
+    const numDistinct = new Set(firstEqual(contexts)).size;
+    const length = isLarge(this.config) && numDistinct > 1 ? sharedLength(contexts) : 0;
     const shared = contexts[0].slice(0, length);
     const blocks: CacheBlock[] = [];
     if (length > 0) {
@@ -151,15 +152,16 @@ export class LocalPolicy implements Policy {
   }
 
   /**
-   * Runs what is not cached of each context, equal contexts once, and long ones apart
-   * from short ones. Logits (B, V) after the last token of each, and what is cached of
-   * all of them, with room for new tokens. Disposes of the prefix.
+   * Runs the uncached rest of each context, equal contexts once, in passes of similar
+   * length. Returns the logits (B, V) after each last token, and the cache of all rows
+   * with room for new tokens; the caller disposes of both. Disposes of the prefix.
    */
   private prefill(
-    contexts: readonly (readonly number[])[],
+    contexts: Contexts,
     prefix: PrefixCache,
     maxNewTokens: number,
   ): { logits: tf.Tensor2D; past: CacheBlock } {
+    const { numKeyValueHeads } = this.config;
     const chunks = contexts.map((context, i) => context.slice(prefix.contexts[i].length));
     const firsts = firstEqual(contexts);
     const distinct = [...new Set(firsts)];
@@ -167,14 +169,14 @@ export class LocalPolicy implements Policy {
     const passes = groupByLength(lengths, maxTokensPerPass()).map((pass) =>
       pass.map((d) => distinct[d]),
     );
-    const { numKeyValueHeads } = this.config;
     const blocks = [...prefix.blocks];
     const pieces = [...prefix.pieces];
     const logits = passes.map((pass) => {
-      const own = pass.map((i) => prefix.pieces[i]);
-      const past = prefix.blocks.length > 0 ? packRows(prefix.blocks, own, numKeyValueHeads) : null;
+      const prefixes = pass.map((i) => prefix.pieces[i]);
+      const past =
+        prefix.blocks.length > 0 ? packRows(prefix.blocks, prefixes, numKeyValueHeads) : null;
       const starts = pass.map((i) => prefix.contexts[i].length);
-      const run = this.runChunks(
+      const output = this.runChunks(
         pass.map((i) => chunks[i]),
         { past, starts },
       );
@@ -182,8 +184,8 @@ export class LocalPolicy implements Policy {
       pass.forEach((i, row) => {
         pieces[i] = [...pieces[i], { block: blocks.length, row, length: chunks[i].length }];
       });
-      blocks.push(run.block);
-      return run.logits;
+      blocks.push(output.block);
+      return output.logits;
     });
     const order = passes.flat();
     const last = tf.tidy(() => {
@@ -201,29 +203,17 @@ export class LocalPolicy implements Policy {
     return { logits: last, past };
   }
 
-  /**
-   * Logits (B, V) after the last token of each chunk, and what is to be cached of the
-   * chunks.
-   */
+  /** Logits (B, V) after each chunk's last token, and the chunks' cache block. */
   private runChunks(
-    chunks: readonly (readonly number[])[],
+    chunks: Contexts,
     { past, starts }: { past: CacheBlock | null; starts: readonly number[] },
   ): { logits: tf.Tensor2D; block: CacheBlock } {
     const tokens = Math.max(...chunks.map((chunk) => chunk.length));
-    const pad = (values: readonly number[], filler: number): number[] => [
-      ...values,
-      ...new Array<number>(tokens - values.length).fill(filler),
-    ];
-    const ids = chunks.flatMap((chunk) => pad(chunk, 0));
-    const positions = chunks.flatMap((chunk, i) =>
-      Array.from({ length: tokens }, (_, t) => starts[i] + Math.min(t, chunk.length - 1)),
-    );
-    const bias = chunks.flatMap((chunk) =>
-      pad(
-        chunk.map(() => 0),
-        MASKED,
-      ),
-    );
+    const padded = <T>(compute: (chunk: readonly number[], t: number, i: number) => T): T[] =>
+      chunks.flatMap((chunk, i) => Array.from({ length: tokens }, (_, t) => compute(chunk, t, i)));
+    const ids = padded((chunk, t) => chunk[t] ?? 0);
+    const positions = padded((chunk, t, i) => starts[i] + Math.min(t, chunk.length - 1));
+    const bias = padded((chunk, t) => (t < chunk.length ? 0 : MASKED));
     const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
     const shape: [number, number] = [chunks.length, tokens];
     return tf.tidy(() => {
@@ -236,31 +226,47 @@ export class LocalPolicy implements Policy {
     });
   }
 
+  /** Logits (M, V) of all new tokens or of those at `places`, and the new cache block. */
+  private run(
+    input: CachedInput,
+    cached: CachedTokens,
+    places?: tf.Tensor1D,
+  ): { logits: tf.Tensor2D; block: CacheBlock } {
+    return tf.tidy(() => {
+      const { hidden, block } = forwardCached(this.weights, input, cached, this.config, this.rope);
+      const x = places ? tf.gather(hidden, places) : hidden;
+      const logits = this.head
+        ? tf.matMul<tf.Tensor2D>(x, this.head)
+        : computeLogits(this.weights, x, this.config);
+      return { logits, block };
+    });
+  }
+
   /**
-   * Samples token after token until every row has finished. Finished rows ride along,
-   * masked, until half of the rows have; then the others go on by themselves. Returns
-   * what is cached of all rows but of their last tokens; takes what was cached before.
+   * Samples token after token until every row has finished. Finished rows stay, masked,
+   * until they are half of the rows; then the others continue alone. Takes over `past`,
+   * and returns the cache of all rows except their last tokens.
    */
   private async decode(
     rows: Row[],
     firstLogits: tf.Tensor2D,
     past: CacheBlock,
     options: SamplingOptions,
-    isStop: (generated: readonly number[]) => boolean,
+    isStop: StopTest,
   ): Promise<CachedRows[]> {
     const { maxNewTokens } = options;
     const finished: CachedRows[] = [];
     let active = rows.map((_, i) => i);
     let logits = firstLogits;
-    /** Tokens of a row that are cached: the newest has not been run. */
+    /** Cached tokens of a row: all but the newest. */
     const numCached = (i: number): number => rows[i].position - 1;
-    const stepsOf = (block: CacheBlock, lengths: readonly number[]): DecodeSteps =>
+    const startSteps = (block: CacheBlock, lengths: readonly number[]): DecodeSteps =>
       decodeSteps(block, lengths, (input, cached) => this.run(input, cached));
-    let steps = stepsOf(
+    let steps = startSteps(
       past,
       rows.map(({ position }) => position),
     );
-    const piecesOf = (i: number): Piece[] => steps.piecesOf(active.indexOf(i), numCached(i));
+    const pieces = (i: number): Piece[] => steps.pieces(active.indexOf(i), numCached(i));
     try {
       for (let step = 1; ; step++) {
         await this.sampleStep(rows, active, logits, options, isStop);
@@ -269,15 +275,22 @@ export class LocalPolicy implements Policy {
         if (unfinished.length <= active.length / 2) {
           const done = active.filter((i) => rows[i].finish);
           const groups = [
-            { rows: done.map(piecesOf), room: 0 },
-            { rows: unfinished.map(piecesOf), room: roomFor(maxNewTokens - step) },
+            { rows: done.map(pieces), room: 0 },
+            { rows: unfinished.map(pieces), room: roomFor(maxNewTokens - step) },
           ];
           steps.dispose();
-          const [left, taken] = moveRows(steps.blocks, groups, this.config.numKeyValueHeads);
-          const pieces = done.map((i, row) => [{ block: 0, row, length: numCached(i) }]);
-          finished.push({ rows: done, blocks: [left], pieces });
+          const [doneBlock, activeBlock] = moveRows(
+            steps.blocks,
+            groups,
+            this.config.numKeyValueHeads,
+          );
+          finished.push({
+            rows: done,
+            blocks: [doneBlock],
+            pieces: done.map((i, row) => [{ block: 0, row, length: numCached(i) }]),
+          });
           active = unfinished;
-          steps = stepsOf(taken, active.map(numCached));
+          steps = startSteps(activeBlock, active.map(numCached));
         }
         logits = steps.next({
           ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
@@ -291,61 +304,37 @@ export class LocalPolicy implements Policy {
       throw error;
     }
     steps.dispose();
-    return [...finished, { rows: active, blocks: steps.blocks, pieces: active.map(piecesOf) }];
+    return [...finished, { rows: active, blocks: steps.blocks, pieces: active.map(pieces) }];
   }
 
-  /**
-   * Logits (N, V) of new tokens, or of those that are wanted, and what is to be cached of
-   * them.
-   */
-  private run(
-    input: CachedInput,
-    cached: CachedTokens,
-    wanted?: tf.Tensor1D,
-  ): { logits: tf.Tensor2D; block: CacheBlock } {
-    return tf.tidy(() => {
-      const { hidden, block } = forwardCached(this.weights, input, cached, this.config, this.rope);
-      const picked = wanted ? tf.gather(hidden, wanted) : hidden;
-      const logits = this.head
-        ? tf.matMul<tf.Tensor2D>(picked, this.head)
-        : logitsOf(this.weights, picked, this.config);
-      return { logits, block };
-    });
-  }
-
-  /** Samples the next token of every unfinished row and disposes of the logits. */
+  /** Samples the next token of every unfinished row and disposes of the logits (B, V). */
   private async sampleStep(
     rows: Row[],
     active: readonly number[],
     logits: tf.Tensor2D,
-    options: SamplingOptions,
-    isStop: (generated: readonly number[]) => boolean,
+    { temperature, topP, randoms, onToken }: SamplingOptions,
+    isStop: StopTest,
   ): Promise<void> {
-    const { temperature, topP } = options;
     const isGreedy = temperature === 0;
     const softmax = tf.tidy(() => tf.softmax(isGreedy ? logits : tf.div(logits, temperature)));
     const values = (await softmax.data()) as Float32Array;
     tf.dispose([logits, softmax]);
-    const vocabularySize = this.config.vocabSize;
+    const { vocabSize } = this.config;
     for (const [place, i] of active.entries()) {
       const row = rows[i];
       if (row.finish) continue;
-      const probabilities = values.subarray(place * vocabularySize, (place + 1) * vocabularySize);
-      const { tokenId, logProb } = sampleToken(
-        probabilities,
-        { isGreedy, topP },
-        options.randoms[i],
-      );
+      const probabilities = values.subarray(place * vocabSize, (place + 1) * vocabSize);
+      const { tokenId, logProb } = sampleToken(probabilities, { isGreedy, topP }, randoms[i]);
       row.generated.push(tokenId);
       row.logProbs.push(logProb);
       row.position++;
       if (isStop(row.generated)) row.finish = 'stop';
-      await options.onToken?.({ row: i, tokenId, logProb });
+      await onToken?.({ row: i, tokenId, logProb });
     }
   }
 
-  /** Tells whether the last token completes a stop text or ends the sequence. */
-  private stopTest(stop: readonly string[]): (generated: readonly number[]) => boolean {
+  /** Whether the last token completes a stop text or ends the sequence. */
+  private stopTest(stop: readonly string[]): StopTest {
     const encoded = stop.map((text) => this.tokenizer.encode(text));
     const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));
     for (const id of this.config.eosTokenIds) single.add(id);
@@ -360,12 +349,9 @@ export class LocalPolicy implements Policy {
     };
   }
 
-  /**
-   * Remembers the keys and values of all tokens but each row's last, which has not been
-   * run.
-   */
+  /** Keeps the cache of all tokens but each row's last, which has not been run. */
   private keepPrefix(
-    contexts: readonly (readonly number[])[],
+    contexts: Contexts,
     rows: readonly Row[],
     cached: readonly CachedRows[],
   ): void {

@@ -11,8 +11,8 @@ import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } fr
 import { inLayoutOf, takeColumns, transposeValues, type Weights } from './weights.js';
 
 /**
- * A fresh adapter: A normal with deviation 1/sqrt(I), B zero, so the policy is unchanged. The
- * caller disposes of it.
+ * A fresh adapter: A normal with deviation 1/sqrt(I), B zero, so the policy is unchanged.
+ * The caller disposes of it.
  */
 export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Random): Weights {
   const { rank } = lora;
@@ -30,8 +30,8 @@ export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Ra
 
 /**
  * The base's weights with the adapter's update added; differentiable in the adapter. The
- * caller disposes of the result by {@link disposeMerged}: weights without an adapter are the
- * base's own tensors.
+ * caller disposes of the result by {@link disposeMerged}: weights without an adapter are
+ * the base's own tensors.
  */
 export function mergeAdapter(
   base: Weights,
@@ -49,8 +49,9 @@ export function mergeAdapter(
 }
 
 /**
- * The base's weights next to the adapter's A and scaled B, for products that add the update
- * without merging; differentiable in the adapter. The caller disposes of the scaled B only.
+ * The base's weights next to the adapter's A and scaled B, for products that add the
+ * update without merging; differentiable in the adapter. The caller disposes of the
+ * scaled B only.
  */
 export const withAdapter = (
   base: Weights,
@@ -101,8 +102,8 @@ export async function arraysFromAdapter(
 }
 
 /**
- * The base's weights with a PEFT adapter added, for inference. Modules of a fused product may
- * each have their own A, or no adapter. The caller disposes of the result by
+ * The base's weights with a PEFT adapter added, for inference. Modules of a fused product
+ * may each have their own A, or no adapter. The caller disposes of the result by
  * {@link disposeMerged}.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */

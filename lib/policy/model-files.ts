@@ -1,6 +1,6 @@
 /**
- * Files of a model's or an adapter's folder besides the weights. Imports no TensorFlow.js, so
- * that a policy on a server loads none.
+ * Files of a model's or an adapter's folder besides the weights. Imports no
+ * TensorFlow.js, so that a policy on a server loads none.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -25,13 +25,15 @@ export function requireFolders(folders: readonly string[]): void {
     );
 }
 
-/** `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing */
+/**
+ * `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing
+ */
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
 /**
- * `tokenizer_config.json`, with the contents of `chat_template.jinja` as its `chat_template`;
- * empty without either.
+ * `tokenizer_config.json`, with the contents of `chat_template.jinja` as its
+ * `chat_template`; empty without either.
  */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');

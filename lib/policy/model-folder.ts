@@ -41,8 +41,8 @@ export async function loadModel(folder: string): Promise<Model> {
 }
 
 /**
- * Loads a model and merges an adapter into it, if one is given. The caller disposes of the
- * weights.
+ * Loads a model and merges an adapter into it, if one is given. The caller disposes of
+ * the weights.
  * @throws Error naming the folder or the file that is missing or does not fit
  */
 export async function loadMerged(model: string, adapter?: string): Promise<Model> {
@@ -108,8 +108,8 @@ function roundTo(significantBits: number, value: number): number {
 }
 
 /**
- * Rounds an adapter's weights in place so that they compress well: a half has 11 significant
- * bits, most of them noise.
+ * Rounds an adapter's weights in place so that they compress well: a half has 11
+ * significant bits, most of them noise.
  * @throws Error if the file is not an adapter
  */
 export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
@@ -136,9 +136,9 @@ const COPIED_FILES = [
 ];
 
 /**
- * Writes a model with its adapter merged into it. Other files are copied unchanged, so that
- * whatever loads the model loads the export. The adapter itself goes into the subfolder
- * `adapter`, in PEFT's format.
+ * Writes a model with its adapter merged into it. Other files are copied unchanged, so
+ * that whatever loads the model loads the export. The adapter itself goes into the
+ * subfolder `adapter`, in PEFT's format.
  * @param weights folders of the model and, if there is one, of the adapter
  * @throws Error naming the folder or the file that is missing or does not fit
  */

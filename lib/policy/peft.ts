@@ -12,8 +12,8 @@ export interface LoraOptions {
   /** Modules with an adapter, such as `q_proj`; by default all matrices but the head. */
   targetModules?: readonly string[];
   /**
-   * Layers with an adapter, from 0; by default all. Backpropagation stops at the lowest: with
-   * only the upper third, a step computes little more than half as much.
+   * Layers with an adapter, from 0; by default all. Backpropagation stops at the lowest:
+   * with only the upper third, a step computes little more than half as much.
    */
   layersToTransform?: readonly number[];
 }
@@ -47,7 +47,8 @@ export function adaptedSlots(
 
 /**
  * The matrices that have an adapter in training.
- * @throws Error where only some modules of a fused product are adapted: they share one A here
+ * @throws Error where only some modules of a fused product are adapted: they share one A
+ * here
  */
 export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   const slots = adaptedSlots(config, lora);
@@ -67,7 +68,10 @@ export const peftName = (name: string, side: 'A' | 'B'): string =>
   `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
 
 export interface PeftConfig extends LoraOptions {
-  /** The base model: a folder relative to the adapter's, or a name; undefined if not given. */
+  /**
+   * The base model: a folder relative to the adapter's, or a name; undefined if not
+   * given.
+   */
   base: string | undefined;
 }
 
@@ -87,7 +91,10 @@ const peftSchema = z.object({
   use_rslora: z.literal(false).nullish(),
 });
 
-/** Parses `adapter_config.json`. @throws Error naming the field that is missing or unsupported */
+/**
+ * Parses `adapter_config.json`. @throws Error naming the field that is missing or
+ * unsupported
+ */
 export function parsePeftConfig(json: unknown): PeftConfig {
   const { data, error } = peftSchema.safeParse(json);
   if (!data)

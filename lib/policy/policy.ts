@@ -1,9 +1,8 @@
 import type { Random } from '../random.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
-/** A token as soon as it is sampled. */
 export interface SampledToken {
-  /** The context that it continues, counted from 0. */
+  /** Index of the context. */
   row: number;
   tokenId: number;
   /** Nats, as in {@link Generation}. */
@@ -13,20 +12,17 @@ export interface SampledToken {
 export interface SamplingOptions {
   /** 0 is greedy. */
   temperature: number;
-  /**
-   * Nucleus sampling keeps the smallest set of tokens of at least this probability; 1
-   * keeps all.
-   */
+  /** Keeps the smallest set of tokens with at least this probability; 1 keeps all. */
   topP: number;
-  /** Most new tokens in a row. */
+  /** Most new tokens per row. */
   maxNewTokens: number;
-  /** A row stops after the token that completes one of these. */
+  /** A row stops after the token that completes one of these texts. */
   stop: readonly string[];
-  /** One generator a row, so that a row's tokens do not depend on its neighbours. */
+  /** One generator per row, so that a row's tokens do not depend on the other rows. */
   randoms: readonly Random[];
-  /** Called with every token in turn; the next one waits for what it returns. */
+  /** Called with every token in turn, and awaited. */
   onToken?: (token: SampledToken) => void | Promise<void>;
-  /** Stops a policy elsewhere; one that computes here finishes what it is at. */
+  /** Aborts requests of a remote policy; the local one finishes what it has begun. */
   signal?: AbortSignal;
 }
 
@@ -34,43 +30,34 @@ export interface Generation {
   tokenIds: number[];
   text: string;
   /**
-   * Log-probability (nats) of each token under the distribution at `temperature`, before
-   * top-p cuts it; absent where nobody tells it.
+   * Log-probability (nats) of each token at `temperature`, before the cut at `topP`;
+   * absent if unknown.
    */
   logProbs?: number[];
-  /** `stop`: a stop text or the end token came; `length`: maxNewTokens were reached. */
+  /** `stop`: a stop text or the end token; `length`: `maxNewTokens` reached. */
   finish: 'stop' | 'length';
 }
 
-/**
- * A language model that continues token ids. Implementations: the local transformer, a
- * remote server.
- */
+/** A language model that continues token ids: the local transformer, or a server. */
 export interface Policy {
   readonly name: string;
   readonly tokenizer: Tokenizer;
   /** The longest context plus continuation (tokens). */
   readonly maxLength: number;
-  /** A line for people: where it is, and what it lacks. */
+  /** One line for people: where the policy is, and its limitations. */
   readonly note?: string;
-  /**
-   * Whether calls may overlap, each answered as soon as it is done: so with a server that
-   * batches by itself.
-   */
+  /** Whether calls may overlap, as with a server that batches by itself. */
   readonly overlaps?: boolean;
   /**
-   * Continues each context; result i belongs to context i. Extending an earlier call's
-   * contexts is cheap.
+   * Continues each context; result i belongs to context i. Extending the contexts of the
+   * call before is cheap.
    */
   generate(
     contexts: readonly (readonly number[])[],
     options: SamplingOptions,
   ): Promise<Generation[]>;
-  /**
-   * Frees what is kept between calls, such as cached keys and values, once contexts are
-   * not extended any more.
-   */
+  /** Frees what is cached between calls. */
   release?(): void;
-  /** Frees all that it holds; it is of no use afterwards. */
+  /** Frees everything; the policy is unusable afterwards. */
   dispose?(): void;
 }

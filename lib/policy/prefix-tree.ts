@@ -1,31 +1,32 @@
 /**
- * Rows of tokens as the tree of their prefixes. What several rows begin with, such as
- * the prompt of a group of rollouts, is one branch that is computed once: exact, since
- * the state of a token follows from the tokens before it.
+ * Rows of tokens as the tree of their prefixes. A prefix that rows share, such as the
+ * prompt of a group of rollouts, is computed once; this is exact, since a token's state
+ * depends on the tokens before it only.
  *
  * Shape letters: B rows, T tokens of the longest row, N tokens of the tree.
  */
 export interface PrefixTree {
-  /** Tokens of the tree, and the place of each in its rows. (N) int32 */
+  /** (N) tokens of the tree. */
   ids: number[];
+  /** (N) position of each in its rows. */
   places: number[];
   /** B and T. */
   shape: [rows: number, tokens: number];
   /**
-   * Index into N of the token in each cell of the padded rows; padding is token 0, which
-   * nothing reads there. (B*T) int32
+   * (B*T) the tree's token in each cell of the padded rows; 0 for padding, which is not
+   * read.
    */
   cells: number[];
-  /** A cell of each token: index into B*T. (N) int32 */
+  /** (N) the first cell of each token. */
   firsts: number[];
 }
 
-/** The tree of some rows. Tokens are in the order in which rows come to them. */
+/** The tree of some rows, tokens in the order in which the rows reach them. */
 export function prefixTree(rows: readonly (readonly number[])[]): PrefixTree {
   const length = Math.max(...rows.map((row) => row.length));
   const cells = new Array<number>(rows.length * length).fill(0);
   const tree: PrefixTree = { ids: [], places: [], shape: [rows.length, length], cells, firsts: [] };
-  /** Of each token and, first, of the beginning: which token goes on with an id. */
+  /** Child token by id, of the root and then of each token. */
   const children: Map<number, number>[] = [new Map<number, number>()];
   rows.forEach((row, r) => {
     let parent = -1;
@@ -47,7 +48,7 @@ export function prefixTree(rows: readonly (readonly number[])[]): PrefixTree {
   return tree;
 }
 
-/** Orders two rows so that those that begin alike come to lie side by side. */
+/** Orders rows so that those with a common prefix are next to each other. */
 export function comparePrefixes(a: readonly number[], b: readonly number[]): number {
   const t = a.findIndex((id, i) => id !== b[i]);
   return t < 0 ? a.length - b.length : a[t] - (b[t] ?? -1);

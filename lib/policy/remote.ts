@@ -1,8 +1,8 @@
 /**
- * Policies on servers: a registry by address, and OpenAI's completions API. vLLM accepts and
- * returns token ids (`return_token_ids`), so nothing is ever tokenised twice. Servers without
- * token ids (llama.cpp, SGLang, `transformers serve`) get text, and their text is tokenised
- * here: good for evaluation, not for training.
+ * Policies on servers: a registry by address, and OpenAI's completions API. vLLM accepts
+ * and returns token ids (`return_token_ids`), so nothing is ever tokenised twice. Servers
+ * without token ids (llama.cpp, SGLang, `transformers serve`) get text, and their text is
+ * tokenised here: good for evaluation, not for training.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,11 +58,15 @@ export interface OpenAiOptions extends RemoteOptions {
   token?: string;
   /** Most requests in flight at a time; default 256. */
   maxConcurrency?: number;
-  /** Timeout of a request, milliseconds; default 240,000 (Node's own limit is 300,000). */
+  /**
+   * Timeout of a request, milliseconds; default 240,000 (Node's own limit is 300,000).
+   */
   timeoutMs?: number;
   /** Retries of a request when the server is busy, late or unreachable; default 6. */
   retries?: number;
-  /** Wait before the first retry, milliseconds, doubled for each further one; default 500. */
+  /**
+   * Wait before the first retry, milliseconds, doubled for each further one; default 500.
+   */
   backOffMs?: number;
 }
 
@@ -201,7 +205,8 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       throw new Error(
         `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one by --tokenizer.`,
       );
-    // vLLM's log-probs are of the raw logits: right at temperature 1 and for greedy decoding.
+    // vLLM's log-probs are of the raw logits: right at temperature 1 and for greedy
+    // decoding.
     const isRaw = temperature === 0 || temperature === 1;
     const logProbs = isRaw && logprobs ? { logProbs: logprobs.token_logprobs } : {};
     return { tokenIds, text, finish: finishReason(choice), ...logProbs };
@@ -251,8 +256,8 @@ const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =
   reason === 'length' ? 'length' : 'stop';
 
 /**
- * The text with the stop text that the API cut off: the closing tag of the open block. A block
- * that the end token cut short looks the same.
+ * The text with the stop text that the API cut off: the closing tag of the open block. A
+ * block that the end token cut short looks the same.
  */
 function withStop(choice: Choice, stop: readonly string[]): string {
   const tag = openTag(choice.text);

@@ -2,9 +2,7 @@ import type { Random } from '../random.js';
 
 export interface Sample {
   tokenId: number;
-  /**
-   * Nats, under the distribution that the token was drawn from before any cut at top-p.
-   */
+  /** Nats, before the cut at top-p. */
   logProb: number;
 }
 
@@ -25,12 +23,12 @@ function argmax(values: ArrayLike<number>): number {
 }
 
 /**
- * Weights whose sum is taken first, so that what was drawn is then looked for in a few of
- * a large vocabulary.
+ * Weights that are summed first, so that only one block of a large vocabulary is
+ * searched.
  */
 const BLOCK = 256;
 
-/** Draws an index in proportion to its weight; one of weight 0 never. */
+/** Draws an index in proportion to its weight, never one of weight 0. */
 function drawIndex(weights: ArrayLike<number>, random: Random): number {
   const { length } = weights;
   const sums = Array.from({ length: Math.ceil(length / BLOCK) }, (_, block) => {
@@ -38,39 +36,36 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
     for (let i = block * BLOCK; i < Math.min(length, (block + 1) * BLOCK); i++) sum += weights[i];
     return sum;
   });
-  let left = random.uniform() * sums.reduce((a, b) => a + b, 0);
-  // Rounding may leave more than there is.
+  let rest = random.uniform() * sums.reduce((a, b) => a + b, 0);
+  // Rounding may leave a rest after the last block.
   const last = sums.findLastIndex((sum) => sum > 0);
   let block = 0;
-  while (block < last && left >= sums[block]) left -= sums[block++];
-  let chosen = 0;
+  while (block < last && rest >= sums[block]) rest -= sums[block++];
+  let drawn = 0;
   for (let i = block * BLOCK; i < length; i++) {
     if (weights[i] === 0) continue;
-    chosen = i;
-    if ((left -= weights[i]) < 0) break;
+    drawn = i;
+    if ((rest -= weights[i]) < 0) break;
   }
-  return chosen;
+  return drawn;
 }
 
 /**
- * Draws one token from a row of probabilities (V), which need not sum to 1 to the last
- * digit, or takes the most probable, the first of equals.
+ * Draws a token from probabilities (V), which need not sum to exactly 1, or takes the
+ * most probable (the first of equals).
  */
 export function sampleToken(
   probabilities: ArrayLike<number>,
   { isGreedy, topP }: { isGreedy: boolean; topP: number },
   random: Random,
 ): Sample {
-  const draw = (): number => {
-    if (topP >= 1) return drawIndex(probabilities, random);
+  let tokenId: number;
+  if (isGreedy) tokenId = argmax(probabilities);
+  else if (topP >= 1) tokenId = drawIndex(probabilities, random);
+  else {
     const candidates = nucleus(probabilities, topP);
-    return candidates[
-      drawIndex(
-        candidates.map((i) => probabilities[i]),
-        random,
-      )
-    ];
-  };
-  const tokenId = isGreedy ? argmax(probabilities) : draw();
+    const weights = candidates.map((i) => probabilities[i]);
+    tokenId = candidates[drawIndex(weights, random)];
+  }
   return { tokenId, logProb: Math.log(probabilities[tokenId]) };
 }

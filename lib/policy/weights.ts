@@ -1,27 +1,26 @@
 /**
- * The weights of a Llama-type decoder as tensors, in the layout that computes fast:
- * input by output, with the query, key and value products fused, and gate and up as well;
- * a few matrices lie the other way round ({@link liesTransposed}). The names and the
- * layout of checkpoints (output by input) are at the border.
+ * The weights of a decoder as tensors in the layout that computes fast: input by output,
+ * with the query, key and value products fused, gate and up as well ({@link
+ * isStoredTransposed} lists exceptions). Checkpoints have other names, and output by
+ * input.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
-import { type ModelConfig, type Slot, isLarge, weightSlots } from './families.js';
 import type { NamedArray, Tensors } from '../tensor/safetensors.js';
+import { isLarge, weightSlots, type ModelConfig, type Slot } from './families.js';
 
 /**
  * `embed` (V, C), `norm` (C), `head` (C, V) unless tied; for layer i `i.inputNorm`,
- * `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, where the model has them,
+ * `i.qkv`, `i.o`, `i.postNorm`, `i.gateUp`, `i.down`, and, if the model has them,
  * `i.qNorm`, `i.kNorm` and biases such as `i.qkvBias`.
  */
 export type Weights = Record<string, tf.Tensor>;
 
 const TILE = 32;
 
-/** (rows, columns) row-major into its transpose. */
+/** Transposes a row-major matrix (rows, columns), in tiles that fit into the cache. */
 export function transposeValues(values: Float32Array, rows: number, columns: number): Float32Array {
   const out = new Float32Array(values.length);
-  // In tiles that fit into the cache.
   for (let top = 0; top < rows; top += TILE)
     for (let left = 0; left < columns; left += TILE)
       for (let r = top; r < Math.min(top + TILE, rows); r++)
@@ -30,20 +29,7 @@ export function transposeValues(values: Float32Array, rows: number, columns: num
   return out;
 }
 
-/** Puts (rows, width) values into columns `from`.. of a (rows, total) matrix. */
-function putColumns(
-  target: Float32Array,
-  total: number,
-  from: number,
-  values: Float32Array,
-  width: number,
-): void {
-  for (let r = 0; r * width < values.length; r++) {
-    target.set(values.subarray(r * width, (r + 1) * width), r * total + from);
-  }
-}
-
-/** Columns from..from+width of a (rows, total) matrix. */
+/** Columns `from` to `from + width` of a row-major matrix (rows, total). */
 export function takeColumns(
   values: Float32Array,
   total: number,
@@ -61,11 +47,12 @@ export function takeColumns(
 const PAGE = 1024;
 
 /**
- * Whether a matrix lies output by input, as in checkpoints: oneDNN, with which the
- * native backend multiplies, takes twice as long for one whose rows fill whole pages. Not
- * a square one, whose shape would not tell, and only where weights stay as they are.
+ * Whether a matrix stays output by input, as in checkpoints: oneDNN, in the native
+ * backend, takes twice as long for one whose rows fill whole pages. Not for square
+ * matrices, whose shape would not tell the layout, and only in models whose weights stay
+ * frozen.
  */
-const liesTransposed = (
+const isStoredTransposed = (
   { key, kind, shape: [rows, columns] }: Slot,
   config: ModelConfig,
 ): boolean =>
@@ -76,58 +63,78 @@ const liesTransposed = (
   columns % PAGE === 0 &&
   rows !== columns;
 
-/** A matrix in the layout of a weight: transposed where the weight is. */
+/** A matrix (I, O) in the layout of a weight: transposed if the weight is. */
 export const inLayoutOf = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
   weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
 
 /**
- * Tensors that some checkpoints hold and nobody needs: a copy of what config.json says,
- * and of the embedding.
+ * Redundant tensors of some checkpoints: rotary frequencies, and a copy of the embedding.
  */
-const isSpare = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
+const isRedundant = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
 
+/** The shape of a slot as a matrix: a vector is one row. */
+const matrixShape = ({ shape }: Slot): number[] => (shape.length === 1 ? [1, shape[0]] : shape);
+
+/** The shape of a part in the checkpoint: output by input if a matrix. */
+const storedShape = ({ kind, shape }: Slot, columns: number): number[] =>
+  kind === 'matrix' ? [columns, shape[0]] : [...shape.slice(0, -1), columns];
+
 /**
- * Fuses Hugging Face tensors. The caller disposes of the result ({@link
+ * Weights from a checkpoint's tensors. The caller disposes of them ({@link
  * disposeWeights}).
- * @throws Error naming a tensor that is missing, of another shape than the config says,
- * or not of use
+ * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights {
-  const weights: Weights = {};
-  const known = new Set(weightSlots(config).flatMap(({ parts }) => parts.map(({ name }) => name)));
-  const unused = [...arrays.keys()].find((name) => !known.has(name) && !isSpare(name, config));
-  if (unused)
+  const slots = weightSlots(config);
+  const names = new Set(slots.flatMap(({ parts }) => parts.map(({ name }) => name)));
+  const unexpected = [...arrays.keys()].find(
+    (name) => !names.has(name) && !isRedundant(name, config),
+  );
+  if (unexpected !== undefined)
     throw new Error(
-      `Expected only tensors that a ${config.modelType} model with this config.json is computed from, but there is ${unused}.`,
+      `Expected only tensors of a ${config.modelType} model with this config.json, but there is ${unexpected}.`,
     );
-  for (const slot of weightSlots(config)) {
+  const weights: Weights = {};
+  for (const slot of slots) {
     const { key, kind, shape, parts } = slot;
-    const isMatrix = kind === 'matrix';
-    const isTransposed = liesTransposed(slot, config);
-    const [rows, total] = shape.length === 1 ? [1, shape[0]] : shape;
+    const keepsLayout = kind !== 'matrix' || isStoredTransposed(slot, config);
+    const [rows, total] = matrixShape(slot);
     const stored = parts.map(({ name, columns }) => {
       const array = arrays.get(name);
-      const expected = isMatrix ? [columns, rows] : [...shape.slice(0, -1), columns];
-      if (array?.shape.join() === expected.join())
-        return isMatrix && !isTransposed
-          ? transposeValues(array.values, columns, rows)
-          : array.values;
-      throw new Error(
-        `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
-      );
+      const expected = storedShape(slot, columns);
+      if (array?.shape.join() !== expected.join())
+        throw new Error(
+          `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
+        );
+      return keepsLayout ? array.values : transposeValues(array.values, columns, rows);
     });
-    const fused = parts.length === 1 ? stored[0] : new Float32Array(rows * total);
-    let from = 0;
-    if (parts.length > 1)
-      parts.forEach(({ columns }, i) => {
-        if (isTransposed) fused.set(stored[i], from * rows);
-        else putColumns(fused, total, from, stored[i], columns);
-        from += columns;
-      });
-    weights[key] = tf.tensor(fused, isTransposed ? [total, rows] : shape);
+    const isTransposed = kind === 'matrix' && keepsLayout;
+    weights[key] = tf.tensor(
+      parts.length === 1 ? stored[0] : fuse(stored, [rows, total], isTransposed),
+      isTransposed ? [total, rows] : shape,
+    );
   }
   return weights;
+}
+
+/** Matrices side by side as one (rows, total), or one below the other if transposed. */
+function fuse(
+  parts: readonly Float32Array[],
+  [rows, total]: readonly number[],
+  isTransposed: boolean,
+): Float32Array {
+  const fused = new Float32Array(rows * total);
+  let from = 0;
+  for (const part of parts) {
+    const width = part.length / rows;
+    if (isTransposed) fused.set(part, from * rows);
+    else
+      for (let r = 0; r < rows; r++)
+        fused.set(part.subarray(r * width, (r + 1) * width), r * total + from);
+    from += width;
+  }
+  return fused;
 }
 
 /** The reverse of {@link weightsFromArrays}. */
@@ -139,16 +146,15 @@ export async function arraysFromWeights(
   for (const slot of weightSlots(config)) {
     const weight = weights[slot.key];
     const stored = (await weight.data()) as Float32Array;
-    const [rows, total] = slot.shape.length === 1 ? [1, slot.shape[0]] : slot.shape;
+    const [rows, total] = matrixShape(slot);
     const isTransposed = weight.shape[0] !== slot.shape[0];
     const values = isTransposed ? transposeValues(stored, total, rows) : stored;
     let from = 0;
     for (const { name, columns } of slot.parts) {
       const part = takeColumns(values, total, from, columns);
-      const isMatrix = slot.kind === 'matrix';
       arrays.set(name, {
-        shape: isMatrix ? [columns, rows] : [...slot.shape.slice(0, -1), columns],
-        values: isMatrix ? transposeValues(part, rows, columns) : part,
+        shape: storedShape(slot, columns),
+        values: slot.kind === 'matrix' ? transposeValues(part, rows, columns) : part,
       });
       from += columns;
     }
@@ -157,9 +163,10 @@ export async function arraysFromWeights(
 }
 
 /**
- * Fresh weights, normal: embeddings with deviation 0.02 as in GPT-2, products with
- * 1/sqrt(rows), which keeps activations in narrow models where 0.02 does not, and those
- * that end in a residual 1/sqrt(2 layers) of that; gains are 1, biases 0.
+ * Random normal weights: embeddings with deviation 0.02 as in GPT-2, products with
+ * 1/sqrt(rows), which keeps activations alive in narrow models where 0.02 does not, and
+ * those that end in a residual with 1/sqrt(2 layers) of that; gains are 1, biases 0. The
+ * caller disposes of them.
  */
 export function randomWeights(config: ModelConfig, random: Random): Weights {
   const weights: Weights = {};
@@ -169,9 +176,11 @@ export function randomWeights(config: ModelConfig, random: Random): Weights {
       (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) /
       (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
     const stream = random.fork(key);
-    const size = shape.reduce((a, b) => a * b, 1);
-    const fixed = { gain: 1, bias: 0 }[kind as string];
-    const values = Float32Array.from({ length: size }, () => fixed ?? stream.normal() * deviation);
+    const constant = { gain: 1, bias: 0 }[kind as string];
+    const values = Float32Array.from(
+      { length: tf.util.sizeFromShape(shape) },
+      () => constant ?? stream.normal() * deviation,
+    );
     weights[key] = tf.tensor(values, shape);
   }
   return weights;
@@ -181,7 +190,7 @@ export function disposeWeights(weights: Weights): void {
   for (const tensor of Object.values(weights)) tensor.dispose();
 }
 
-/** Tensors by their own names, as they go into files and to other processes. */
+/** Copies tensors into arrays, for files and other processes. */
 export async function toNamedArrays(tensors: Weights): Promise<Map<string, NamedArray>> {
   const arrays = Object.entries(tensors).map(
     async ([name, t]) =>

@@ -8,17 +8,17 @@ import { installNativeKernels } from './native.js';
 import { installWasmKernels } from './wasm.js';
 import { boundFreeBuffers, installWebGpuKernels } from './webgpu.js';
 
-// Registers every operation's gradient: tfjs-core has them only in files that Node cannot
-// load, of which the build makes one.
+// Registers the gradients: tfjs-core has them only in files that Node cannot load, which
+// the build bundles.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
 export { BACKEND_NAMES, type BackendName };
 
 export interface BackendReport {
   name: BackendName;
-  /** tfjs's own name and the library's version, for provenance. */
+  /** tfjs's name and the library's version. */
   detail: string;
-  /** Backends that were tried first, and why they did not load. */
+  /** Backends tried before, and why they did not load. */
   skipped: { name: BackendName; reason: string }[];
 }
 
@@ -28,18 +28,22 @@ function restoreRemovedUtil(): void {
   mutable.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined;
 }
 
-/** The part of tfjs-node's backend that tells a GPU from a CPU. */
+/** The parts of tfjs-node's backend used here. */
 interface NodeBinding {
   binding?: { TF_Version?: string };
   isGPUPackage?: boolean;
   isUsingGpuDevice?: boolean;
 }
 
-let isNativeInstalled = false;
+const installed = new Set<() => void>();
+
+function installOnce(install: () => void): void {
+  if (!installed.has(install)) install();
+  installed.add(install);
+}
 
 /**
- * Loads the libtensorflow addon under either package name; it registers itself as
- * `tensorflow`.
+ * Loads the libtensorflow addon under either package name; it registers as `tensorflow`.
  */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
@@ -52,8 +56,7 @@ async function loadNative(wantGpu: boolean): Promise<string> {
       await tf.setBackend('tensorflow');
       const backend = tf.backend() as unknown as NodeBinding;
       if (wantGpu && !backend.isUsingGpuDevice) throw new Error('finds no CUDA device');
-      if (!isNativeInstalled) installNativeKernels();
-      isNativeInstalled = true;
+      installOnce(installNativeKernels);
       return `${name}, libtensorflow ${backend.binding?.TF_Version ?? 'unknown'}`;
     } catch (error) {
       failures.push(`${name} ${firstLine(error)}`);
@@ -62,37 +65,29 @@ async function loadNative(wantGpu: boolean): Promise<string> {
   throw new Error(failures.join('; '));
 }
 
-let isWasmInstalled = false;
-
 async function loadWasm(): Promise<string> {
   const wasm = await import('@tensorflow/tfjs-backend-wasm');
   const entry = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   wasm.setWasmPaths(`${dirname(entry)}/`);
   if (!(await tf.setBackend('wasm'))) throw new Error('failed to initialise');
-  if (!isWasmInstalled) installWasmKernels();
-  isWasmInstalled = true;
+  installOnce(installWasmKernels);
   return `@tensorflow/tfjs-backend-wasm ${wasm.version_wasm}`;
 }
 
 async function loadCpu(): Promise<string> {
   await import('@tensorflow/tfjs-backend-cpu');
   await tf.setBackend('cpu');
-  // At its first use it would advise in five lines to install another one; `doctor` tells
-  // which there are.
+  // Or its first use prints five lines that recommend another backend.
   (tf.backend() as unknown as { firstUse: boolean }).firstUse = false;
   return '@tensorflow/tfjs-backend-cpu';
 }
 
-/**
- * Operations that are handed over to the GPU together, and bytes of buffers that wait
- * there to be used again.
- */
-const [DISPATCHES, FREE_BYTES] = [100, 4e9];
+/** Operations submitted to the GPU together. */
+const DISPATCHES = 100;
+/** Most bytes of free buffers on the GPU. */
+const FREE_BYTES = 4e9;
 
-/**
- * What Dawn's binding to Node gives: the globals of a browser's WebGPU, and how to make
- * `navigator.gpu`.
- */
+/** Dawn's binding to Node: WebGPU's globals, and `create` for `navigator.gpu`. */
 interface Dawn {
   create: (flags: string[]) => {
     requestAdapter: () => Promise<{ info: { description: string; device: string } } | null>;
@@ -100,7 +95,7 @@ interface Dawn {
   globals: object;
 }
 
-/** What the GPU is called, once it has been opened: that is done once. */
+/** The GPU's name, once it has been opened. */
 let gpuDevice: string | null = null;
 
 async function openGpu(): Promise<string> {
@@ -118,14 +113,15 @@ async function openGpu(): Promise<string> {
   return adapter.info.description || adapter.info.device;
 }
 
+function setUpWebGpu(): void {
+  installWebGpuKernels();
+  boundFreeBuffers(tf.backend(), FREE_BYTES);
+}
+
 async function loadWebGpu(): Promise<string> {
-  const isFirst = gpuDevice === null;
   gpuDevice ??= await openGpu();
   if (!(await tf.setBackend('webgpu'))) throw new Error('failed to initialise');
-  if (isFirst) {
-    installWebGpuKernels();
-    boundFreeBuffers(tf.backend(), FREE_BYTES);
-  }
+  installOnce(setUpWebGpu);
   return `@tensorflow/tfjs-backend-webgpu on ${gpuDevice}, Dawn ${optionalVersion('webgpu')}`;
 }
 
@@ -143,7 +139,7 @@ function firstLine(error: unknown): string {
   return /Cannot find (package|module)/.test(message) ? 'is not installed' : line.slice(0, 120);
 }
 
-/** Makes a backend the current one, or says in a few words why it does not load. */
+/** Makes a backend the current one, or returns in a few words why it does not load. */
 export async function tryBackend(
   name: BackendName,
 ): Promise<{ detail: string } | { reason: string }> {
@@ -157,10 +153,10 @@ export async function tryBackend(
 }
 
 /**
- * Makes the first backend that loads the current one: GPU, native CPU, wasm, plain
- * JavaScript.
- * @param requested one backend to force, or `auto`
- * @throws Error when a forced backend does not load (with the reason), or when none does
+ * Makes a backend the current one.
+ * @param requested a backend, or `auto` for the first that loads of gpu, native, wasm and
+ * cpu
+ * @throws Error with the reasons if none loads
  */
 export async function useBackend(requested: BackendName | 'auto' = 'auto'): Promise<BackendReport> {
   if (requested !== 'auto' && !BACKEND_NAMES.includes(requested)) {
@@ -184,8 +180,8 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
   );
 }
 
-/** A short line for people: which backend runs, and which faster ones do not. */
+/** One line for people: the backend, and faster ones that did not load. */
 export function describeBackend({ name, skipped }: BackendReport): string {
   if (skipped.length === 0) return `backend: ${name}`;
-  return `backend: ${name}; parallelsearch doctor says why not ${skipped.map((one) => one.name).join(', ')}`;
+  return `backend: ${name}; parallelsearch doctor says why not ${skipped.map((other) => other.name).join(', ')}`;
 }

@@ -1,45 +1,44 @@
 /**
- * What CUDA calls a graph: the operations of a computation are recorded once and done
- * again with new numbers, without what TensorFlow.js takes to start each of them.
+ * Graphs in CUDA's sense: the operations of a computation are recorded once and repeated
+ * with new numbers, without TensorFlow.js's overhead for each operation.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';
 import * as webgpu from './webgpu.js';
 
-/** A computation that has been captured. */
+/** A captured computation. */
 export interface Graph<T extends tf.Tensor = tf.Tensor> {
   /**
-   * Its result, whose numbers each run replaces. It must not be read itself, since
-   * TensorFlow.js keeps what it has read: copy it, or go on from it.
+   * The result, overwritten by each run; the caller disposes of it. Never read its
+   * values, which TensorFlow.js would cache: read a copy, or compute with it.
    */
   result: T;
-  /** Does it again. */
+  /** Repeats the computation. */
   run: () => void;
-  /**
-   * Gives back the memory in which it computes; what it read and its result are the
-   * caller's.
-   */
+  /** Frees the memory of intermediate results, not the inputs or the result. */
   dispose: () => void;
 }
 
-/** Whether computations can be captured on the current backend. */
+/** Whether the current backend can capture computations. */
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
 const current = (): Pick<typeof native, 'overwrite' | 'captureGraph'> =>
   tf.getBackend() === 'webgpu' ? webgpu : native;
 
-/** A tensor of zeros that a captured computation reads and {@link overwrite} fills. */
+/**
+ * A tensor of zeros for a captured computation to read and {@link overwrite} to fill. The
+ * caller disposes of it.
+ */
 export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
   tf.fill<R>(shape, 0, dtype);
 
-/** New numbers for a tensor of {@link graphInput}. */
+/** Replaces the values of a {@link graphInput}. */
 export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
   current().overwrite(tensor, values);
 
 /**
- * Runs a computation and keeps what it was made of. It must be the same every time:
- * what it reads that changes is overwritten in place ({@link overwrite}), and nothing in
- * it may depend on numbers that have been read.
+ * Runs a computation and captures it. It must be the same every time: inputs change by
+ * {@link overwrite} only, and nothing may depend on values that it reads.
  */
 export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
   current().captureGraph(compute);

@@ -1,14 +1,14 @@
-import { range } from 'd3-array';
-import * as tf from '@tensorflow/tfjs-core';
-
-//==== lib/tensor/native-kernels.ts
 /**
- * Kernels of this project's own on the native backend. Relies on the internals of
- * tfjs-node 4.22, which package.json pins.
+ * The native backend: kernels of this project, and graphs, which record the calls of
+ * libtensorflow and repeat them on new handles (TensorFlow.js takes 30 to 60 microseconds
+ * for what takes libtensorflow ten). Relies on internals of tfjs-node 4.22, which
+ * package.json pins.
  */
+import * as tf from '@tensorflow/tfjs-core';
+import { range } from 'd3-array';
 
-/** The parts of the backend that are used here and for graphs. */
-export interface NativeBackend {
+/** The parts of the backend used here. */
+interface NativeBackend {
   binding: {
     TF_ATTR_BOOL: number;
     TF_ATTR_TYPE: number;
@@ -28,7 +28,7 @@ export interface NativeBackend {
   incRef(dataId: tf.DataId): void;
 }
 
-export const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
+const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
 
 const typeAttribute = (dtype: string, { binding }: NativeBackend): object => ({
   name: 'T',
@@ -42,15 +42,15 @@ interface MatMulArguments {
   backend: NativeBackend;
 }
 
-const PRODUCT = 'BatchMatMul';
+const MAT_MUL = 'BatchMatMul';
 
 /**
- * The product of two matrices as TensorFlow's `MatMul`. tfjs-node takes `BatchMatMulV2`
- * for all products, for which oneDNN prepares itself anew at every call: .2 ms, more than
- * a product of few rows takes.
+ * Multiplies two matrices by TensorFlow's `MatMul`. tfjs-node uses `BatchMatMulV2` for
+ * all products, which oneDNN prepares anew at every call: 0.2 ms, more than a product of
+ * few rows.
  */
-function replaceProduct(): void {
-  const original = tf.getKernel(PRODUCT, 'tensorflow').kernelFunc as unknown as typeof multiply;
+function replaceMatMul(): void {
+  const original = tf.getKernel(MAT_MUL, 'tensorflow').kernelFunc as unknown as typeof multiply;
   const multiply = (args: MatMulArguments): tf.TensorInfo => {
     const { inputs, attrs, backend } = args;
     const { a, b } = inputs;
@@ -64,19 +64,19 @@ function replaceProduct(): void {
     ];
     return backend.executeSingleOutput('MatMul', attributes, [a, b]);
   };
-  tf.unregisterKernel(PRODUCT, 'tensorflow');
+  tf.unregisterKernel(MAT_MUL, 'tensorflow');
   tf.registerKernel({
-    kernelName: PRODUCT,
+    kernelName: MAT_MUL,
     backendName: 'tensorflow',
     kernelFunc: multiply as unknown as tf.KernelFunc,
   });
 }
 
 /**
- * Values (n, ...) into those rows (n) of a tensor, in its own memory and in that of every
- * tensor that shares it.
+ * Writes values (n, ...) into rows (n) of a tensor and of all tensors that share its
+ * memory.
  */
-export function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
+function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
   const backend = currentBackend();
   const attributes = [typeAttribute(tensor.dtype, backend)];
   backend.executeSingleOutput('InplaceUpdate', attributes, [tensor, rows, values]).dispose();
@@ -87,27 +87,24 @@ interface WriteColumnsArguments {
   backend: NativeBackend;
 }
 
-/** x (R, 1, D) into the block (R, L, D), each row into its own column (R), in place. */
-function writeColumns({
-  inputs: { x, columns, block },
-  backend,
-}: WriteColumnsArguments): tf.TensorInfo {
+/**
+ * Writes x (R, 1, D) into the block (R, L, D) in place, each row at its own column (R).
+ */
+function writeColumns({ inputs, backend }: WriteColumnsArguments): tf.TensorInfo {
+  const { x, columns, block } = inputs;
   const [rows, length, width] = block.shape;
   tf.tidy(() => {
-    const starts = tf.tensor1d(
-      range(rows).map((row) => row * length),
-      'int32',
-    );
-    const all = tf.reshape(block, [rows * length, width]);
-    updateInPlace(all, tf.add(starts, columns), tf.reshape(x, [rows, width]));
+    const starts = tf.tensor1d(range(0, rows * length, length), 'int32');
+    const flat = tf.reshape(block, [rows * length, width]);
+    updateInPlace(flat, tf.add(starts, columns), tf.reshape(x, [rows, width]));
   });
   backend.incRef(block.dataId);
   return { dataId: block.dataId, shape: block.shape, dtype: block.dtype };
 }
 
-/** Puts the kernels in place; call it once, when libtensorflow is the backend. */
+/** Installs the kernels; call once, while libtensorflow is the backend. */
 export function installNativeKernels(): void {
-  replaceProduct();
+  replaceMatMul();
   tf.registerKernel({
     kernelName: 'WriteColumns',
     backendName: 'tensorflow',
@@ -115,29 +112,11 @@ export function installNativeKernels(): void {
   });
 }
 
-//==== lib/tensor/native-graph.ts
-/**
- * Graphs on the native backend: the calls of libtensorflow are recorded, and made again
- * on new handles. TensorFlow.js takes 30 to 60 microseconds for what takes libtensorflow
- * ten. Relies on the internals of tfjs-node 4.22, which package.json pins.
- */
-
-/** A tensor of libtensorflow's, by its place among those that the graph knows. */
-type Slot = number;
-interface Call {
-  name: string;
-  attributes: object[];
-  inputs: Slot[];
-  outputs: Slot[];
-  /** Tensors that are deleted once it is done. */
-  deletes: Slot[];
-}
-
-/** Whether libtensorflow is the current backend and computes on the processor. */
+/** Whether libtensorflow on the CPU is the current backend. */
 export const isCurrent = (): boolean =>
   tf.getBackend() === 'tensorflow' && !currentBackend().isUsingGpuDevice;
 
-/** New numbers for a tensor that is an operation's result. */
+/** `overwrite` of graph.ts; the tensor must be the result of an operation. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   tf.tidy(() => {
     const rows = tf.tensor1d(range(tensor.shape[0]), 'int32');
@@ -145,36 +124,47 @@ export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   });
 }
 
-/** What a computation asked of libtensorflow. */
+/** Index of a libtensorflow tensor within a recording. */
+type Slot = number;
+interface Call {
+  name: string;
+  attributes: object[];
+  inputs: Slot[];
+  outputs: Slot[];
+  /** Tensors deleted after the call. */
+  deletes: Slot[];
+}
+
+/** The calls of a computation to libtensorflow. */
 class Recording {
   readonly calls: Call[] = [];
-  /** Handles by slot. Those that no call makes are read, not made. */
+  /** Handle of each slot; slots that no call outputs are the computation's inputs. */
   readonly handles: number[] = [];
-  /** Slots that were to be deleted and that no call makes: constants. */
+  /** Inputs that the computation deleted: its constants, kept for the next run. */
   readonly constants: Slot[] = [];
   private readonly slots = new Map<number, Slot>();
-  private readonly made = new Set<Slot>();
+  private readonly outputs = new Set<Slot>();
 
-  /** The backend's binding, with notes taken. */
-  over(binding: NativeBackend['binding']): NativeBackend['binding'] {
+  /** A binding that records. */
+  wrap(binding: NativeBackend['binding']): NativeBackend['binding'] {
     const executeOp: typeof binding.executeOp = (name, attributes, ids, numOutputs) => {
       const results = binding.executeOp(name, attributes, ids, numOutputs);
       const inputs = ids.map((id) => this.slotOf(id));
       const outputs = results.map(({ id }) => this.slotOf(id));
-      outputs.forEach((slot) => this.made.add(slot));
+      outputs.forEach((slot) => this.outputs.add(slot));
       this.calls.push({ name, attributes, inputs, outputs, deletes: [] });
       return results;
     };
     const deleteTensor = (id: number): void => {
       const slot = this.slotOf(id);
-      if (!this.made.delete(slot)) {
+      if (!this.outputs.delete(slot)) {
         this.constants.push(slot);
         return;
       }
       this.calls[this.calls.length - 1].deletes.push(slot);
       binding.deleteTensor(id);
     };
-    // Its own properties are read-only.
+    // The binding's own properties are read-only.
     return Object.create(binding, {
       executeOp: { value: executeOp },
       deleteTensor: { value: deleteTensor },
@@ -182,14 +172,16 @@ class Recording {
   }
 
   slotOf(id: number): Slot {
-    const known = this.slots.get(id);
-    if (known !== undefined) return known;
-    this.slots.set(id, this.handles.length);
-    return this.handles.push(id) - 1;
+    let slot = this.slots.get(id);
+    if (slot === undefined) {
+      slot = this.handles.push(id) - 1;
+      this.slots.set(id, slot);
+    }
+    return slot;
   }
 }
 
-/** {@link captureGraph} of graph.ts on this backend. */
+/** `captureGraph` of graph.ts. */
 export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const backend = currentBackend();
   const { binding } = backend;
@@ -198,7 +190,7 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const dispose = (): void =>
     constants.splice(0).forEach((slot) => binding.deleteTensor(handles[slot]));
   let result: T;
-  backend.binding = recording.over(binding);
+  backend.binding = recording.wrap(binding);
   try {
     result = compute();
   } catch (error) {
@@ -215,8 +207,8 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
     run: () => {
       for (const { name, attributes, inputs, outputs, deletes } of calls) {
         const ids = inputs.map((slot) => handles[slot]);
-        const made = binding.executeOp(name, attributes, ids, outputs.length);
-        for (let i = 0; i < made.length; i++) handles[outputs[i]] = made[i].id;
+        const results = binding.executeOp(name, attributes, ids, outputs.length);
+        for (let i = 0; i < results.length; i++) handles[outputs[i]] = results[i].id;
         for (const slot of deletes) binding.deleteTensor(handles[slot]);
       }
       binding.deleteTensor(info.id);

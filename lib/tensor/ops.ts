@@ -1,10 +1,10 @@
 /**
- * What tfjs lacks or does slowly: a gather whose gradient runs everywhere, and the
- * layers of a Llama-type transformer with closed-form gradients.
+ * Operations that tfjs lacks or does slowly: a gather with a gradient on every backend,
+ * and the layers of a Llama-type transformer with closed-form gradients. The caller
+ * disposes of every result (or `tf.tidy` does).
  *
  * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D
- * head width, V vocabulary. Every function returns a tensor that the caller disposes of
- * (or `tf.tidy` does).
+ * head width, L cached tokens, V vocabulary.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -12,8 +12,8 @@ import { range } from 'd3-array';
 type Save = (tensors: tf.Tensor[]) => void;
 
 /**
- * A custom gradient without tfjs's loose types at every call. What the gradient needs
- * must go through `save`: a tensor made in a surrounding `tf.tidy` is gone by then.
+ * `tf.customGrad` with types. Tensors that the gradient needs must go through `save`:
+ * those of a surrounding `tf.tidy` are disposed of by then.
  */
 function withGradient<O extends tf.Tensor>(
   inputs: tf.Tensor[],
@@ -28,9 +28,7 @@ function withGradient<O extends tf.Tensor>(
   return op(...inputs);
 }
 
-/**
- * Whether the current backend has a kernel of this project's own for a whole operation.
- */
+/** Whether the current backend has this project's own kernel. */
 const hasKernel = (name: string): boolean => tf.getKernel(name, tf.getBackend()) !== undefined;
 
 const runKernel = <T extends tf.Tensor>(
@@ -39,9 +37,7 @@ const runKernel = <T extends tf.Tensor>(
   attributes: Record<string, number>,
 ): T => tf.engine().runKernel<T>(name, inputs, attributes);
 
-/**
- * Rows of x (R, C) at `indices` (N) -> (N, C); an index may occur any number of times.
- */
+/** Rows of x (R, C) at `indices` (N) -> (N, C); indices may repeat. */
 export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;
   return withGradient(
@@ -50,8 +46,7 @@ export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
       save([indices]);
       return tf.gather(x, indices);
     },
-    // Sums where an index comes again, on every backend; wasm has no kernel for tfjs's
-    // own gradient.
+    // scatterND sums over repeated indices; wasm lacks the kernel of tfjs's own gradient.
     (dy, [saved]) => [tf.scatterND(tf.expandDims(saved, 1), dy, shape)],
   );
 }
@@ -62,19 +57,15 @@ export interface LowRank {
   b: tf.Tensor2D;
 }
 
-/**
- * x (N, I) times a weight, (I, O) or, transposed, (O, I), plus x A B where there is an
- * update: (N, O).
- */
+/** x (N, I) times a weight (I, O), or (O, I) if stored transposed, plus x A B: (N, O). */
 export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
   const y = tf.matMul<tf.Tensor2D>(x, weight, false, weight.shape[0] !== x.shape[1]);
   return update ? tf.add(y, tf.matMul(tf.matMul(x, update.a), update.b)) : y;
 }
 
 /**
- * The same with a weight that is not trained. The gradient does not look at the
- * product, so that one from before serves.
- * @param value gives the product
+ * {@link product} with a frozen weight: gradients for x, A and B only. They do not depend
+ * on the product itself, so `value` may return one computed earlier.
  */
 export function frozenProduct(
   x: tf.Tensor2D,
@@ -104,17 +95,17 @@ export function frozenProduct(
   );
 }
 
-/** RMSNorm of x (N, C) with a gain (C): x / sqrt(mean(x^2) + epsilon) * gain. */
+/** RMSNorm: x (N, C) / sqrt(mean(x^2) + epsilon) * gain (C) -> (N, C). */
 export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.Tensor2D {
   const normalise = (x: tf.Tensor): [tf.Tensor2D, tf.Tensor2D] => {
     const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(x), 1, true), epsilon));
     return [tf.mul(x, inverse), inverse as tf.Tensor2D];
   };
-  const isWhole = hasKernel('RmsNorm');
+  const isFused = hasKernel('RmsNorm');
   return withGradient(
     [x, gain],
     (save) => {
-      if (isWhole) {
+      if (isFused) {
         save([gain, x]);
         return runKernel<tf.Tensor2D>('RmsNorm', { x, gain }, { epsilon });
       }
@@ -123,7 +114,7 @@ export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.
       return tf.mul(normed, gain);
     },
     (dy, [g, ...saved]) => {
-      const [normed, inverse] = isWhole ? normalise(saved[0]) : saved;
+      const [normed, inverse] = isFused ? normalise(saved[0]) : saved;
       const dNormed = tf.mul(dy, g);
       const projection = tf.mean(tf.mul(dNormed, normed), 1, true);
       const dx = tf.mul(inverse, tf.sub(dNormed, tf.mul(normed, projection)));
@@ -132,7 +123,7 @@ export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.
   );
 }
 
-/** SwiGLU of the fused product (N, 2F): silu(left half) * right half -> (N, F). */
+/** SwiGLU of a fused product (N, 2F): silu(left half) * right half -> (N, F). */
 export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
   return withGradient(
     [gateUp],
@@ -153,12 +144,12 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
 }
 
 /**
- * Log-probabilities (nats) of the chosen tokens from logits (M, V): (M). The gradient
- * is closed-form, (one-hot - softmax) * dy, so that wasm's slow log-softmax gradient is
- * not needed.
+ * Log-probabilities (nats) of the chosen tokens (M) from logits (M, V): (M). The
+ * closed-form gradient (one-hot - softmax) * dy avoids wasm's slow gradient of
+ * log-softmax.
  */
 export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D {
-  const vocabularySize = logits.shape[1];
+  const vocabSize = logits.shape[1];
   return withGradient<tf.Tensor1D>(
     [logits],
     (save) => {
@@ -166,11 +157,11 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
       const exponentials = tf.exp(shifted);
       const total = tf.sum(exponentials, 1, true);
       save([tf.div(exponentials, total), chosen]);
-      const picked = tf.sum(tf.mul(shifted, tf.oneHot(chosen, vocabularySize)), 1);
+      const picked = tf.sum(tf.mul(shifted, tf.oneHot(chosen, vocabSize)), 1);
       return tf.sub<tf.Tensor1D>(picked, tf.log(tf.squeeze(total, [1])));
     },
     (dy, [probabilities, ids]) => [
-      tf.mul(tf.sub(tf.oneHot(ids, vocabularySize), probabilities), tf.expandDims(dy, 1)),
+      tf.mul(tf.sub(tf.oneHot(ids, vocabSize), probabilities), tf.expandDims(dy, 1)),
     ],
   );
 }
@@ -192,8 +183,9 @@ export interface FrozenHead {
 }
 
 /**
- * Log-probabilities (nats) of the chosen tokens (M) from hidden states (M, C): (M). Computes
- * {@link LOGITS_AT_ONCE} rows of logits at a time, so that all of them are never in memory.
+ * Log-probabilities (nats) of the chosen tokens (M) from hidden states (M, C): (M).
+ * Computes {@link LOGITS_AT_ONCE} rows of logits at a time, so that all of them are never
+ * in memory.
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
@@ -240,10 +232,9 @@ export function chosenLogProbsInParts(
 }
 
 /**
- * Rotary embedding in Hugging Face's "rotate half" convention.
- * @param x (N, D), one row a token and head
- * @param cos (N, D), the same in both halves
- * @param sin likewise
+ * Rotary embedding in Hugging Face's "rotate half" convention: (N, D) -> (N, D).
+ * @param x one row for each token and head
+ * @param cos (N, D), both halves equal; `sin` likewise
  * @param rotation (D, D) constant with x . rotation = concat(-x[D/2:], x[:D/2])
  */
 export function rotary(
@@ -260,7 +251,7 @@ export function rotary(
         return runKernel<tf.Tensor2D>('Rotary', { x, cosine: cos, sine: sin }, { direction: 1 });
       return tf.add<tf.Tensor2D>(tf.mul(x, cos), tf.mul(tf.matMul(x, rotation), sin));
     },
-    // The rotation is skew: its transpose is its negative.
+    // The rotation is skew-symmetric: its transpose is its negative.
     (dy, [c, s, r]) => [
       hasKernel('Rotary')
         ? runKernel<tf.Tensor2D>('Rotary', { x: dy, cosine: c, sine: s }, { direction: -1 })
@@ -270,8 +261,8 @@ export function rotary(
 }
 
 /**
- * Attention of queries of one token each over cached keys and values; null where the
- * backend has no kernel for it. Not differentiated.
+ * Attention of one query token per row over cached keys and values -> (B*K, G, D); null
+ * if the backend has no kernel for it. Not differentiable.
  * @param q (B*K, G, D), not scaled
  * @param cached keys and values (B*K, L, D), bias (B, L)
  */
@@ -285,12 +276,28 @@ export function attendCached(
 }
 
 /**
- * x (R, 1, D) written into a block (R, L, D), each row into its own of `columns` (R,
- * int32). The block is returned: there is one memory for both. Only on backends that can
- * capture graphs.
+ * Writes x (R, 1, D) into a block (R, L, D) in place, each row at its own of `columns`
+ * (R, int32). The result shares the block's memory. Only on backends that can capture
+ * graphs.
  */
 export const writeColumns = (
   block: tf.Tensor3D,
   x: tf.Tensor3D,
   columns: tf.Tensor1D,
 ): tf.Tensor3D => runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});
+
+/**
+ * Indices of sequences in batches of similar length, each of at most `maxTokens` tokens
+ * when padded (or one sequence).
+ */
+export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
+  const order = range(lengths.length).sort((a, b) => lengths[a] - lengths[b] || a - b);
+  const groups: number[][] = [];
+  for (const i of order) {
+    const group = groups.at(-1);
+    // Lengths ascend, so the new member is the longest.
+    if (group && (group.length + 1) * lengths[i] <= maxTokens) group.push(i);
+    else groups.push([i]);
+  }
+  return groups;
+}

@@ -1,7 +1,7 @@
 /**
  * The safetensors format: an 8-byte little-endian header length, a JSON header with
- * `data_offsets`, then the bytes. tfjs has no half type, so half precisions are widened to
- * float32. Files on disk are read in `weight-files.ts`; this module runs in a browser.
+ * `data_offsets`, then the bytes. tfjs has no half type, so half precisions are widened
+ * to float32. Files on disk are read in `weight-files.ts`; this module runs in a browser.
  */
 import { sort } from 'd3-array';
 import { z } from 'zod';
@@ -85,8 +85,8 @@ function headerJson(bytes: Uint8Array): unknown {
 
 /**
  * Tensors of any type, in the order of their bytes, which are read on access. As in the
- * reference implementation, tensors must follow each other without a gap, have the bytes that
- * type and shape ask for, and fill the file.
+ * reference implementation, tensors must follow each other without a gap, have the bytes
+ * that type and shape ask for, and fill the file.
  * @throws Error if this is not a safetensors file or a truncated one, naming the tensor
  */
 export function parseStored(bytes: ByteSource): StoredTensors {
@@ -251,8 +251,8 @@ export function toStored(
 
 /**
  * F32, F16 and BF16 tensors as float32.
- * @throws Error if this is not a safetensors file, or naming a tensor of another type or with
- * a value that is not finite
+ * @throws Error if this is not a safetensors file, or naming a tensor of another type or
+ * with a value that is not finite
  */
 export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
   new Map(

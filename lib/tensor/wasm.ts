@@ -1,14 +1,12 @@
+/**
+ * Faster versions of two wasm kernels, with the same results. The stock product of
+ * transposed operands and the batched one are naive loops, 10 to 40 times slower than the
+ * plain one; the stock split copies the whole input for every piece. Relies on internals
+ * of `@tensorflow/tfjs-backend-wasm` 4.22, which package.json pins.
+ */
 import * as tf from '@tensorflow/tfjs-core';
 
-//==== lib/tensor/wasm-kernels.ts
-/**
- * Two of wasm's kernels in a faster form, same results. Its product of transposed
- * operands and its batched product are naive loops, 10 to 40 times slower than its plain
- * one; its slice copies the whole input once for every piece. Relies on the internals of
- * `@tensorflow/tfjs-backend-wasm` 4.22, which package.json pins.
- */
-
-/** The part of the backend that is used here. */
+/** The parts of the backend used here. */
 interface WasmBackend {
   wasm: {
     HEAPU8: Uint8Array;
@@ -32,7 +30,7 @@ type KernelArguments<Inputs, Attributes> = {
 type Kernel = (args: KernelArguments<unknown, unknown>) => tf.TensorInfo | tf.TensorInfo[];
 
 const BYTES = 4;
-/** Below this many rows the plain product's set-up costs more than the naive loop. */
+/** With fewer rows, setting up the plain product costs more than the naive loop. */
 const FEWEST_ROWS = 8;
 
 const kernelOf = (name: string): Kernel =>
@@ -50,10 +48,7 @@ function replaceKernel(name: string, kernel: Kernel): void {
 const int32Bytes = (values: readonly number[]): Uint8Array =>
   new Uint8Array(Int32Array.from(values).buffer);
 
-/**
- * Runs `use` with tensor ids that stand for parts of other tensors' memory; only the ids
- * are given back.
- */
+/** Runs `use` with tensor ids for parts of other tensors' memory, then frees the ids. */
 function withViews(
   backend: WasmBackend,
   parts: { offset: number; size: number }[],
@@ -71,28 +66,19 @@ function withViews(
   }
 }
 
-/**
- * a (N, I, K) x b (N, K, J), one plain product a batch, straight from and into the
- * tensors' memory.
- */
-function multiplyOneByOne(a: tf.TensorInfo, b: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
+/** a (N, I, K) times b (N, K, J) as N plain products, without copying. */
+function multiplyBatches(a: tf.TensorInfo, b: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
   const [batches, rows, inner] = a.shape;
   const columns = b.shape[2];
   const out = backend.makeOutput([batches, rows, columns], 'float32');
   const [aOffset, bOffset, outOffset] = [a, b, out].map(
     ({ dataId }) => backend.dataIdMap.get(dataId).memoryOffset,
   );
-  const multiply = backend.wasm.cwrap('BatchMatMul', null, [
-    'number',
-    'array',
-    'number',
-    'number',
-    'array',
-    'number',
-    'number',
-    'number',
-    'number',
-  ]);
+  const multiply = backend.wasm.cwrap(
+    'BatchMatMul',
+    null,
+    'number array number number array number number number number'.split(' '),
+  );
   const [aShape, bShape] = [int32Bytes([1, rows, inner]), int32Bytes([1, inner, columns])];
   const sizes = [rows * inner, inner * columns, rows * columns];
   for (let n = 0; n < batches; n++) {
@@ -126,9 +112,9 @@ function batchMatMulKernel(original: Kernel): Kernel {
     const isBatched =
       a.shape.length === 3 && b.shape.length === 3 && a.shape[0] === b.shape[0] && a.shape[0] > 1;
     const rows = a.shape.at(transposeA ? -1 : -2)!;
-    const isKnown =
+    const isSupported =
       isBatched || (a.shape.length < 4 && b.shape.length < 4 && (transposeA || transposeB));
-    if (!isKnown || rows < FEWEST_ROWS) return original(args);
+    if (!isSupported || rows < FEWEST_ROWS) return original(args);
     const left = transposeA ? transposeLast(a, backend) : a;
     const right = transposeB ? transposeLast(b, backend) : b;
     const plain = {
@@ -137,7 +123,7 @@ function batchMatMulKernel(original: Kernel): Kernel {
       backend,
     };
     const out = isBatched
-      ? multiplyOneByOne(left, right, backend)
+      ? multiplyBatches(left, right, backend)
       : (original(plain) as tf.TensorInfo);
     for (const copy of [left, right])
       if (copy !== a && copy !== b) backend.disposeData(copy.dataId);
@@ -150,7 +136,7 @@ type SplitArguments = KernelArguments<
   { numOrSizeSplits: number | number[]; axis: number }
 >;
 
-/** Pieces along one axis, copied row by row within wasm's memory. */
+/** Splits along an axis, copying row by row within wasm's memory. */
 function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
   const { inputs, attrs, backend } = args as SplitArguments;
   const { x } = inputs;
@@ -162,7 +148,7 @@ function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
   let from = 0;
   return sizes.map((size) => {
     const out = backend.makeOutput(x.shape.with(axis, size), x.dtype);
-    // Looked up after the allocation, which may move the heap.
+    // Only now: the allocation may move the heap.
     const heap = backend.wasm.HEAPU8;
     const source = backend.dataIdMap.get(x.dataId).memoryOffset + from;
     const target = backend.dataIdMap.get(out.dataId).memoryOffset;
@@ -176,7 +162,7 @@ function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
   });
 }
 
-/** Puts the faster kernels in place; call it once, when wasm is the backend. */
+/** Installs the kernels; call once, while wasm is the backend. */
 export function installWasmKernels(): void {
   replaceKernel('BatchMatMul', batchMatMulKernel(kernelOf('BatchMatMul')));
   replaceKernel('SplitV', splitKernel);

@@ -1,28 +1,22 @@
-import { range } from 'd3-array';
-import * as tf from '@tensorflow/tfjs-core';
-
-//==== lib/tensor/webgpu-kernels.ts
 /**
- * Parts of a transformer as one program each on the webgpu backend, where every
- * operation costs the same 60 to 140 microseconds however small it is: generation has a
- * third of the operations. Relies on the internals of `@tensorflow/tfjs-backend-webgpu`
- * 4.22, which package.json pins.
+ * The webgpu backend: parts of a transformer as one program each, since every operation
+ * costs 60 to 140 microseconds however small it is (generation needs a third of the
+ * operations), and graphs, which record the programs and run them again on the same
+ * memory. Relies on internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which
+ * package.json pins.
  *
- * Shape letters: N rows, C width, F hidden width, B rows of a batch, K key-value heads, G
+ * Shape letters: N rows, C width, F hidden width, B batch rows, K key-value heads, G
  * query heads to each, L cached tokens, D head width.
  */
+import * as tf from '@tensorflow/tfjs-core';
+import { range } from 'd3-array';
 
-type Uniform = { type: 'int32' | 'float32'; data: number[] };
-
-/**
- * What the backend runs: a shader with the inputs as arrays of numbers under their names.
- */
+/** A shader, which sees the inputs as arrays of numbers under their names. */
 interface Program {
   outputShape: number[];
   variableNames: string[];
   variableComponents: number[];
   outputComponent: number;
-  /** Declarations of what is given beside the inputs. */
   uniforms: string;
   shaderKey: string;
   workgroupSize: [number, number, number];
@@ -31,91 +25,102 @@ interface Program {
   getUserCode: () => string;
 }
 
+/** Objects of WebGPU that are only passed on. */
+type Opaque = object;
+interface ComputePass {
+  setPipeline(pipeline: Opaque): void;
+  setBindGroup(index: number, group: Opaque): void;
+  dispatchWorkgroups(x: number, y: number, z: number): void;
+  end(): void;
+}
+
+interface BufferManager {
+  /** Free buffers by size and use. */
+  freeBuffers: Map<string, { size: number; destroy: () => void }[]>;
+  numFreeBuffers: number;
+  numBytesAllocated: number;
+  numBytesUsed: number;
+  releaseBuffer: (buffer: { size: number }, reuse?: boolean) => void;
+}
+
+/** The parts of the backend used here. */
 interface WebGpuBackend {
   runWebGPUProgram(
     program: Program,
     inputs: tf.TensorInfo[],
     dtype: 'float32',
-    uniforms: Uniform[],
+    uniforms: { type: 'int32' | 'float32'; data: number[] }[],
     output?: tf.TensorInfo,
   ): tf.TensorInfo;
   incRef(dataId: tf.DataId): void;
+  queue: { writeBuffer: (buffer: Opaque, offset: number, data: ArrayBufferView) => void };
+  commandEncoder: { beginComputePass: () => ComputePass } | null;
+  computePassEncoder: ComputePass | null;
+  bufferManager: BufferManager;
+  tensorMap: { get: (dataId: tf.DataId) => { resource?: Opaque } };
+  ensureCommandEncoderReady: () => void;
+  endComputePassEncoder: () => void;
+  submitQueue: () => void;
 }
 
-/** Threads of a workgroup, unless a kernel says otherwise. */
+const currentBackend = (): WebGpuBackend => tf.backend() as unknown as WebGpuBackend;
+
+/** Default threads per workgroup. */
 const THREADS = 64;
 
 interface KernelCode {
   name: string;
   inputs: string[];
   /**
-   * Inputs, and `result`, that the shader sees as an array of vectors of four numbers:
-   * their last dimension is a multiple of four.
+   * Inputs (or `result`) seen as arrays of vec4: their last dimension is a multiple of
+   * four.
    */
   vectors?: string[];
-  uniforms: string;
+  uniforms?: Record<string, 'f32' | 'i32'>;
   outputShape: (shapes: number[][]) => number[];
-  /**
-   * The input that is written into, in place, and not read; otherwise the result is a new
-   * tensor.
-   */
+  /** An input to write into in place; by default the result is a new tensor. */
   into?: string;
   threads?: number;
-  /**
-   * Workgroups; one for every {@link THREADS} numbers of the output unless it says so.
-   */
+  /** Number of workgroups; by default one thread for each number of the output. */
   workgroups?: (outputShape: number[], shapes: number[][]) => number;
-  /**
-   * Functions of WGSL with `fn main(index : i32)`, which sees inputs, `result` and
-   * `uniforms`.
-   */
+  /** WGSL with `fn main(index : i32)`, which sees the inputs, `result` and `uniforms`. */
   code: (shapes: number[][]) => string;
 }
 
-const isFloat = (uniform: string): boolean => uniform.endsWith('f32');
-
-function register({
-  name,
-  inputs,
-  vectors = [],
-  uniforms,
-  into,
-  threads = THREADS,
-  ...of
-}: KernelCode): void {
-  const declared = uniforms.split(',').flatMap((one) => one.trim() || []);
-  const names = declared.map((one) => one.split(' ')[0]);
+function register(kernel: KernelCode): void {
+  const { name, inputs: names, vectors = [], uniforms = {}, into, threads = THREADS } = kernel;
   tf.registerKernel({
     kernelName: name,
     backendName: 'webgpu',
-    kernelFunc: ({ inputs: given, attrs, backend: current }) => {
-      const backend = current as unknown as WebGpuBackend;
-      const tensors = inputs.map((one) => given[one] as tf.TensorInfo);
+    kernelFunc: ({ inputs, attrs, backend }) => {
+      const gpu = backend as unknown as WebGpuBackend;
+      const tensors = names.map((input) => inputs[input] as tf.TensorInfo);
       const shapes = tensors.map(({ shape }) => shape);
-      const shape = of.outputShape(shapes);
-      const count =
-        of.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
+      const shape = kernel.outputShape(shapes);
+      const numWorkgroups =
+        kernel.workgroups?.(shape, shapes) ?? Math.ceil(tf.util.sizeFromShape(shape) / threads);
+      const declarations = Object.entries(uniforms).map(([key, type]) => `${key} : ${type},`);
       const program: Program = {
         outputShape: shape,
-        variableNames: inputs,
-        variableComponents: inputs.map((one) => (vectors.includes(one) ? 4 : 1)),
+        variableNames: names,
+        variableComponents: names.map((input) => (vectors.includes(input) ? 4 : 1)),
         outputComponent: vectors.includes('result') ? 4 : 1,
-        uniforms: declared.map((one) => `${one},`).join(' '),
-        // Heads are of one width in all of a model, which the shader has as a constant.
+        uniforms: declarations.join(' '),
+        // The head width is a constant of the shader, and the same throughout a model.
         shaderKey: `${name}_${shapes[0].at(-1)}`,
         workgroupSize: [threads, 1, 1],
         dispatchLayout: { x: shape.map((_, i) => i) },
-        dispatch: [count, 1, 1],
-        getUserCode: () => of.code(shapes),
+        dispatch: [numWorkgroups, 1, 1],
+        getUserCode: () => kernel.code(shapes),
       };
-      const values = names.map((one, i): Uniform => {
-        const value = (attrs as Record<string, number>)[one];
-        return { type: isFloat(declared[i]) ? 'float32' : 'int32', data: [value] };
-      });
-      const output = into ? (given[into] as tf.TensorInfo) : undefined;
-      const result = backend.runWebGPUProgram(program, tensors, 'float32', values, output);
-      // Two tensors share the memory then.
-      if (output) backend.incRef(result.dataId);
+      const values = Object.entries(uniforms).map(([key, type]) => ({
+        type: type === 'f32' ? ('float32' as const) : ('int32' as const),
+        data: [(attrs as Record<string, number>)[key]],
+      }));
+      const output = into ? (inputs[into] as tf.TensorInfo) : undefined;
+      const result = gpu.runWebGPUProgram(program, tensors, 'float32', values, output);
+      // In place, two tensors share the memory.
+      if (output) gpu.incRef(result.dataId);
       return { dataId: result.dataId, shape: result.shape, dtype: result.dtype };
     },
   });
@@ -125,7 +130,7 @@ function register({
 const RMS_NORM: KernelCode = {
   name: 'RmsNorm',
   inputs: ['x', 'gain'],
-  uniforms: 'epsilon : f32',
+  uniforms: { epsilon: 'f32' },
   outputShape: ([x]) => x,
   workgroups: ([rows]) => rows,
   code: () => `
@@ -149,7 +154,7 @@ const RMS_NORM: KernelCode = {
 const ROTARY: KernelCode = {
   name: 'Rotary',
   inputs: ['x', 'cosine', 'sine'],
-  uniforms: 'direction : f32',
+  uniforms: { direction: 'f32' },
   outputShape: ([x]) => x,
   code: () => `
     fn main(index : i32) {
@@ -165,7 +170,6 @@ const ROTARY: KernelCode = {
 const SWIGLU: KernelCode = {
   name: 'SwiGlu',
   inputs: ['gateUp'],
-  uniforms: '',
   outputShape: ([[rows, width]]) => [rows, width / 2],
   code: () => `
     fn main(index : i32) {
@@ -177,14 +181,14 @@ const SWIGLU: KernelCode = {
     }`,
 };
 
-/** Threads of a workgroup of attention: so many keys at a time. */
+/** Keys at a time in attention, one for each thread of a workgroup. */
 const KEYS = 256;
-/** Values that a thread has underway at a time: each of them takes long to come. */
+/** Values that a thread reads at a time, to hide the latency. */
 const UNDERWAY = 4;
 
 /**
- * Keys: some of them at a time, with the maximum and the sums that were before. Loops are
- * written out, so that reads overlap.
+ * The loop over blocks of keys, with a running maximum and running sums. Inner loops are
+ * unrolled so that reads overlap.
  */
 const attendKeys = (vectors: number, parts: number): string => `
       for (var base = 0; base < uniforms.kShape.y; base += ${KEYS}) {
@@ -226,20 +230,20 @@ const attendKeys = (vectors: number, parts: number): string => `
       }`;
 
 /**
- * Queries (B*K, G, D) of a token each over keys and values (B*K, L, D) with bias (B, L)
- * -> (B*K, G, D).
+ * One query token (B*K, G, D) over keys and values (B*K, L, D), bias (B, L) -> (B*K, G,
+ * D).
  */
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
   inputs: ['q', 'k', 'v', 'bias'],
   vectors: ['q', 'k', 'v', 'result'],
-  uniforms: 'kvHeads : i32, scale : f32',
+  uniforms: { kvHeads: 'i32', scale: 'f32' },
   outputShape: ([q]) => q,
   threads: KEYS,
   workgroups: ([heads, groups]) => heads * groups,
   code: ([q]) => {
     const vectors = q[2] / 4;
-    // Of a value each lane has four numbers; each part has some of the keys.
+    // Each lane has four numbers of a value, each part a share of the keys.
     const parts = Math.floor(KEYS / vectors);
     return `
     var<workgroup> query : array<vec4<f32>, ${vectors}>;
@@ -252,7 +256,7 @@ const ATTEND_CACHED: KernelCode = {
       let row = index / ${KEYS};
       let head = row / uniforms.outShape.y;
       let lane = thread % ${vectors};
-      // Threads that are left over have no key.
+      // Threads left over have no key.
       let part = select(thread / ${vectors}, ${KEYS}, thread >= ${parts * vectors});
       if (thread < ${vectors}) { query[thread] = q[row * ${vectors} + thread] * uniforms.scale; }
       workgroupBarrier();
@@ -276,11 +280,12 @@ const ATTEND_CACHED: KernelCode = {
   },
 };
 
-/** x (R, 1, D) into the block (R, L, D), each row into its own column (R), in place. */
+/**
+ * Writes x (R, 1, D) into the block (R, L, D) in place, each row at its own column (R).
+ */
 const WRITE_COLUMNS: KernelCode = {
   name: 'WriteColumns',
   inputs: ['x', 'columns'],
-  uniforms: '',
   into: 'block',
   outputShape: ([[rows, , width]]) => [rows, 1, width],
   workgroups: (_, [x]) => Math.ceil(tf.util.sizeFromShape(x) / THREADS),
@@ -293,38 +298,25 @@ const WRITE_COLUMNS: KernelCode = {
     }`,
 };
 
-/** Registers the kernels; once. */
+/** Installs the kernels; call once, while webgpu is the backend. */
 export const installWebGpuKernels = (): void =>
   [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMNS].forEach(register);
 
 /**
- * What the backend knows of its memory: buffers that are free, by size and use, to be
- * used again.
+ * Destroys all free buffers once they exceed `maxBytes`. The backend keeps them for
+ * tensors of exactly the same size, but contexts differ in length at every step: 50 steps
+ * of a model of 135 million parameters fill 140 GB.
  */
-interface BufferManager {
-  freeBuffers: Map<string, { size: number; destroy: () => void }[]>;
-  numFreeBuffers: number;
-  numBytesAllocated: number;
-  numBytesUsed: number;
-  releaseBuffer: (buffer: { size: number }, reuse?: boolean) => void;
-}
-
-/**
- * Gives free buffers back to the GPU, all of them, when they come to so many bytes.
- * Otherwise they are kept for tensors of the very same size, and contexts are of another
- * length at every step: 140 GB are full after 50 steps of a model of 135 million
- * parameters.
- */
-export function boundFreeBuffers(backend: tf.KernelBackend, mostBytes: number): void {
-  const { bufferManager } = backend as unknown as { bufferManager: BufferManager };
+export function boundFreeBuffers(backend: tf.KernelBackend, maxBytes: number): void {
+  const { bufferManager } = backend as unknown as WebGpuBackend;
   const release = bufferManager.releaseBuffer.bind(bufferManager);
   bufferManager.releaseBuffer = (buffer, reuse) => {
     release(buffer, reuse);
-    if (bufferManager.numBytesAllocated - bufferManager.numBytesUsed <= mostBytes) return;
+    if (bufferManager.numBytesAllocated - bufferManager.numBytesUsed <= maxBytes) return;
     for (const free of bufferManager.freeBuffers.values()) {
-      for (const one of free) {
-        one.destroy();
-        bufferManager.numBytesAllocated -= one.size;
+      for (const spare of free) {
+        spare.destroy();
+        bufferManager.numBytesAllocated -= spare.size;
       }
       free.length = 0;
     }
@@ -332,34 +324,11 @@ export function boundFreeBuffers(backend: tf.KernelBackend, mostBytes: number): 
   };
 }
 
-//==== lib/tensor/webgpu-graph.ts
-/**
- * Graphs on the webgpu backend: the programs are recorded, and run again on the same
- * memory, without the hundred microseconds that TensorFlow.js takes for each of them.
- * Relies on the internals of `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json
- * pins.
- */
-
-/**
- * The parts of WebGPU that are used here; a pipeline, a bind group and a buffer are only
- * passed on.
- */
-type Opaque = object;
-interface ComputePass {
-  setPipeline(pipeline: Opaque): void;
-  setBindGroup(index: number, group: Opaque): void;
-  dispatchWorkgroups(x: number, y: number, z: number): void;
-  end(): void;
-}
-interface Backend {
-  queue: { writeBuffer: (buffer: Opaque, offset: number, data: ArrayBufferView) => void };
-  commandEncoder: { beginComputePass: () => ComputePass } | null;
-  computePassEncoder: ComputePass | null;
-  bufferManager: BufferManager;
-  tensorMap: { get: (dataId: tf.DataId) => { resource?: Opaque } };
-  ensureCommandEncoderReady: () => void;
-  endComputePassEncoder: () => void;
-  submitQueue: () => void;
+/** Submits what is queued, so that later writes into buffers come after it. */
+function flush(backend: WebGpuBackend): void {
+  if (!backend.commandEncoder) return;
+  backend.endComputePassEncoder();
+  backend.submitQueue();
 }
 
 interface Dispatch {
@@ -368,24 +337,12 @@ interface Dispatch {
   workgroups: [number, number, number];
 }
 
-const currentBackend = (): Backend => tf.backend() as unknown as Backend;
-
-/**
- * What is queued goes to the GPU, so that what is written into buffers afterwards comes
- * after it.
- */
-function flush(backend: Backend): void {
-  if (!backend.commandEncoder) return;
-  backend.endComputePassEncoder();
-  backend.submitQueue();
-}
-
-/** A compute pass that notes what it is told. */
-function recording(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
+/** A compute pass that records its dispatches. */
+function recordingPass(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
   let [pipeline, group]: Opaque[] = [];
   return {
-    setPipeline: (one) => pass.setPipeline((pipeline = one)),
-    setBindGroup: (index, one) => pass.setBindGroup(index, (group = one)),
+    setPipeline: (next) => pass.setPipeline((pipeline = next)),
+    setBindGroup: (index, next) => pass.setBindGroup(index, (group = next)),
     dispatchWorkgroups: (...workgroups) => {
       dispatches.push({ pipeline, group, workgroups });
       pass.dispatchWorkgroups(...workgroups);
@@ -394,7 +351,7 @@ function recording(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
   };
 }
 
-/** New numbers for a tensor that lies on the GPU and has not been read. */
+/** `overwrite` of graph.ts; the tensor must be on the GPU and never read. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   const backend = currentBackend();
   flush(backend);
@@ -402,11 +359,12 @@ export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   backend.queue.writeBuffer(backend.tensorMap.get(tensor.dataId).resource!, 0, data);
 }
 
-/** {@link captureGraph} of graph.ts on this backend. */
+/** `captureGraph` of graph.ts. */
 export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const backend = currentBackend();
   const { bufferManager } = backend;
   const dispatches: Dispatch[] = [];
+  // Buffers that the computation would release.
   const held: Parameters<BufferManager['releaseBuffer']>[] = [];
   const [ensureReady, release] = [backend.ensureCommandEncoderReady, bufferManager.releaseBuffer];
   let pass: ComputePass | null = null;
@@ -414,7 +372,7 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   backend.ensureCommandEncoderReady = () => {
     ensureReady.call(backend);
     if (backend.computePassEncoder === pass && pass) return;
-    pass = recording(backend.commandEncoder!.beginComputePass(), dispatches);
+    pass = recordingPass(backend.commandEncoder!.beginComputePass(), dispatches);
     backend.computePassEncoder = pass;
   };
   bufferManager.releaseBuffer = (...given) => void held.push(given);
@@ -437,13 +395,13 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
     run: () => {
       flush(backend);
       backend.ensureCommandEncoderReady();
-      const again = backend.commandEncoder!.beginComputePass();
+      const replay = backend.commandEncoder!.beginComputePass();
       for (const { pipeline, group, workgroups } of dispatches) {
-        again.setPipeline(pipeline);
-        again.setBindGroup(0, group);
-        again.dispatchWorkgroups(...workgroups);
+        replay.setPipeline(pipeline);
+        replay.setBindGroup(0, group);
+        replay.dispatchWorkgroups(...workgroups);
       }
-      again.end();
+      replay.end();
       backend.submitQueue();
     },
   };

@@ -8,7 +8,7 @@ import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-t
 import {
   forward,
   logitsBackward,
-  logitsOf,
+  computeLogits,
   type FrozenLayerCache,
   type RotaryTable,
 } from '../policy/transformer.js';
@@ -148,11 +148,11 @@ export function batchLogProbs(
     temperature === 1 ? x : tf.div(x, temperature);
   if (isAdapter)
     return chosenLogProbsInParts(hidden, targets, {
-      logits: (states) => tempered(logitsOf(weights, states, config)),
+      logits: (states) => tempered(computeLogits(weights, states, config)),
       backward: (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
       computesGradient,
     });
-  return chosenLogProbs(tempered(logitsOf(weights, hidden, config)), targets);
+  return chosenLogProbs(tempered(computeLogits(weights, hidden, config)), targets);
 }
 
 /**

@@ -7,7 +7,7 @@ import { numParameters, parseModelConfig, printModelConfig } from '../../lib/pol
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import { forward, logitsOf, rotaryTable } from '../../lib/policy/transformer.js';
+import { forward, computeLogits, rotaryTable } from '../../lib/policy/transformer.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
@@ -64,7 +64,7 @@ describe('tiny models of transformers', () => {
     const policy = new LocalPolicy(name, weights, config, TOKENIZER);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     const logits = tf.tidy(() =>
-      logitsOf(weights, forward(weights, prefixTree([expected.ids]), config, table), config),
+      computeLogits(weights, forward(weights, prefixTree([expected.ids]), config, table), config),
     );
     const rows = (await logits.array()).filter((_, position) => position % 3 === 0);
     expect(rows).toHaveLength(expected.logits.length);
@@ -105,9 +105,7 @@ describe('tiny models of transformers', () => {
     const { load: loadTied } = await fixture('qwen2');
     const config = (await readJson(inFolder('config.json'))) as object;
     await writeFile(inFolder('config.json'), JSON.stringify({ ...config, model_type: 'llama' }));
-    await expect(loadTied()).rejects.toThrow(
-      'Expected only tensors that a llama model with this config.json is computed from, but there is model.layers.0.self_attn.k_proj.bias',
-    );
+    await expect(loadTied()).rejects.toThrow('k_proj.bias');
   });
 });
 

@@ -9,7 +9,12 @@ import {
 } from '../../lib/policy/lora.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
+import {
+  forward,
+  computeLogits,
+  rotaryTable,
+  type RotaryTable,
+} from '../../lib/policy/transformer.js';
 import { arraysFromWeights, disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -30,7 +35,7 @@ afterEach(() => disposeWeights(base));
 function logits(weights: Weights): Float32Array {
   return tf.tidy(() => {
     const hidden = forward(weights, prefixTree([[5, 9, 77, 140]]), CONFIG, table);
-    return logitsOf(weights, hidden, CONFIG).dataSync<'float32'>();
+    return computeLogits(weights, hidden, CONFIG).dataSync<'float32'>();
   });
 }
 
@@ -245,7 +250,7 @@ describe("PEFT's arrays", () => {
     const without = new Map([...arrays].filter(([key]) => key !== name));
     expect(() => mergePeftArrays(base, without, CONFIG, LORA)).toThrow(name);
     expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
-      'lora_B.weight to be of shape [16, 2], but got [16, 3].',
+      /lora_B.weight .*16, 2.*16, 3/,
     );
     const more = new Map(arrays).set('lm_head.lora_A', { shape: [0], values: new Float32Array() });
     expect(() => mergePeftArrays(base, more, CONFIG, LORA)).toThrow(

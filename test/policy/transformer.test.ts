@@ -4,7 +4,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { numParameters, parseModelConfig } from '../../lib/policy/families.js';
 import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import { forward, logitsOf, rotaryTable, type RotaryTable } from '../../lib/policy/transformer.js';
+import {
+  forward,
+  computeLogits,
+  rotaryTable,
+  type RotaryTable,
+} from '../../lib/policy/transformer.js';
 import { arraysFromWeights, weightsFromArrays, type Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { chosenLogProbs, gatherRows } from '../../lib/tensor/ops.js';
@@ -41,14 +46,14 @@ function crossEntropy(): tf.Scalar {
     expected.input_ids.flatMap((row) => row.slice(1)),
     'int32',
   );
-  return tf.neg(tf.mean(chosenLogProbs(logitsOf(weights, picked, config), next))) as tf.Scalar;
+  return tf.neg(tf.mean(chosenLogProbs(computeLogits(weights, picked, config), next))) as tf.Scalar;
 }
 
 describe('the transformer beside transformers (Python)', () => {
   it('gives the same logits within 5e-5', () => {
     const logits = tf.tidy(() => {
       const tree = prefixTree(expected.input_ids);
-      const logits = logitsOf(weights, forward(weights, tree, config, table), config);
+      const logits = computeLogits(weights, forward(weights, tree, config, table), config);
       return tf.gather(logits, tf.tensor1d(tree.cells, 'int32')).arraySync();
     });
     const flat = expected.logits.flat();

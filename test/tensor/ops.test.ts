@@ -8,6 +8,7 @@ import {
   chosenLogProbsInParts,
   frozenProduct,
   gatherRows,
+  groupByLength,
   product,
   rmsNorm,
   rotary,
@@ -244,4 +245,20 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       expect(tf.memory().numTensors).toBe(before);
     });
   });
+});
+
+it.each([
+  [[], 10, []],
+  [
+    [5, 1, 5, 1],
+    10,
+    [
+      [1, 3],
+      [0, 2],
+    ],
+  ],
+  // A sequence over the limit gets its own group.
+  [[9, 3, 30, 4, 3, 12, 9], 20, [[1, 4, 3], [0, 6], [5], [2]]],
+])('groups sequences of similar length: %j within %d tokens', (lengths, maxTokens, groups) => {
+  expect(groupByLength(lengths, maxTokens)).toEqual(groups);
 });

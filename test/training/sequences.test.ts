@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import { forward, logitsOf, rotaryTable } from '../../lib/policy/transformer.js';
+import { forward, computeLogits, rotaryTable } from '../../lib/policy/transformer.js';
 import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
@@ -103,7 +103,7 @@ describe('sequenceLogProbs', () => {
       for (const [row, { tokenIds, lossMask }] of ROWS.entries()) {
         const logProbs = tf.tidy(() => {
           const tree = prefixTree([tokenIds]);
-          const logits = logitsOf(weights, forward(weights, tree, CONFIG, passes.table), CONFIG);
+          const logits = computeLogits(weights, forward(weights, tree, CONFIG, passes.table), CONFIG);
           return tf.logSoftmax(tf.div<tf.Tensor2D>(logits, temperature)).arraySync();
         });
         const places = tokenIds.map((_, t) => t).filter((t) => t > 0 && lossMask[t] > 0);
