@@ -103,7 +103,11 @@ describe('sequenceLogProbs', () => {
       for (const [row, { tokenIds, lossMask }] of ROWS.entries()) {
         const logProbs = tf.tidy(() => {
           const tree = prefixTree([tokenIds]);
-          const logits = computeLogits(weights, forward(weights, tree, CONFIG, passes.table), CONFIG);
+          const logits = computeLogits(
+            weights,
+            forward(weights, tree, CONFIG, passes.table),
+            CONFIG,
+          );
           return tf.logSoftmax(tf.div<tf.Tensor2D>(logits, temperature)).arraySync();
         });
         const places = tokenIds.map((_, t) => t).filter((t) => t > 0 && lossMask[t] > 0);
