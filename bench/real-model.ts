@@ -8,7 +8,7 @@
  * process ever had, so that small work is measured before large.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { trainingEnvironment } from '../lib/io/child-process.js';
+import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
 import { loadWorld } from '../lib/retrieval/world.js';
 import { trainingPreset } from '../lib/methods/config.js';

@@ -3,12 +3,12 @@
  * Eq. 6), which is highest for right answers with as few searches as any right answer in
  * the group needed.
  */
-import type { Reward, Rollout } from '../lib/index.js';
+import type { Reward, ScoringInput } from '../lib/index.js';
 import { exactMatch } from '../lib/text/normalize.js';
 
-const isRight = ({ answer, goldenAnswers }: Rollout): boolean =>
+const isRight = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   exactMatch(answer, goldenAnswers) === 1;
-const numSearches = ({ searchTurns }: Rollout): number => searchTurns.length;
+const numSearches = ({ searchTurns }: ScoringInput): number => searchTurns.length;
 
 const fewSearches: Reward = {
   name: 'few_searches',

@@ -7,8 +7,8 @@
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
 export { exactMatch, tokenF1 } from './text/normalize.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
-export { findQuestion, passagesOf, questionShape } from './data/question.js';
-export type { Passage, Question, QuestionShape } from './data/question.js';
+export { findQuestion, passagesOf, graphQuestionType } from './data/question.js';
+export type { Passage, Question, QuestionType } from './data/question.js';
 export { readPassages, readQuestions } from './data/flashrag.js';
 export { loadWorld, type World } from './retrieval/world.js';
 export { createRandom, type Random } from './random.js';
@@ -42,18 +42,19 @@ export {
   tokenIds,
   type Segment,
   type Trajectory,
+  type RewardComponents,
 } from './rollout/trajectory.js';
 
 // rewards
-export { rolloutFromTrajectory, rolloutFromTranscript, type Rollout } from './rewards/rollout.js';
 export {
   scoreRollout,
   type Reward,
-  type RewardComponents,
   type TurnReward,
+  scoringInput,
+  scoringInputFromTranscript,
+  type ScoringInput,
 } from './rewards/reward.js';
 export { REWARD_PRESETS, rewardsOf } from './rewards/presets.js';
-export { outcomeReward } from './rewards/outcome.js';
 export { loadRewards } from './training/reward-files.js';
 
 // methods and training
@@ -72,3 +73,4 @@ export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';
 export { NotebookError, runNotebook, type RunResult } from './notebook/runner.js';
+export { outcomeReward } from './rewards/parallelsearch.js';

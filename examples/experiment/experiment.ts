@@ -11,7 +11,7 @@ import {
 } from '../../lib/experiments/index.js';
 import { dataHash } from '../../lib/experiments/answers.js';
 import { evaluatedQuestions } from '../../lib/data/question.js';
-import { questionShape } from '../../lib/index.js';
+import { graphQuestionType } from '../../lib/index.js';
 import { configHash } from '../../lib/io/hash.js';
 import { figure, frameOf, table, type Table } from '../../lib/report/index.js';
 
@@ -44,7 +44,7 @@ export const plainQuestions: Experiment = {
       return asked.map(({ metadata: { graph = [] } }, i) => {
         const ids = new Set(found[i].map(({ passage }) => passage.id));
         const hasEvidence = graph.map(({ evidence }) => Number(evidence.some((id) => ids.has(id))));
-        return { subset: questionShape(graph), evidence: mean(hasEvidence) ?? 0 };
+        return { subset: graphQuestionType(graph), evidence: mean(hasEvidence) ?? 0 };
       });
     },
   }),

@@ -10,12 +10,11 @@ import { formatPassages, formatQuestions } from '../data/flashrag.js';
 import { readFolder } from '../data/formats/folder.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark } from '../data/formats/read.js';
-import type { Question } from '../data/question.js';
+import { type Question, questionType } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../methods/checkpoints.js';
 import { writeTextsSafely } from '../io/files.js';
 import { METHODS, rolloutConfigOf } from '../methods/index.js';
-import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { log } from './cli-utils.js';
@@ -126,7 +125,7 @@ export async function runConvert(
   if (questions.length === 0)
     throw new Error(`Expected questions with answers in ${listed(sources)}, but there are none.`);
   const files = await writeAll(questions, passages, settings);
-  const kinds = group(questions, (question) => shapeOf(question) ?? 'of no known shape');
+  const kinds = group(questions, (question) => questionType(question) ?? 'of no known shape');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
   log(
     `${questions.length} questions (${listed(Array.from(kinds, ([kind, some]) => `${some.length} ${kind}`))}; ` +

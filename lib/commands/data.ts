@@ -15,9 +15,8 @@ import {
   type Passage,
   type Question,
 } from '../data/flashrag.js';
-import { questionsOfSplit, evaluatedSplit } from '../data/question.js';
+import { questionsOfSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { packagePath, shortPath } from '../io/paths.js';
-import { shapeOf } from '../rewards/rollout.js';
 import { listed } from '../text/listed.js';
 import { convertCommand } from './convert.js';
 
@@ -57,7 +56,7 @@ function enabledBy(questions: readonly Question[]): [string, string][] {
   const split = evaluatedSplit(questions);
   const [asked, learnt] = [split, 'train'].map((name) => questionsOfSplit(questions, name));
   const numGraphs = asked.filter(({ metadata }) => metadata.graph?.length).length;
-  const areTold = learnt.some((question) => shapeOf(question));
+  const areTold = learnt.some((question) => questionType(question));
   return [
     [
       'evaluate',
@@ -118,7 +117,7 @@ export async function runDataCheck(folder: string): Promise<number> {
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
   const typeOf = ({ metadata: { type } }: Question): string =>
-    `${type} (${shapeOf({ metadata: { type } }) ?? 'not known, so not parallelizable'})`;
+    `${type} (${questionType({ metadata: { type } }) ?? 'not known, so not parallelizable'})`;
   row('type', typed.length > 0 ? counted(typed, typeOf) : 'none');
   row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
   evidenceComplaints(questions, passages).forEach(complain);

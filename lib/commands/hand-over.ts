@@ -6,15 +6,15 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
-import { methodsElsewhere, type HandOver } from '../interop/hand-over.js';
-import type { RewardCase } from '../interop/reward-cases.js';
+import { methodsElsewhere, type TrainingExport } from '../interop/export.js';
+import type { RewardCase } from '../interop/test-cases.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../methods/checkpoints.js';
 import { streamJsonLines } from '../io/json-lines.js';
-import { parseTranscript } from '../rollout/recorded.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { parseCount, log } from './cli-utils.js';
+import { parseTrajectory } from '../rollout/recorded.js';
 
 /** Drawn responses in the test of the rewards. */
 const NUM_DRAWN = 10_000;
@@ -31,10 +31,10 @@ interface HandOverSettings {
 
 /** A transcript as the text that was recorded, a trajectory as its segments. */
 function readCase(value: unknown): RewardCase {
-  const { segments, goldenAnswers, shape } = parseTranscript(value);
+  const { segments, goldenAnswers, questionType } = parseTrajectory(value);
   const { response } = value as { response?: string };
   const written = segments.filter(({ kind }) => kind !== 'prompt');
-  return { response: response ?? written, goldenAnswers, shape: shape ?? undefined };
+  return { response: response ?? written, goldenAnswers, questionType };
 }
 
 /**
@@ -52,7 +52,7 @@ async function readCases(files: readonly string[]): Promise<RewardCase[]> {
   return cases;
 }
 
-type Write = (folder: string, handOver: HandOver) => Promise<{ train: number; val: number }>;
+type Write = (folder: string, handOver: TrainingExport) => Promise<{ train: number; val: number }>;
 
 async function runHandOver(
   folder: string,

@@ -9,7 +9,7 @@ import { Command, Option } from 'commander';
 import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
-import { parseTranscript } from '../rollout/recorded.js';
+import { parseTrajectory } from '../rollout/recorded.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
@@ -51,7 +51,7 @@ export async function runScore(
 ): Promise<number> {
   const options = rewardOptions(settings.preset);
   const score = (value: unknown): TranscriptScore =>
-    scoreTranscript(parseTranscript(value), options);
+    scoreTranscript(parseTrajectory(value), options);
   const [print, complain] = [writerTo(streams.stdout), writerTo(streams.stderr)];
   const scores: TranscriptScore[] = [];
   let exitCode = 0;
@@ -119,10 +119,10 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
   const body = scores.map((score) => [
     shortened(score.id) + (score.ambiguous ? ' ?' : ''),
-    score.shape ?? 'unknown',
+    score.questionType ?? 'unknown',
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
-  const byShape = [...group(scores, ({ shape }) => shape ?? 'unknown')];
+  const byShape = [...group(scores, ({ questionType }) => questionType ?? 'unknown')];
   const means = [...(byShape.length > 1 ? byShape : []), ['mean', scores] as const].map(
     ([label, some]) => [
       label,

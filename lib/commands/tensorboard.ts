@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
-import { printEvents, type ScalarEvent } from '../io/tensorboard.js';
+import { printEvents, type ScalarEvent } from '../interop/tensorboard.js';
 import { shortNames } from '../pages/compare/runs.js';
 import { readSteps } from '../pages/run/folder.js';
 import { log } from './cli-utils.js';

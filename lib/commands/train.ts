@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
-import { questionsOfSplit } from '../data/question.js';
+import { questionsOfSplit, questionType } from '../data/question.js';
 import {
   DEFAULT_METHOD,
   DEFAULT_MODEL,
@@ -25,7 +25,6 @@ import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, rewardsOf } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
-import { shapeOf } from '../rewards/rollout.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
@@ -140,7 +139,7 @@ async function trainingQuestions(
     );
   const { preset, ...overrides } = rewards;
   const { lambdaD, lambdaS } = rewardOptions(preset, overrides);
-  const numUnknown = questions.filter((question) => shapeOf(question) === undefined).length;
+  const numUnknown = questions.filter((question) => questionType(question) === undefined).length;
   if (numUnknown === 0 || (lambdaD === 0 && lambdaS === 0)) return questions;
   if (numUnknown === questions.length)
     throw new Error(

@@ -11,8 +11,9 @@ import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
-import { parseTranscript, type RecordedRun } from '../rollout/recorded.js';
 import { log as printLine } from './cli-utils.js';
+import { parseTrajectory } from '../rollout/recorded.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 
 export interface ViewSettings {
   out: string;
@@ -45,9 +46,9 @@ export function parseSource(text: string): { file: string; method: string } {
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
   const { out, title, preset, log = printLine } = settings;
   let exitCode = 0;
-  const runs: RecordedRun[] = [];
+  const runs: Trajectory[] = [];
   for (const { file, method } of sources.map(parseSource)) {
-    for await (const outcome of streamJsonLines(file, parseTranscript)) {
+    for await (const outcome of streamJsonLines(file, parseTrajectory)) {
       if ('value' in outcome)
         runs.push({ ...outcome.value, method: outcome.value.method ?? method });
       else {

@@ -35,8 +35,9 @@ export type QuestionGraph = SubQuestion[];
  * last answer is the answer.
  */
 export type Operation = z.infer<typeof operationSchema>;
-/** What the edges of a graph say about the order of the searches. */
-export type QuestionShape = 'single_hop' | 'parallelizable' | 'sequential' | 'hybrid';
+/** Which searches a question needs: see {@link graphQuestionType}. */
+export const questionTypeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
+export type QuestionType = z.infer<typeof questionTypeSchema>;
 
 export const questionMetadataSchema = z.looseObject({
   benchmark: z.string().optional(),
@@ -144,11 +145,11 @@ export function graphDepth(graph: QuestionGraph): number {
 }
 
 /**
- * The shape of a question: one node is `single_hop`, two or more without edges
- * `parallelizable`, a pure chain `sequential`, anything else `hybrid` (such as a bridge
- * comparison: two chains side by side).
+ * The question type of a dependency graph: one node is `single_hop`, two or more without
+ * edges `parallelizable`, a chain `sequential`, anything else `hybrid` (such as a bridge
+ * comparison: two parallel chains).
  */
-export function questionShape(graph: QuestionGraph): QuestionShape {
+export function graphQuestionType(graph: QuestionGraph): QuestionType {
   if (graph.length === 0)
     throw new Error('Expected a dependency graph with at least one sub-question, but got none.');
   const depth = graphDepth(graph);
@@ -156,4 +157,29 @@ export function questionShape(graph: QuestionGraph): QuestionShape {
   if (depth === 1) return 'parallelizable';
   const isChain = depth === graph.length && graph.every((node) => node.dependsOn.length <= 1);
   return isChain ? 'sequential' : 'hybrid';
+}
+
+/** The benchmarks' own types; the authors use `na` for NQ. */
+const BENCHMARK_TYPES: Readonly<Record<string, QuestionType>> = {
+  comparison: 'parallelizable',
+  comparison_query: 'parallelizable',
+  bridge: 'sequential',
+  compositional: 'sequential',
+  inference: 'sequential',
+  inference_query: 'sequential',
+  '2hop': 'sequential',
+  bridge_comparison: 'hybrid',
+  single_hop: 'single_hop',
+  na: 'single_hop',
+};
+
+/**
+ * The question type: from the graph, else from the benchmark's own type, as in the
+ * authors' code; undefined if neither tells it.
+ */
+export function questionType({
+  metadata: { graph, type = '' },
+}: Pick<Question, 'metadata'>): QuestionType | undefined {
+  if (graph?.length) return graphQuestionType(graph);
+  return Object.hasOwn(BENCHMARK_TYPES, type) ? BENCHMARK_TYPES[type] : undefined;
 }

@@ -1,17 +1,17 @@
 /** Answers questions greedily with a policy and measures every answer. */
 import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
-import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
+import { graphDepth, type Question, type QuestionGraph, questionType } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
-import { isDecomposed } from '../rewards/decomposition.js';
-import { rolloutFromTrajectory, shapeOf } from '../rewards/rollout.js';
 import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
-import { coverage } from '../rewards/coverage.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
 import type { Measurement } from './result.js';
+import { isDecomposed } from '../rewards/parallelsearch.js';
+import { scoringInput } from '../rewards/reward.js';
 
 export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;
@@ -44,8 +44,8 @@ function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number
  */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
-  const shape = shapeOf(question);
-  const { answer, formatOk, searchTurns } = rolloutFromTrajectory(trajectory, question);
+  const shape = questionType(question);
+  const { answer, formatOk, searchTurns } = scoringInput(trajectory, question);
   const ofGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
   return {
@@ -65,7 +65,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     turns: searchTurns.length,
     modelCalls: trajectory.modelCalls,
     decomposed: isDecomposed(searchTurns),
-    coverage: ofGraph(coverage(question, searchTurns)),
+    coverage: ofGraph(subQuestionRecall(question, searchTurns)),
     evidenceSeen: ofGraph(evidenceSeen(graph, trajectory)),
     criticalPathRatio: ofGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
     responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),

@@ -1,13 +1,13 @@
 /** What is measured of answers: a mean over them, or a ratio of two such means. */
 import { mean } from 'd3-array';
-import { wordsOf } from '../rewards/coverage.js';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
+import { paddedWords } from '../rewards/sub-questions.js';
 
 /** The share of the sub-queries that ask again, word by word, what was asked before. */
 export function repeatedQueries({ searches }: Measurement): number {
   const queries = searches.flat();
-  return queries.length === 0 ? 0 : 1 - new Set(queries.map(wordsOf)).size / queries.length;
+  return queries.length === 0 ? 0 : 1 - new Set(queries.map(paddedWords)).size / queries.length;
 }
 
 /**

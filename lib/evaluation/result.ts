@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { QuestionShape } from '../data/question.js';
+import type { QuestionType } from '../data/question.js';
 
 /**
  * What is measured of one answered question, whoever answered it. Without a dependency
@@ -11,7 +11,7 @@ export interface Measurement {
   benchmark: string;
   /** The question's type within its benchmark: `comparison`, `bridge`, ... */
   type: string;
-  subset: QuestionShape | 'unknown';
+  subset: QuestionType | 'unknown';
   /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
   entitiesCompared: number;
   /**

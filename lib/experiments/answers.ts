@@ -8,7 +8,12 @@ import { createInterface } from 'node:readline';
 import { group } from 'd3-array';
 import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
 import { loadQuestions } from '../data/flashrag.js';
-import { graphDepth, questionShape, type Question, evaluatedQuestions } from '../data/question.js';
+import {
+  graphDepth,
+  type Question,
+  evaluatedQuestions,
+  graphQuestionType,
+} from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { configHash, contentHash } from '../io/hash.js';
 import { SMALL_WORLD } from '../io/paths.js';
@@ -326,7 +331,7 @@ export function stratifiedSample(
   const strata = group(
     evaluatedQuestions(questions),
     ({ metadata: { benchmark, graph = [] } }) =>
-      `${benchmark}/${questionShape(graph)}/${graph.length}`,
+      `${benchmark}/${graphQuestionType(graph)}/${graph.length}`,
   );
   return [...strata].flatMap(([stratum, members]) =>
     createRandom(`${seed}/${stratum}`)

@@ -14,13 +14,13 @@ import { matching, type MethodPair, type SummaryOptions } from '../evaluation/ta
 import { SMALL_WORLD } from '../io/paths.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
-import { askedEntities, wordsOf, type Searches } from '../rewards/coverage.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { reportOf, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
+import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 
 /** F1 of decomposing every question; null where the rows do not say how many there are. */
 export function alwaysF1(rows: Numbers['rows']): number | null {
@@ -86,9 +86,9 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
  */
 export function matchSubQuestions({ metadata }: Question, searches: Searches) {
   const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) =>
-    wordsOf(entity),
+    paddedWords(entity),
   );
-  const turns = searches.map((turn) => turn.map(wordsOf));
+  const turns = searches.map((turn) => turn.map(paddedWords));
   return {
     asked: turns.flat().length,
     independent: entities.length,
@@ -125,10 +125,10 @@ export interface Omissions {
 export function countOmissions(question: Question, searches: Searches): Omissions {
   const entities = askedEntities(question, searches);
   const missing = entities.filter(({ asked }) => !asked).length;
-  const queries = searches.flat().map(wordsOf);
+  const queries = searches.flat().map(paddedWords);
   if (queries.length === 0) return { no_search: missing, misnamed: 0, repeated: 0, overlooked: 0 };
   const naming = queries.filter((query) =>
-    entities.some(({ entity }) => query.includes(wordsOf(entity))),
+    entities.some(({ entity }) => query.includes(paddedWords(entity))),
   );
   const misnamed = Math.min(missing, queries.length - naming.length);
   const repeated = Math.min(missing - misnamed, naming.length - new Set(naming).size);

@@ -5,8 +5,7 @@ import { answerQuestions } from '../evaluation/evaluate.js';
 import type { TrainConfig } from '../methods/config.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { rewardsOf } from '../rewards/presets.js';
-import { scoreRollout } from '../rewards/reward.js';
-import { rolloutFromTrajectory } from '../rewards/rollout.js';
+import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import type { Retriever } from '../retrieval/retriever.js';
 
 const BATCH_SIZE = 48;
@@ -45,14 +44,14 @@ export async function tryAdapter(
     rollout: config.rollout,
     batchSize,
     keep: (question, trajectory) => {
-      const rollout = rolloutFromTrajectory(trajectory, question);
+      const rollout = scoringInput(trajectory, question);
       const { components } = scoreRollout(rewards, rollout);
       const isDecomposed = rollout.searchTurns.some((queries) => queries.length > 1);
       return {
         reward: components.total,
         outcome: components.outcome,
         modelCalls: trajectory.modelCalls,
-        decomposed: rollout.shape === 'parallelizable' ? Number(isDecomposed) : undefined,
+        decomposed: rollout.questionType === 'parallelizable' ? Number(isDecomposed) : undefined,
       };
     },
   });

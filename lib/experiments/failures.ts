@@ -3,7 +3,7 @@
  * training, and cases to read.
  */
 import { greatest } from 'd3-array';
-import { questionShape, type Question } from '../data/question.js';
+import { type Question, graphQuestionType } from '../data/question.js';
 import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
@@ -113,7 +113,7 @@ export function pickCases(
     ours
       .filter(
         ({ line, question }) =>
-          (of === undefined || questionShape(question.metadata.graph ?? []) === of) &&
+          (of === undefined || graphQuestionType(question.metadata.graph ?? []) === of) &&
           isSeen(measure(question, line)),
       )
       .slice(0, MAX_CASES)

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { mean, median, range, sum } from 'd3-array';
-import { trainHere, trainInProcess, type TrainInProcessOptions } from '../io/child-process.js';
+import { trainHere, trainInProcess, type TrainInProcessOptions } from '../io/processes.js';
 import { contentHash } from '../io/hash.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { sideBySide } from '../io/side-by-side.js';

@@ -2,15 +2,14 @@
  * Trajectories to read: a fixed sample of questions answered greedily by both methods, by
  * Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
-import { type Question, questionShape, type QuestionShape } from '../data/question.js';
+import { type Question, graphQuestionType, type QuestionType } from '../data/question.js';
 import { configHash } from '../io/hash.js';
 import type { Provenance } from '../io/provenance.js';
 import { methodTitle } from '../methods/index.js';
-import { coverage } from '../rewards/coverage.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, rewardsOf } from '../rewards/presets.js';
-import { type RewardComponents, scoreRollout } from '../rewards/reward.js';
-import { rolloutFromTrajectory } from '../rewards/rollout.js';
-import { printTrajectory, type Trajectory } from '../rollout/trajectory.js';
+import { scoreRollout, scoringInput } from '../rewards/reward.js';
+import { printTrajectory, type Trajectory, type RewardComponents } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
 import {
   answerSample,
@@ -43,7 +42,7 @@ export interface TrajectoryLine extends Trajectory {
   /** Method and model, as the viewer shows them. */
   method: string;
   run: PolicyRun;
-  shape: QuestionShape;
+  shape: QuestionType;
   coverage: number;
   rewards: RewardComponents;
 }
@@ -64,9 +63,9 @@ export const scoredLine = (
   method: policyTitle(run),
   run,
   ...trajectory,
-  shape: questionShape(question.metadata.graph ?? []),
-  coverage: coverage(question, executedSearches(trajectory.segments)),
-  rewards: scoreRollout(rewardsOf(TRAJECTORY_REWARDS), rolloutFromTrajectory(trajectory, question))
+  shape: graphQuestionType(question.metadata.graph ?? []),
+  coverage: subQuestionRecall(question, executedSearches(trajectory.segments)),
+  rewards: scoreRollout(rewardsOf(TRAJECTORY_REWARDS), scoringInput(trajectory, question))
     .components,
 });
 

@@ -7,12 +7,15 @@ import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { createRandom } from '../random.js';
-import type { RewardOptions } from '../rewards/options.js';
+import type { RewardOptions } from '../rewards/parallelsearch.js';
 import { rewardsFrom } from '../rewards/presets.js';
-import { scoreRollout } from '../rewards/reward.js';
-import { rolloutFromSegments, rolloutFromTranscript } from '../rewards/rollout.js';
+import {
+  scoreRollout,
+  scoringInputFromSegments,
+  scoringInputFromTranscript,
+} from '../rewards/reward.js';
 import { drawRolloutCase } from './rollout-cases.js';
-import { drawRewardCases, type RewardCase } from './reward-cases.js';
+import { drawRewardCases, type RewardCase } from './test-cases.js';
 
 const SEED = 'Python';
 /** Drawn rollouts in a test set. */
@@ -47,14 +50,14 @@ export function rewardKeywords({
 function printCase({ response, ...question }: RewardCase, options: RewardOptions): object {
   const rollout =
     typeof response === 'string'
-      ? rolloutFromTranscript(response, question)
-      : rolloutFromSegments(response, question);
+      ? scoringInputFromTranscript(response, question)
+      : scoringInputFromSegments(response, question);
   const { total: score, ...parts } = scoreRollout(rewardsFrom(options), rollout).components;
   return {
     ...(typeof response === 'string'
       ? { solution_str: response }
       : { segments: response.map(({ kind, text }) => [kind, text]) }),
-    ground_truth: { target: question.goldenAnswers, shape: question.shape ?? null },
+    ground_truth: { target: question.goldenAnswers, shape: question.questionType ?? null },
     expected: { score, ...parts },
   };
 }

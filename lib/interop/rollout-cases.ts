@@ -12,7 +12,7 @@ import { lossMask, tokenIds } from '../rollout/trajectory.js';
 import { buildPrompt } from '../text/prompts.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, nextAction } from '../text/tags.js';
-import { drawGeneration, drawPassage } from './reward-cases.js';
+import { drawGeneration, drawPassage } from './test-cases.js';
 
 /** One token a character, which cuts tags and words as no vocabulary does. */
 const CHARACTERS: Tokenizer = {

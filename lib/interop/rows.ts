@@ -3,9 +3,8 @@
  * `ability`, `reward_model`, `extra_info`. Search-R1's own files are read, too.
  */
 import { z } from 'zod';
-import { questionMetadataSchema, type Question } from '../data/question.js';
+import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
-import { shapeOf } from '../rewards/rollout.js';
 import { buildPrompt, type PromptForm } from '../text/prompts.js';
 
 const COLUMNS = {
@@ -45,7 +44,7 @@ export async function writeRows(
       ability: 'fact-reasoning',
       reward_model: {
         style: 'rule',
-        ground_truth: { target, shape: shapeOf(question) ?? null, id },
+        ground_truth: { target, shape: questionType(question) ?? null, id },
       },
       extra_info: {
         split: split ?? null,

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { readParquet } from '../io/parquet.js';
-import { truthSchema, type RecordedRollout, type RecordedStep } from './recorded-rollout.js';
+import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
 const json = z.string().transform((text): unknown => JSON.parse(text));
 const segmentSchema = z

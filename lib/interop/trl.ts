@@ -11,9 +11,9 @@ import {
   PLAIN_TEMPLATE,
   pythonRollout,
   requireTraining,
-  writeHandOver,
-  type HandOver,
-} from './hand-over.js';
+  writeExport,
+  type TrainingExport,
+} from './export.js';
 import { rewardKeywords } from './python.js';
 
 /** The longest context with its continuation (App. A.4), tokens. */
@@ -25,14 +25,14 @@ const MAX_LENGTH = 4096;
  */
 export async function writeTrl(
   folder: string,
-  handOver: HandOver,
+  handOver: TrainingExport,
 ): Promise<{ train: number; val: number }> {
   const { algorithm, rewards } = requireTraining(handOver.method);
   if (algorithm !== 'grpo')
     throw new RangeError(
       `Expected a method that is trained by grpo, but ${handOver.method} is by ${algorithm}. Export it for verl.`,
     );
-  const numbers = await writeHandOver(folder, handOver);
+  const numbers = await writeExport(folder, handOver);
   for (const name of ['train.py', 'config.yaml', 'README.md'])
     await cp(packagePath('data', 'templates', 'trl', name), path.join(folder, name));
   const search = {

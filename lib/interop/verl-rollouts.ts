@@ -7,7 +7,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { streamJsonLines } from '../io/json-lines.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
-import { truthSchema, type RecordedRollout, type RecordedStep } from './recorded-rollout.js';
+import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
 const lineSchema = z
   .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number() })

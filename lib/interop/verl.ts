@@ -11,9 +11,9 @@ import {
   PLAIN_TEMPLATE,
   pythonRollout,
   requireTraining,
-  writeHandOver,
-  type HandOver,
-} from './hand-over.js';
+  writeExport,
+  type TrainingExport,
+} from './export.js';
 import { rewardKeywords } from './python.js';
 import { printYaml } from './yaml.js';
 
@@ -21,7 +21,7 @@ import { printYaml } from './yaml.js';
  * The primary configuration: verl's own, then the paper's settings, then those of this
  * export.
  */
-function printConfig(handOver: HandOver): string {
+function printConfig(handOver: TrainingExport): string {
   const { algorithm, rewards } = requireTraining(handOver.method);
   const { model, method, promptForm } = handOver;
   const own = {
@@ -51,12 +51,12 @@ ${printYaml(own)}`;
  */
 export async function writeVerl(
   folder: string,
-  handOver: HandOver,
+  handOver: TrainingExport,
 ): Promise<{ train: number; val: number }> {
   const template = (...parts: string[]): string =>
     packagePath('data', 'templates', 'verl', ...parts);
   const { algorithm } = requireTraining(handOver.method);
-  const numbers = await writeHandOver(folder, handOver);
+  const numbers = await writeExport(folder, handOver);
   const copies = {
     'agent_loop.py': 'parallelsearch/agent_loop.py',
     'check.py': 'check.py',

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { nameSchema } from '../registry.js';
 import { ANALYZERS } from '../retrieval/words.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
-import type { RewardOptions } from '../rewards/options.js';
+import type { RewardOptions } from '../rewards/parallelsearch.js';
 import { trainingFields } from '../training/options.js';
 import { TRAINERS } from '../training/trainers.js';
 import { METHODS, methodNameSchema, rolloutConfigOf, trainedMethods } from './index.js';

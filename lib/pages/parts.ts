@@ -10,8 +10,8 @@ import { chartHtml } from '../report/figures.js';
 import { layoutHtml } from '../report/html.js';
 import { renderSvg } from '../report/render.js';
 import { figureText } from '../report/text.js';
-import type { RecordedRun } from '../rollout/recorded.js';
 import type { StepMetrics } from './run/folder.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 
 const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 .live { font-size: .9rem; color: var(--soft); }
@@ -119,8 +119,8 @@ export async function curvesHtml(
 }
 
 /** A rollout in a few words. */
-export function rolloutFacts({ searchTurns, rewards, advantage }: RecordedRun): string[] {
-  const numTurns = searchTurns?.length ?? 0;
+export function rolloutFacts({ searchTurns, rewards, advantage }: Trajectory): string[] {
+  const numTurns = searchTurns.length;
   return [
     ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,

@@ -1,27 +1,31 @@
-/** Named lists of rewards, each with the sentence it follows. */
+/** Rewards by name, each with its source. */
 import { z } from 'zod';
-import { decomposition } from './decomposition.js';
-import { f1 } from './f1.js';
-import { format } from './format.js';
-import type { RewardOptions } from './options.js';
+import { tokenF1 } from '../text/normalize.js';
 import { otc } from './otc.js';
-import { outcome } from './outcome.js';
+import {
+  decomposition,
+  format,
+  outcome,
+  searchCount,
+  type RewardOptions,
+} from './parallelsearch.js';
 import type { Reward } from './reward.js';
-import { searchCount } from './search-count.js';
 import { stepSearch } from './stepsearch.js';
 
 export const REWARD_PRESET_NAMES = [
-  ...(['paper', 'authors-code', 'search-r1'] as const),
-  // Other papers', in place of Eq. 3 to 7.
-  ...(['otc-grpo', 'otc-ppo', 'stepsearch', 'f1'] as const),
+  'paper',
+  'authors-code',
+  'search-r1',
+  'otc-grpo',
+  'otc-ppo',
+  'stepsearch',
+  'f1',
 ] as const;
 export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
 
 const weight = z.number().min(0).optional();
 
-/**
- * Rewards as a configuration names them: a preset, and weights in place of the preset's.
- */
+/** Rewards in a configuration: a preset, and weights that override the preset's. */
 export const rewardsSchema = z.strictObject({
   preset: z.enum(REWARD_PRESET_NAMES),
   lambdaD: weight,
@@ -37,12 +41,21 @@ const PAPER: RewardOptions = {
   alpha: 3,
   searchCountShifted: false,
   decomposedBy: 'any',
-  parallelizableShapes: ['parallelizable'],
+  parallelizableTypes: ['parallelizable'],
 };
 
 const OUTCOME_ONLY: RewardOptions = { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 };
 
-/** The constants of each preset, and what they follow. */
+/**
+ * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): F1 of the answer alone, because exact
+ * match leads to ever longer answers.
+ */
+const f1 = (): Reward[] => [
+  { ...outcome(), weight: 0 },
+  { name: 'answer_f1', score: ({ answer, goldenAnswers }) => tokenF1(answer, goldenAnswers) },
+];
+
+/** The options of each preset, and their source. */
 export const REWARD_PRESETS: Readonly<
   Record<RewardPresetName, Readonly<{ source: string; options: RewardOptions }>>
 > = {
@@ -84,8 +97,8 @@ export const REWARD_PRESETS: Readonly<
 };
 
 /**
- * A copy of a preset's options, with `overrides` put over it; throws for an unknown name
- * or a weight that does not fit.
+ * A preset's options with overrides.
+ * @throws RangeError for an unknown name or a weight that is negative or not finite
  */
 export function rewardOptions(
   name: string = 'paper',
@@ -99,7 +112,7 @@ export function rewardOptions(
   const preset = REWARD_PRESETS[name as RewardPresetName].options;
   if (preset.rewards && Object.keys(overrides).length > 0)
     throw new RangeError(
-      `Expected no weights beside the rewards ${name}, but got ${Object.keys(overrides).join(', ')}. They belong to the preset paper.`,
+      `Expected no weights with the preset ${name}, but got ${Object.keys(overrides).join(', ')}. Use the preset paper.`,
     );
   const options = { ...preset, ...overrides };
   for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
@@ -111,16 +124,13 @@ export function rewardOptions(
   return options;
 }
 
-/**
- * Eq. 3 to 6 with their constants, whose sum is Eq. 7, or the rewards of another paper.
- */
+/** Eq. 3 to 6 with these constants, or another paper's rewards. */
 export const rewardsFrom = (options: RewardOptions): Reward[] =>
   options.rewards?.() ?? [outcome(), decomposition(options), searchCount(options), format(options)];
 
 /**
- * The rewards of a preset. One's own join them in a list: `[...rewardsOf('paper'), own]`.
- * @param overrides put over the preset's options
- * @throws RangeError for an unknown name or a weight that is negative or no number
+ * The rewards of a preset, a plain list: `[...rewardsOf('paper'), myReward]`.
+ * @throws RangeError for an unknown name or a weight that is negative or not finite
  */
 export const rewardsOf = (name?: string, overrides?: Partial<RewardOptions>): Reward[] =>
   rewardsFrom(rewardOptions(name, overrides));

@@ -1,46 +1,103 @@
+/** What a reward is, what it sees, and how rewards add up. */
 import { sum } from 'd3-array';
-import type { Rollout } from './rollout.js';
+import { questionType, type Question, type QuestionType } from '../data/question.js';
+import type { RewardComponents, SearchTurn, Trajectory } from '../rollout/trajectory.js';
+import {
+  executedSearches,
+  finalAnswer,
+  formatFault,
+  splitTranscript,
+  type TextSegment,
+} from '../text/response.js';
+
+/** What rewards see: a finished trajectory and the ground truth of its question. */
+export interface ScoringInput {
+  /** The policy's answer, or null. */
+  answer: string | null;
+  goldenAnswers: readonly string[];
+  formatOk: boolean;
+  /** The sub-queries of each executed search turn. */
+  searchTurns: readonly (readonly string[])[];
+  /** Undefined if unknown. */
+  questionType: QuestionType | undefined;
+  /** All segments, and the search turns with their passages if recorded. */
+  trajectory: { segments: readonly TextSegment[]; searchTurns: readonly SearchTurn[] };
+  /** With its dependency graph; undefined if unknown. */
+  question: Question | undefined;
+}
+
+type Truth = Pick<ScoringInput, 'goldenAnswers'> & Partial<Pick<ScoringInput, 'questionType'>>;
 
 /**
- * A reward with credit for each search turn, beside what the rollout is worth as a whole.
+ * The scoring input of segments. Answer and sub-queries are read from policy segments
+ * only. A search counts if an information segment follows it: Algorithm 1 does not execute
+ * a search in the last generation.
  */
+export function scoringInputFromSegments(
+  segments: readonly TextSegment[],
+  { goldenAnswers, questionType }: Truth,
+  searchTurns?: readonly SearchTurn[],
+): ScoringInput {
+  const searches = executedSearches(segments);
+  return {
+    answer: finalAnswer(segments),
+    goldenAnswers,
+    formatOk: formatFault(segments) === null,
+    searchTurns: searches,
+    questionType,
+    trajectory: {
+      segments,
+      searchTurns: searchTurns ?? searches.map((queries) => ({ queries, results: [] })),
+    },
+    question: undefined,
+  };
+}
+
+/** The scoring input of one of this project's trajectories. */
+export function scoringInput(
+  { segments, searchTurns }: Pick<Trajectory, 'segments' | 'searchTurns'>,
+  question: Question,
+): ScoringInput {
+  const truth = { goldenAnswers: question.goldenAnswers, questionType: questionType(question) };
+  return { ...scoringInputFromSegments(segments, truth, searchTurns), question };
+}
+
+/** The scoring input of a recorded response without its prompt. */
+export const scoringInputFromTranscript = (response: string, truth: Truth): ScoringInput =>
+  scoringInputFromSegments(splitTranscript(response), truth);
+
+/** A reward of the whole rollout with additional credit for each search turn. */
 export interface TurnReward {
-  /** Of the whole rollout. */
   value: number;
-  /** Of each executed search turn, as many as the rollout's `searchTurns`. */
+  /** One value per executed search turn. */
   turns: readonly number[];
 }
 
-/** One of the rewards whose weighted sum is trained on. */
+/** A named function; training maximises the weighted sum of several. */
 export interface Reward {
   /**
-   * Names the component in records and the metric `rewards/NAME`. Part of a run's hash,
-   * since a function has none: a checkpoint goes on only under the same names, so change
-   * the name with `score`.
+   * Names the component in records and the metric `rewards/NAME`. It stands for `score` in
+   * the run's hash: change it whenever you change `score`, so that no checkpoint of the old
+   * reward is resumed.
    */
   readonly name: string;
-  /**
-   * Weight in the total, 1 by default; 0 makes it a metric that is recorded and not
-   * trained on.
-   */
+  /** Weight in the total, default 1; with 0 it is recorded but not trained on. */
   readonly weight?: number;
-  /** @param group all rollouts of the same question, `rollout` among them */
-  score(rollout: Rollout, group: readonly Rollout[]): number | TurnReward;
+  /** @param group all rollouts of the question, including this one */
+  score(rollout: ScoringInput, group: readonly ScoringInput[]): number | TurnReward;
 }
 
-/** What each reward gave, by its name and before its weight, and their weighted sum. */
-export type RewardComponents = Record<string, number> & { total: number };
-
 /**
- * @throws RangeError where a name is missing, taken, or `total`, or a weight is no finite
- * number
+ * @throws RangeError if a name is missing, repeated or `total`, or a weight is not finite
  */
 export function checkRewards(rewards: readonly Reward[]): void {
   const names = rewards.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
     const weight = rewards[i].weight ?? 1;
     if (!name || name === 'total' || names.indexOf(name) !== i)
-      throw new RangeError(`Expected each reward to have a name of its own, but got "${name}".`);
+      throw new RangeError(
+        `Expected each reward to have a unique name other than "total", but got "${name}".`,
+      );
     if (!Number.isFinite(weight))
       throw new RangeError(
         `Expected the weight of the reward "${name}" to be a number, but got ${weight}.`,
@@ -49,7 +106,7 @@ export function checkRewards(rewards: readonly Reward[]): void {
 }
 
 /** @throws RangeError naming the reward, the question and the value */
-function refuseUnlessFinite(what: string, value: unknown, { question }: Rollout): void {
+function requireFinite(what: string, value: unknown, { question }: ScoringInput): void {
   if (Number.isFinite(value)) return;
   const where = question ? ` on the question ${question.id} ("${question.question}")` : '';
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
@@ -58,55 +115,57 @@ function refuseUnlessFinite(what: string, value: unknown, { question }: Rollout)
   );
 }
 
-function scoreOf(reward: Reward, rollout: Rollout, group: readonly Rollout[]): TurnReward {
-  // A stranger's function may give anything.
-  const given = reward.score(rollout, group) as TurnReward | number | null | undefined;
-  const isTurnReward = typeof given === 'object' && given !== null && Array.isArray(given.turns);
-  const { value, turns } = isTurnReward ? given : { value: given, turns: [] };
+function evaluateReward(
+  reward: Reward,
+  rollout: ScoringInput,
+  group: readonly ScoringInput[],
+): TurnReward {
+  // A user's function may return anything.
+  const returned = reward.score(rollout, group) as TurnReward | number | null | undefined;
+  const isTurnReward =
+    typeof returned === 'object' && returned !== null && Array.isArray(returned.turns);
+  const { value, turns } = isTurnReward ? returned : { value: returned, turns: [] };
   for (const number of [value, ...turns])
-    refuseUnlessFinite(`the reward "${reward.name}"`, number, rollout);
+    requireFinite(`the reward "${reward.name}"`, number, rollout);
   const numTurns = rollout.searchTurns.length;
   if (isTurnReward && turns.length !== numTurns) {
     throw new RangeError(
-      `Expected the reward "${reward.name}" to give ${numTurns} turn values, one a search turn, but got ${turns.length}.`,
+      `Expected the reward "${reward.name}" to return ${numTurns} turn values, one per search turn, but got ${turns.length}.`,
     );
   }
   return { value: value as number, turns };
 }
 
 /**
- * Scores a rollout; the total is the weighted sum of the rewards (Eq. 7 for those of
- * the paper), given at the last token.
- * @param group all rollouts of the same question, `rollout` among them
- * @returns `turns`: the weighted sum of the turn-level values, one a search turn; null
- * where no reward gives any
- * @throws RangeError naming a reward that gives no finite number, or not as many turn
- * values as there are search turns
+ * Scores a rollout. The total is the weighted sum of the rewards (Eq. 7 for the paper's),
+ * credited to the last token.
+ * @param group all rollouts of the question, including this one
+ * @returns `turns`: the weighted sum of the turn-level values per search turn; null if no
+ * reward has any
+ * @throws RangeError naming a reward whose value is not finite, or whose number of turn
+ * values is wrong
  */
 export function scoreRollout(
   rewards: readonly Reward[],
-  rollout: Rollout,
-  group: readonly Rollout[] = [rollout],
+  rollout: ScoringInput,
+  group: readonly ScoringInput[] = [rollout],
 ): { components: RewardComponents; turns: number[] | null } {
-  const given = rewards.map((reward) => ({
-    ...scoreOf(reward, rollout, group),
+  const scores = rewards.map((reward) => ({
+    ...evaluateReward(reward, rollout, group),
     name: reward.name,
     weight: reward.weight ?? 1,
   }));
-  const components = Object.fromEntries(given.map(({ name, value }) => [name, value]));
-  const total = sum(given, ({ weight, value }) => weight * value);
-  refuseUnlessFinite('the weighted sum of the rewards', total, rollout);
-  const byTurn = given.filter(({ turns }) => turns.length > 0);
-  return {
-    components: { ...components, total },
-    turns:
-      byTurn.length > 0
-        ? rollout.searchTurns.map((_, t) => sum(byTurn, ({ weight, turns }) => weight * turns[t]))
-        : null,
-  };
+  const components = Object.fromEntries(scores.map(({ name, value }) => [name, value]));
+  const total = sum(scores, ({ weight, value }) => weight * value);
+  requireFinite('the weighted sum of the rewards', total, rollout);
+  const withTurns = scores.filter(({ turns }) => turns.length > 0);
+  const turnSums = rollout.searchTurns.map((_, t) =>
+    sum(withTurns, ({ weight, turns }) => weight * turns[t]),
+  );
+  return { components: { ...components, total }, turns: withTurns.length > 0 ? turnSums : null };
 }
 
-/** The name of a component for readers: `search_count` is `Search count`. */
+/** A component's name for readers: `search_count` is `Search count`. */
 export function componentTitle(name: string): string {
   const words = name.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

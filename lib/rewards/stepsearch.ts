@@ -1,29 +1,29 @@
 /**
  * StepSearch (Wang et al. 2025, arXiv 2505.15107; github.com/Zillwang/StepSearch,
- * `qa_step.py`). At the end: F1 of the answer plus 0.618 times how well the searches hold
- * the key words, or -1 without an answer. For each search turn: information gain minus
+ * `qa_step.py`). At the end: F1 of the answer plus 0.618 times the key-word match of the
+ * searches, or -1 without an answer. For each search turn: information gain minus
  * redundancy,
  *
  *     gain of turn t       = mean over gold passages of max(match in t - best match before t, 0)
- *     redundancy of turn t = share of its passages that an earlier turn brought, or it itself
+ *     redundancy of turn t = share of its passages already seen, in an earlier turn or in t
  *
- * Departures: gold passages are known by their ids, so a match is 0 or 1, where the code
- * takes the cosine of their words; a sub-question has as many gold passages as state its
- * answer, of which one is enough. Key words are the ideal query of each sub-question, one
- * wording of it, and keep their best match, where the code keeps the latest. The step
- * rewards weigh 1 as in the paper; the code's 0.6 is added in place to what it scales,
- * and so acts as 1.6.
+ * Departures:
+ * 1. Gold passages are matched by id, so a match is 0 or 1; the code uses the cosine
+ *    similarity of words. A sub-question's gold passages are alternatives: one is enough.
+ * 2. The key words of a sub-question are one wording of its ideal query and keep their best
+ *    match; the code keeps the latest.
+ * 3. Step rewards have weight 1 as in the paper. The code adds 0.6 times the reward in
+ *    place, which acts as 1.6.
  */
 import { mean, sum } from 'd3-array';
 import { tokenF1 } from '../text/normalize.js';
-import { outcome } from './outcome.js';
-import type { Reward } from './reward.js';
-import type { Rollout } from './rollout.js';
+import { outcome } from './parallelsearch.js';
+import type { Reward, ScoringInput } from './reward.js';
 
 const KEY_WORDS_WEIGHT = 0.618;
 
-/** Ids of the passages that each search turn brought. */
-const passagesByTurn = ({ trajectory }: Rollout): string[][] =>
+/** Ids of the passages returned in each search turn. */
+const passagesByTurn = ({ trajectory }: ScoringInput): string[][] =>
   trajectory.searchTurns.map(({ results }) =>
     results.flatMap((result) =>
       result.status === 'ok' ? result.passages.map(({ id }) => id) : [],
@@ -31,24 +31,25 @@ const passagesByTurn = ({ trajectory }: Rollout): string[][] =>
   );
 
 /**
- * Information gain of each search turn, given the passages that each brought and those
- * that are enough for each part of the question.
+ * Information gain of each search turn.
+ * @param turns ids of the passages of each turn
+ * @param gold for each sub-question the ids of its gold passages
  */
 export function informationGains(
   turns: readonly (readonly string[])[],
   gold: readonly (readonly string[])[],
 ): number[] {
-  const found = new Set<number>();
+  const covered = new Set<number>();
   return turns.map((passages) => {
     const isNew = (part: number): boolean =>
-      !found.has(part) && gold[part].some((id) => passages.includes(id));
+      !covered.has(part) && gold[part].some((id) => passages.includes(id));
     const fresh = gold.flatMap((_, part) => (isNew(part) ? [part] : []));
-    fresh.forEach((part) => found.add(part));
+    fresh.forEach((part) => covered.add(part));
     return gold.length === 0 ? 0 : fresh.length / gold.length;
   });
 }
 
-/** Share of each search turn's passages that were there before. */
+/** Share of each search turn's passages that were already seen. */
 export function redundancies(turns: readonly (readonly string[])[]): number[] {
   const seen = new Set<string>();
   return turns.map((passages) => {
@@ -58,8 +59,8 @@ export function redundancies(turns: readonly (readonly string[])[]): number[] {
 }
 
 /**
- * How well the searches hold the key words: each search counts for those that it is most
- * like, and each of these by its best F1.
+ * How well searches match key words: each search is assigned to its closest key words, and
+ * key words score their best F1.
  */
 export function keyWordMatch(searches: readonly string[], keyWords: readonly string[]): number {
   const best = keyWords.map(() => 0);
@@ -71,18 +72,15 @@ export function keyWordMatch(searches: readonly string[], keyWords: readonly str
   return mean(best) ?? 0;
 }
 
-const graphOf = ({ question }: Rollout) => question?.metadata.graph ?? [];
-const gainsOf = (rollout: Rollout): number[] =>
+const questionGraph = ({ question }: ScoringInput) => question?.metadata.graph ?? [];
+const turnGains = (rollout: ScoringInput): number[] =>
   informationGains(
     passagesByTurn(rollout),
-    graphOf(rollout).map(({ evidence }) => evidence),
+    questionGraph(rollout).map(({ evidence }) => evidence),
   );
-const redundanciesOf = (rollout: Rollout): number[] => redundancies(passagesByTurn(rollout));
+const turnRedundancies = (rollout: ScoringInput): number[] => redundancies(passagesByTurn(rollout));
 
-/**
- * The rewards of StepSearch; the answer's F1 and the key words count for all tokens, the
- * steps for those of their own turn.
- */
+/** Answer F1 and key words are credited to all tokens, steps to those of their turn. */
 export const stepSearch = (): Reward[] => [
   { ...outcome(), weight: 0 },
   {
@@ -93,22 +91,22 @@ export const stepSearch = (): Reward[] => [
     name: 'key_words',
     weight: KEY_WORDS_WEIGHT,
     score: (rollout) => {
-      const keyWords = graphOf(rollout).map(({ query }) => query);
+      const keyWords = questionGraph(rollout).map(({ query }) => query);
       return rollout.answer === null ? 0 : keyWordMatch(rollout.searchTurns.flat(), keyWords);
     },
   },
   {
     name: 'steps',
     score: (rollout) => {
-      const lost = redundanciesOf(rollout);
-      const isScored = rollout.answer !== null && graphOf(rollout).length > 0;
+      const lost = turnRedundancies(rollout);
+      const isScored = rollout.answer !== null && questionGraph(rollout).length > 0;
       return {
         value: 0,
-        turns: gainsOf(rollout).map((gain, t) => (isScored ? gain - lost[t] : 0)),
+        turns: turnGains(rollout).map((gain, t) => (isScored ? gain - lost[t] : 0)),
       };
     },
   },
-  // What the steps are made of, to look at.
-  { name: 'information_gain', weight: 0, score: (rollout) => sum(gainsOf(rollout)) },
-  { name: 'redundancy', weight: 0, score: (rollout) => sum(redundanciesOf(rollout)) },
+  // The parts of the steps, recorded as metrics.
+  { name: 'information_gain', weight: 0, score: (rollout) => sum(turnGains(rollout)) },
+  { name: 'redundancy', weight: 0, score: (rollout) => sum(turnRedundancies(rollout)) },
 ];

@@ -1,75 +1,96 @@
 /**
  * The trajectory: the one structure that rollout, rewards, training, evaluation and the
- * viewer share. Token ids are written once, by whoever made them, and never decoded and
- * encoded again.
+ * viewer share. Token ids are written once, by whoever made them, and never re-encoded.
  */
+import type { QuestionMetadata, QuestionType } from '../data/question.js';
+
 export type SegmentKind = 'prompt' | 'policy' | 'information' | 'notice';
 
 export interface Segment {
   kind: SegmentKind;
+  /** Empty when the segment was read from a recording. */
   tokenIds: number[];
   text: string;
   /**
-   * Log-probability (nats) of each token under the policy that sampled it; policy
-   * segments only. Absent where a server told nothing but text: then the ids are an
-   * encoding of it, good for counting and of no use for training.
+   * Log-probability (nats) of each token under the policy that sampled it; policy segments
+   * only. Absent when a server returned only text: the ids are then an encoding of it,
+   * good for counting but not for training.
    */
   logProbs?: number[];
 }
 
-/**
- * What the environment did in one search turn: the sub-queries and what came back for
- * each.
- */
+/** One search turn: the sub-queries and the result of each. */
 export interface SearchTurn {
   queries: string[];
+  /** One per query; empty when the recording has none. */
   results: SearchResult[];
 }
 
 export type SearchResult =
   | {
       status: 'ok';
-      /** Those that the policy saw. */
+      /** The passages that the policy saw. */
       passages: { id: string; title: string; score: number }[];
-      /**
-       * Passages found but left out, since the context had no room for them; absent where
-       * there were none.
-       */
+      /** Passages left out because the context had no room; absent if none. */
       numLeftOut?: number;
-      /**
-       * The best passage scores far below one that is about the query's words; absent
-       * where it does not, or nobody knows.
-       */
+      /** The best score is far below that of a passage about the query; else absent. */
       isUnlike?: true;
     }
   | {
       status: 'failed';
       /** What the policy was told. */
       reason: string;
-      /**
-       * What the retriever said of it, for people: at most 200 characters of somebody
-       * else's words.
-       */
+      /** The retriever's error, for people; at most 200 characters. */
       detail?: string;
     };
 
+/** The value of each reward by name, before its weight, and their weighted sum. */
+export type RewardComponents = Record<string, number> & { total: number };
+
 export interface Trajectory {
   questionId: string;
+  /** Empty when a recording has only the id. */
   question: string;
   goldenAnswers: string[];
   segments: Segment[];
   searchTurns: SearchTurn[];
-  /** What the policy answered, or null. */
+  /** The policy's answer, or null. */
   answer: string | null;
-  /** Generations asked of the policy: search turns, invalid actions and the answer. */
+  /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
-  finish: 'answer' | 'budget' | 'length';
+  /**
+   * `answer`, `budget` or `length`; in an imported transcript the engine's stop reason, or
+   * null.
+   */
+  finish: string | null;
+
+  /** Undefined when neither the graph nor the benchmark's type tells it. */
+  questionType?: QuestionType;
+  /**
+   * Fraction of the independent sub-questions that were asked; absent without a graph.
+   */
+  subQuestionRecall?: number;
+  rewards?: RewardComponents;
+  /** One value per search turn, when a reward gives turn-level values. */
+  turnRewards?: number[];
+  advantage?: number;
+  /** One per search turn, when a reward gives turn-level values. */
+  turnAdvantages?: number[];
+  /** Log-probability (nats) of each policy token under the initial model. */
+  referenceLogProbs?: number[];
+
+  method?: string;
+  /** Training step. */
+  step?: number;
+  metadata?: QuestionMetadata;
+  /** Why a recording without segments does not tell who wrote what. */
+  ambiguous?: string;
 }
 
-/**
- * 1 = the token was written by the policy and contributes to the loss; follows `segments`
- * token by token.
- */
+/** A trajectory in which optional fields are set, such as `With<'rewards'>`. */
+export type With<Field extends keyof Trajectory> = Trajectory & Required<Pick<Trajectory, Field>>;
+
+/** 1 = written by the policy, contributes to the loss; one entry per token. */
 export function lossMask(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds.map(() => (s.kind === 'policy' ? 1 : 0)));
 }
@@ -79,10 +100,7 @@ export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
-/**
- * Tokens that a policy read and wrote, as servers count and charge them: every call reads
- * the whole context.
- */
+/** Tokens as servers count and charge them: every call reads the whole context. */
 export interface TokenUsage {
   read: number;
   written: number;
@@ -101,7 +119,7 @@ export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsa
   return usage;
 }
 
-/** Text after the prompt as the policy and the environment wrote it. */
+/** The text after the prompt. */
 export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
   return trajectory.segments
     .filter((s) => s.kind !== 'prompt')
@@ -109,12 +127,9 @@ export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
     .join('');
 }
 
-/**
- * A line of `trajectories.jsonl`: a trajectory with whatever is recorded beside it;
- * log-probabilities to four places.
- */
-export function printTrajectory<Line extends Pick<Trajectory, 'segments'>>(line: Line): string {
+/** A line of `trajectories.jsonl`; log-probabilities are rounded to four decimals. */
+export function printTrajectory(trajectory: Pick<Trajectory, 'segments'>): string {
   const rounded = (key: string, value: unknown): unknown =>
-    key === 'logProbs' ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;
-  return `${JSON.stringify(line, rounded)}\n`;
+    /logProbs$/i.test(key) ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;
+  return `${JSON.stringify(trajectory, rounded)}\n`;
 }

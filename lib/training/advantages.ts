@@ -3,14 +3,10 @@
  * search turns.
  */
 import { mean, sum } from 'd3-array';
+import type { With } from '../rollout/trajectory.js';
 import { groupsOf, type RewardedTrajectory } from './rollouts.js';
 
-/** A rewarded trajectory with what its rewards are above or below those of its group. */
-export interface ScoredTrajectory extends RewardedTrajectory {
-  advantage: number;
-  /** One a search turn, where rewards give turn-level values. */
-  turnAdvantages?: number[];
-}
+export type ScoredTrajectory = With<'rewards' | 'advantage'>;
 
 /**
  * (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is

@@ -1,10 +1,10 @@
 /** What the rollouts of a step look like, under TRL's names where it has one. */
-import { isDecomposed } from '../rewards/decomposition.js';
 import type { RolloutStats } from '../rollout/rollout.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance, type ScoredTrajectory } from './advantages.js';
 import { groupsOf } from './rollouts.js';
+import { isDecomposed } from '../rewards/parallelsearch.js';
 
 export type Metrics = Record<string, number>;
 
@@ -41,7 +41,8 @@ export function rolloutMetrics(
   // What the policy wrote, as the rewards see it, also where the environment does not
   // split.
   const queries = (t: ScoredTrajectory): string[][] => executedSearches(t.segments);
-  const shaped = (shape: string): ScoredTrajectory[] => scored.filter((t) => t.shape === shape);
+  const shaped = (shape: string): ScoredTrajectory[] =>
+    scored.filter((t) => t.questionType === shape);
   const decomposed = (some: readonly ScoredTrajectory[]): number =>
     mean(some.map((t) => Number(isDecomposed(queries(t)))));
   return {
@@ -64,7 +65,9 @@ export function rolloutMetrics(
     // follow from the ratios.
     'share/parallelizable': shaped('parallelizable').length / scored.length,
     'share/sequential': shaped('sequential').length / scored.length,
-    'coverage/parallelizable': mean(shaped('parallelizable').flatMap((t) => t.coverage ?? [])),
+    'coverage/parallelizable': mean(
+      shaped('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
+    ),
     sub_queries: of((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,

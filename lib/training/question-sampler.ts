@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { questionShape, type Question } from '../data/question.js';
+import { graphQuestionType, type Question } from '../data/question.js';
 import type { Random } from '../random.js';
 
 const share = z.number().min(0).max(1);
@@ -28,7 +28,9 @@ export function createQuestionSampler(
   if (!questions.every(({ metadata }) => metadata.graph?.length))
     return (random, count) => Array.from({ length: count }, () => random.choice(questions));
   const where = (test: (shape: string, size: number) => boolean): Question[] =>
-    questions.filter(({ metadata: { graph = [] } }) => test(questionShape(graph), graph.length));
+    questions.filter(({ metadata: { graph = [] } }) =>
+      test(graphQuestionType(graph), graph.length),
+    );
   const groups = [
     { weight: mix.singleHop, pool: where((shape) => shape === 'single_hop') },
     { weight: mix.sequential, pool: where((shape) => shape === 'sequential') },

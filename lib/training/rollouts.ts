@@ -1,26 +1,14 @@
 /** Groups of rollouts of the same question, with what their rewards say of them. */
-import type { Question, QuestionShape } from '../data/question.js';
+import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { coverage } from '../rewards/coverage.js';
-import { scoreRollout, type Reward, type RewardComponents } from '../rewards/reward.js';
-import { rolloutFromTrajectory } from '../rewards/rollout.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
+import { scoreRollout, type Reward, scoringInput } from '../rewards/reward.js';
 import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
-import type { Trajectory } from '../rollout/trajectory.js';
+import type { With } from '../rollout/trajectory.js';
 
-export interface RewardedTrajectory extends Trajectory {
-  /** Undefined where neither graph nor type tells it. */
-  shape: QuestionShape | undefined;
-  /**
-   * Share of the independent sub-questions that were asked; absent without a dependency
-   * graph.
-   */
-  coverage?: number;
-  rewards: RewardComponents;
-  /** Turn-level values, one a search turn, where a reward gives any. */
-  turnRewards?: number[];
-}
+export type RewardedTrajectory = With<'rewards'>;
 
 interface GroupOptions {
   retriever: Retriever;
@@ -52,15 +40,15 @@ export async function rollOutGroups(
     randoms,
   });
   policy.release?.();
-  const seen = trajectories.map((trajectory, i) => rolloutFromTrajectory(trajectory, repeated[i]));
+  const seen = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
   const scores = groupsOf(seen, groupSize).flatMap((group) =>
     group.map((one) => scoreRollout(rewards, one, group)),
   );
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
-    shape: seen[i].shape,
+    questionType: seen[i].questionType,
     ...(repeated[i].metadata.graph?.length
-      ? { coverage: coverage(repeated[i], seen[i].searchTurns) }
+      ? { subQuestionRecall: subQuestionRecall(repeated[i], seen[i].searchTurns) }
       : {}),
     rewards: scores[i].components,
     ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),

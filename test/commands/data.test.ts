@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseQuestions } from '../../lib/data/flashrag.js';
 import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
-import { shapeOf } from '../../lib/rewards/rollout.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand } from './command-line.js';
 import { writeOwnData } from './tiny-world.js';
+import { questionType } from '../../lib/data/question.js';
 
 const root = temporaryFolder();
 const check = (folder: string): ReturnType<typeof runCommand> =>
@@ -85,7 +85,7 @@ describe('docs/data.md', () => {
       JSON.stringify(JSON.parse(json)),
     );
     const questions = parseQuestions(examples.join('\n'));
-    expect(questions.map(shapeOf)).toEqual(['parallelizable', 'sequential']);
+    expect(questions.map(questionType)).toEqual(['parallelizable', 'sequential']);
   });
 
   it('says of each type what it stands for', () => {
@@ -98,6 +98,6 @@ describe('docs/data.md', () => {
         types.split(', ').map((type) => [type.slice(1, -1), kinds[kind] ?? kind] as const),
       );
     expect(told).toHaveLength(10);
-    for (const [type, kind] of told) expect(shapeOf({ metadata: { type } }), type).toBe(kind);
+    for (const [type, kind] of told) expect(questionType({ metadata: { type } }), type).toBe(kind);
   });
 });

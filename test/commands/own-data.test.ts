@@ -136,8 +136,8 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
     );
     expect(code).toBe(0);
     const [first, ...others] = trajectoriesOf('typed-run');
-    for (const { shape, coverage } of [first, ...others])
-      expect([shape, coverage]).toEqual(['parallelizable', undefined]);
+    for (const { questionType, subQuestionRecall } of [first, ...others])
+      expect([questionType, subQuestionRecall]).toEqual(['parallelizable', undefined]);
     expect(Object.keys(first.rewards!)).toEqual([
       'outcome',
       'decomposition',
@@ -155,8 +155,8 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
       tinyConfig('search-r1', 'search-r1'),
     );
     expect(code).toBe(0);
-    for (const { shape, rewards } of trajectoriesOf('untyped-run')) {
-      expect(shape).toBeUndefined();
+    for (const { questionType, rewards } of trajectoriesOf('untyped-run')) {
+      expect(questionType).toBeUndefined();
       expect(rewards!.total).toBe(rewards!.outcome);
     }
   });

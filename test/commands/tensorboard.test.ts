@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { maskedCrc } from '../../lib/io/tensorboard.js';
+import { maskedCrc } from '../../lib/interop/tensorboard.js';
 import { temporaryFolder } from '../folder.js';
 import { writeStep } from '../pages/run/run.js';
 import { isBuilt, runCommand } from './command-line.js';

@@ -5,8 +5,9 @@ import {
   findQuestion,
   graphDepth,
   independentSubQuestions,
-  questionShape,
-  type QuestionShape,
+  graphQuestionType,
+  questionType,
+  type QuestionType,
 } from '../../lib/data/question.js';
 import { graphOf, questionOf } from './questions.js';
 
@@ -25,8 +26,8 @@ describe('findQuestion', () => {
   });
 });
 
-describe('questionShape', () => {
-  it.each<[shape: QuestionShape, what: string, edges: Record<string, string[]>]>([
+describe('graphQuestionType', () => {
+  it.each<[type: QuestionType, what: string, edges: Record<string, string[]>]>([
     ['single_hop', 'one sub-question', { a: [] }],
     ['parallelizable', 'two without edges', { a: [], b: [] }],
     ['parallelizable', 'five without edges', { a: [], b: [], c: [], d: [], e: [] }],
@@ -36,11 +37,20 @@ describe('questionShape', () => {
     ['hybrid', 'a fork', { a: [], b: ['a'], c: ['a'] }],
     ['hybrid', 'a join', { a: [], b: [], c: ['a', 'b'] }],
     ['hybrid', 'a chain with a short cut', { a: [], b: ['a'], c: ['a', 'b'] }],
-  ])('is %s for %s', (shape, _, edges) => expect(questionShape(graphOf(edges))).toBe(shape));
+  ])('is %s for %s', (type, _, edges) => expect(graphQuestionType(graphOf(edges))).toBe(type));
 
   it('refuses an empty graph', () => {
-    expect(() => questionShape([])).toThrow('at least one sub-question');
+    expect(() => graphQuestionType([])).toThrow('at least one sub-question');
   });
+});
+
+it.each<[type: QuestionType, ...benchmarkTypes: string[]]>([
+  ['parallelizable', 'comparison', 'comparison_query'],
+  ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
+  ['hybrid', 'bridge_comparison'],
+  ['single_hop', 'single_hop', 'na'],
+])('derives %s from the types of benchmarks', (expected, ...types) => {
+  for (const type of types) expect(questionType({ metadata: { type } })).toBe(expected);
 });
 
 describe('graphDepth', () => {

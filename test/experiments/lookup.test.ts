@@ -1,6 +1,6 @@
 import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { questionShape } from '../../lib/data/question.js';
+import { graphQuestionType } from '../../lib/data/question.js';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -35,7 +35,7 @@ describe('createLookupPolicy', () => {
     expect(emOf('seen')).toBeGreaterThan(0.85);
     expect(emOf('unseen')).toBeLessThan(0.05);
     measured.forEach(({ decomposed }, i) => {
-      if (decomposed) expect(questionShape(dev[i].metadata.graph!)).toBe('parallelizable');
+      if (decomposed) expect(graphQuestionType(dev[i].metadata.graph!)).toBe('parallelizable');
     });
   });
 });

@@ -2,9 +2,8 @@
  * Made-up answers of every run to a few questions of every kind, held against their real
  * graphs. They are never shown as results.
  */
-import { graphDepth, questionShape, type Question } from '../../lib/data/question.js';
-import { isDecomposed } from '../../lib/rewards/decomposition.js';
-import { coverage } from '../../lib/rewards/coverage.js';
+import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
+import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js';
@@ -16,6 +15,7 @@ import { timing } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/world.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { writeRecords } from './synthetic.js';
+import { isDecomposed } from '../../lib/rewards/parallelsearch.js';
 
 /** Seconds of a model call in the made-up times. */
 export const SECONDS_A_CALL = 0.01;
@@ -49,7 +49,7 @@ function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Rando
     random.uniform() < 0.05 ? 'somebody else' : `${entity} ${query}`,
   );
   const again = random.uniform() < 0.1 ? queries.slice(0, 1) : [];
-  const isParallel = questionShape(graph) === 'parallelizable';
+  const isParallel = graphQuestionType(graph) === 'parallelizable';
   if (isParallel && random.uniform() < (AT_ONCE[method] ?? 0)) return [[...queries, ...again]];
   return [...queries, ...again].slice(0, method === 'search-r1:b4' ? 4 : 6).map((query) => [query]);
 }
@@ -63,10 +63,10 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
     run,
     createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`),
   );
-  const [subset, turns] = [questionShape(graph), searches.length];
+  const [subset, turns] = [graphQuestionType(graph), searches.length];
   const ease = createRandom(question.id).normal() * 0.15;
   const em = random.uniform() < (SKILL[run.method] ?? 0.5) + ease ? 1 : 0;
-  const asked = coverage(question, searches);
+  const asked = subQuestionRecall(question, searches);
   return {
     questionId: question.id,
     benchmark,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionShape } from '../../lib/data/question.js';
+import { graphQuestionType } from '../../lib/data/question.js';
 import { stratifiedSample } from '../../lib/experiments/answers.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories.js';
@@ -30,7 +30,7 @@ describe('stratifiedSample', () => {
 
   it('of the experiment holds every benchmark, shape and number of entities', async () => {
     const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
-    const kinds = new Set(sample.map(({ metadata }) => questionShape(metadata.graph ?? [])));
+    const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
     expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
     expect(new Set(sample.map(({ metadata }) => metadata.benchmark))).toEqual(
       new Set([...Object.keys(BENCHMARK_TITLES), MANY]),

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { questionShape } from '../../lib/data/question.js';
 import { repeatedQueries } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
@@ -31,6 +30,7 @@ import {
 import { rowsOf } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, syntheticCurves, syntheticResults } from './synthetic.js';
+import { graphQuestionType } from '../../lib/data/question.js';
 
 const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');
@@ -101,7 +101,7 @@ describe('questions', () => {
     expect(world.train).toHaveLength((3 * NUM_PEOPLE) / 2 - NUM_DEV);
     for (const { id, split, metadata } of world.train) {
       expect([split, dev.has(id)]).toEqual(['train', false]);
-      expect(questionShape(metadata.graph!)).toBe('parallelizable');
+      expect(graphQuestionType(metadata.graph!)).toBe('parallelizable');
     }
     // 120 of HotpotQA and 2WikiMultiHopQA are asked, where there are 99.
     expect(world.test).toHaveLength(6 * 40 + 2 * 99);

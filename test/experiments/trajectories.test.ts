@@ -13,12 +13,12 @@ import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { rolloutConfigOf } from '../../lib/methods/index.js';
 import type { PolicyRun } from '../../lib/methods/checkpoints.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { printTrajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
 import { writeRecords } from './synthetic.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../pages/viewer/synthetic.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
 const retriever = createBm25Retriever(
@@ -66,7 +66,7 @@ describe('scoredLine', () => {
     expect(
       printTrajectory({ ...lines[0], segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }] }),
     ).toContain('"logProbs":[-0.3333]');
-    const runs = lines.map((line) => parseTranscript(JSON.parse(printTrajectory(line))));
+    const runs = lines.map((line) => parseTrajectory(JSON.parse(printTrajectory(line))));
     const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
       method: 'ParallelSearch (instruct)',

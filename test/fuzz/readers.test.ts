@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { PassageCollector } from '../../lib/data/formats/format.js';
 import { readBenchmark } from '../../lib/data/formats/read.js';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
-import { importRollouts, type RecordedStep } from '../../lib/interop/recorded-rollout.js';
+import { importRollouts, type RecordedStep } from '../../lib/interop/import.js';
 import { readRows } from '../../lib/interop/rows.js';
 import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
 import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
@@ -30,7 +30,6 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
 import {
   ambiguity,
   executedSearches,
@@ -58,6 +57,7 @@ import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js'
 import { COMPARISON, PASSAGES, QUESTIONS, TOKENIZER_JSON } from '../training/tiny.js';
 import { jsonBytes, nearlyBytes, nearlyJson, nearlyJsonLines, textBytes } from './inputs.js';
 import { parsed, tryReaders, type Reader } from './reader.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const folder = temporaryFolder();
 const inFolder = (name: string): string => join(folder, name);
@@ -129,7 +129,7 @@ const READERS: Record<string, Reader> = {
   trajectories: {
     inputs: nearlyJson(transcript, plain),
     read: (bytes) =>
-      viewerData([parseTranscript(parsed(bytes))], { preset: 'paper', questions: [] }),
+      viewerData([parseTrajectory(parsed(bytes))], { preset: 'paper', questions: [] }),
   },
   notebook: {
     inputs: nearlyJson(notebookOf(markdown('# T'), code('1 + 1'))),

@@ -3,13 +3,13 @@
  * repository.
  */
 import path from 'node:path';
-import type { HandOver } from '../../lib/interop/hand-over.js';
+import type { TrainingExport } from '../../lib/interop/export.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { QUESTIONS } from '../training/tiny.js';
 
 export const MODEL = path.join(CHECKPOINTS, 'instruct-1');
 
-export const handOver = (some: Partial<HandOver> = {}): HandOver => ({
+export const handOver = (some: Partial<TrainingExport> = {}): TrainingExport => ({
   questions: ['train', 'test'].flatMap((split) =>
     QUESTIONS.map((question) => ({ ...question, id: `${split}-${question.id}`, split })),
   ),

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { printRewardTest, rewardKeywords, writePython } from '../../lib/interop/python.js';
-import type { RewardCase } from '../../lib/interop/reward-cases.js';
+import type { RewardCase } from '../../lib/interop/test-cases.js';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
@@ -16,21 +16,21 @@ import { PATIENCE_MS, python, runPython } from './trainer-python.js';
 const root = temporaryFolder();
 const rollouts =
   process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname, '../../../shared/rollouts');
-const SHAPES = ['parallelizable', 'sequential', 'single_hop', undefined] as const;
+const QUESTION_TYPES = ['parallelizable', 'sequential', 'single_hop', undefined] as const;
 
 interface Recorded {
   response: string;
   golden_answers: string[];
 }
 
-/** Real trajectories, each as the question of another shape. */
+/** Real trajectories, each as the question of another type. */
 const realCases = (): RewardCase[] =>
   readdirSync(rollouts)
     .flatMap((file) => linesOf<Recorded>(join(rollouts, file)))
     .map(({ response, golden_answers }, i) => ({
       response,
       goldenAnswers: golden_answers,
-      shape: SHAPES[i % 4],
+      questionType: QUESTION_TYPES[i % 4],
     }));
 
 describe.skipIf(!python)(

@@ -6,14 +6,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findCheckpoint } from '../../lib/interop/checkpoint.js';
-import { importRollouts, type RecordedRollout } from '../../lib/interop/recorded-rollout.js';
+import { importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
 import { writeTrl } from '../../lib/interop/trl.js';
 import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
-import { scoreRollout } from '../../lib/rewards/reward.js';
-import { rolloutFromSegments } from '../../lib/rewards/rollout.js';
+import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward.js';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { groupsOf } from '../../lib/training/rollouts.js';
@@ -77,9 +76,9 @@ describe.skipIf(!trlPython)(
 
     it('gives the rewards that this library gives', () => {
       for (const { segments, truth, score } of steps.flatMap(({ rollouts }) => rollouts)) {
-        const rollout = rolloutFromSegments(segments, {
+        const rollout = scoringInputFromSegments(segments, {
           goldenAnswers: truth.target,
-          shape: truth.shape ?? undefined,
+          questionType: truth.shape ?? undefined,
         });
         expect(score).toBe(Math.fround(scoreRollout(rewardsOf('paper'), rollout).components.total));
       }

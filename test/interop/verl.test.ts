@@ -6,15 +6,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
-import { importRollouts } from '../../lib/interop/recorded-rollout.js';
+import { importRollouts } from '../../lib/interop/import.js';
 import { writeVerl } from '../../lib/interop/verl.js';
 import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { handOver, MODEL } from './hand-overs.js';
 import { PATIENCE_MS, runPython, verlPython } from './trainer-python.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const skipped = '(skipped without PARALLELSEARCH_VERL_PYTHON, a Python with verl)';
 const root = temporaryFolder();
@@ -75,8 +75,8 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
     const options = { folder: run, questions, method: 'parallelsearch', trainer: 'verl' };
     const imported = await importRollouts(readVerlRollouts(path.join(folder, 'rollouts')), options);
     expect(imported).toEqual({ numSteps: 1, numRollouts: 4, numDifferent: 0, numAmbiguous: 0 });
-    const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTranscript);
-    for (const { segments, finish, shape, rewards } of runs) {
+    const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTrajectory);
+    for (const { segments, finish, questionType, rewards } of runs) {
       expect(segments.map(({ kind }) => kind)).toEqual([
         'prompt',
         'policy',
@@ -90,7 +90,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
       expect(rewards).toMatchObject({
         outcome: 1,
         format: -0.1,
-        decomposition: shape === 'parallelizable' ? 3 * 0.15 : 0,
+        decomposition: questionType === 'parallelizable' ? 3 * 0.15 : 0,
       });
     }
   });

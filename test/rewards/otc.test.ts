@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { absoluteToolReward, otc, relativeToolReward } from '../../lib/rewards/otc.js';
-import { scoreRollout } from '../../lib/rewards/reward.js';
-import type { Rollout } from '../../lib/rewards/rollout.js';
+import { scoreRollout, type ScoringInput } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
 
 const calls = fc.integer({ min: 0, max: 20 });
-const after = (searches: number, answer = 'right'): Rollout =>
+const after = (searches: number, answer = 'right'): ScoringInput =>
   rolloutLike({ answer, searchTurns: Array.from({ length: searches }, () => ['q']) });
 
 describe('OTC, PPO form', () => {

@@ -76,7 +76,7 @@ describe('scoreRollout', () => {
     [{ value: '1', turns: [0, 0] }, 'but got "1" (string)'],
     [{ value: 1, turns: [0, NaN] }, 'but got NaN (number)'],
     [{ value: 1, turns: [0, '0'] }, 'but got "0" (string)'],
-    [{ value: 1, turns: [0] }, '2 turn values, one a search turn, but got 1'],
+    [{ value: 1, turns: [0] }, '2 turn values'],
   ])('refuses %j, and names the reward', (given, message) => {
     const broken = { name: 'broken', score: () => given as number };
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(/the reward "broken" to/);

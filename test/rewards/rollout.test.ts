@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutFromTrajectory, rolloutFromTranscript } from '../../lib/rewards/rollout.js';
 import type { Segment, SegmentKind } from '../../lib/rollout/trajectory.js';
 import { COMPARISON } from '../training/tiny.js';
+import { scoringInput, scoringInputFromTranscript } from '../../lib/rewards/reward.js';
 
 const segment = (kind: SegmentKind, text: string): Segment => ({ kind, text, tokenIds: [] });
 const segments = [
@@ -15,17 +15,16 @@ const segments = [
 ];
 const passages = [{ id: 'p0', title: 'A', score: 2 }];
 const searchTurns = [{ queries: ['a', 'b'], results: [{ status: 'ok' as const, passages }] }];
-const seen = (some: Segment[]) =>
-  rolloutFromTrajectory({ segments: some, searchTurns }, COMPARISON);
+const seen = (some: Segment[]) => scoringInput({ segments: some, searchTurns }, COMPARISON);
 
-describe('rolloutFromTrajectory', () => {
+describe('scoringInput', () => {
   it('reads policy segments only, and hands on the trajectory and the question', () => {
     expect(seen(segments)).toEqual({
       answer: 'x',
       goldenAnswers: ['Bo Reed'],
       formatOk: true,
       searchTurns: [['a', 'b']],
-      shape: 'parallelizable',
+      questionType: 'parallelizable',
       trajectory: { segments, searchTurns },
       question: COMPARISON,
     });
@@ -53,18 +52,18 @@ describe('rolloutFromTrajectory', () => {
     ],
   ])('%s', (_, some, expected) => expect(seen(some)).toMatchObject(expected));
 
-  it('knows no shape of a question without a graph', () => {
+  it('leaves the question type of a question without a graph unknown', () => {
     const question = { ...COMPARISON, metadata: {} };
-    expect(rolloutFromTrajectory({ segments, searchTurns }, question).shape).toBeUndefined();
+    expect(scoringInput({ segments, searchTurns }, question).questionType).toBeUndefined();
   });
 });
 
-describe('rolloutFromTranscript', () => {
+describe('scoringInputFromTranscript', () => {
   it('sees the same in the recorded text, but for the passages', () => {
     const response = segments.slice(1).map((s) => s.text);
-    const { trajectory, question, ...rest } = rolloutFromTranscript(response.join('\n'), {
+    const { trajectory, question, ...rest } = scoringInputFromTranscript(response.join('\n'), {
       goldenAnswers: ['Bo Reed'],
-      shape: 'parallelizable',
+      questionType: 'parallelizable',
     });
     expect(seen(segments)).toMatchObject(rest);
     expect(trajectory.searchTurns).toEqual([{ queries: ['a', 'b'], results: [] }]);

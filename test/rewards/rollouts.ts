@@ -1,12 +1,12 @@
-import type { Rollout } from '../../lib/rewards/rollout.js';
+import type { ScoringInput } from '../../lib/rewards/reward.js';
 
 /** A right answer to a comparison, searched for at once; with changes. */
-export const rolloutLike = (change: Partial<Rollout> = {}): Rollout => ({
+export const rolloutLike = (change: Partial<ScoringInput> = {}): ScoringInput => ({
   answer: 'right',
   goldenAnswers: ['right'],
   formatOk: true,
   searchTurns: [['a', 'b']],
-  shape: 'parallelizable',
+  questionType: 'parallelizable',
   trajectory: { segments: [], searchTurns: [] },
   question: undefined,
   ...change,

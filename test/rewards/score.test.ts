@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../lib/rewards/score.js';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const response =
   '<think> t </think><search> a ## b </search>\n<information>Doc 1(Title: t) x</information>\n' +
@@ -9,14 +9,14 @@ const response =
 const transcript = { id: 't1', question: 'q', golden_answers: ['x'], response };
 
 const scored = (line: object): TranscriptScore =>
-  scoreTranscript(parseTranscript(line), rewardOptions('paper'));
+  scoreTranscript(parseTrajectory(line), rewardOptions('paper'));
 
 describe('scoreTranscript', () => {
   it('scores a plain transcript', () => {
     const { rewards, ...score } = scored({ ...transcript, metadata: { type: 'comparison' } });
     expect(score).toMatchObject({
       id: 't1',
-      shape: 'parallelizable',
+      questionType: 'parallelizable',
       answer: 'The x y',
       exactMatch: 0,
       formatOk: true,
@@ -47,7 +47,7 @@ describe('scoreTranscript', () => {
     };
     expect(scored(line)).toMatchObject({
       id: 'q1',
-      shape: 'single_hop',
+      questionType: 'single_hop',
       exactMatch: 1,
       f1: 1,
       turns: 0,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scoreRollout } from '../../lib/rewards/reward.js';
-import { rolloutFromTrajectory, type Rollout } from '../../lib/rewards/rollout.js';
+import { scoreRollout, scoringInput, type ScoringInput } from '../../lib/rewards/reward.js';
 import {
   informationGains,
   keyWordMatch,
@@ -55,7 +54,7 @@ describe('key words', () => {
 function searched(
   turns: readonly (readonly [query: string, ids: string[]])[],
   answer: string,
-): Rollout {
+): ScoringInput {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const segments = turns.flatMap(([query]) => [
     segment('policy', `<think> t </think><search> ${query} </search>`),
@@ -65,7 +64,7 @@ function searched(
     queries: [query],
     results: [{ status: 'ok' as const, passages: ids.map((id) => ({ id, title: id, score: 1 })) }],
   }));
-  return rolloutFromTrajectory(
+  return scoringInput(
     { segments: [...segments, segment('policy', answer)], searchTurns },
     SEQUENTIAL,
   );

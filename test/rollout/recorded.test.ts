@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { QuestionShape } from '../../lib/data/question.js';
-import { MAX_TRANSCRIPT_LENGTH, parseTranscript, shapeOfType } from '../../lib/rollout/recorded.js';
+import { MAX_TRANSCRIPT_LENGTH, parseTrajectory } from '../../lib/rollout/recorded.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 
 const trajectory = {
@@ -10,8 +9,8 @@ const trajectory = {
   segments: [{ kind: 'policy', text: '<answer> A </answer>', tokenIds: [1] }],
 };
 
-describe('parseTranscript', () => {
-  it('keeps what training records of a trajectory, without token ids', () => {
+describe('parseTrajectory', () => {
+  it('keeps what training records, except token ids', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
     const turn = {
       queries: ['x', 'y'],
@@ -23,36 +22,56 @@ describe('parseTranscript', () => {
     const recorded = {
       step: 3,
       finish: 'answer',
-      coverage: 0.5,
+      subQuestionRecall: 0.5,
       advantage: -1,
       rewards,
       searchTurns: [turn],
     };
-    expect(parseTranscript({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
+    expect(parseTrajectory({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
       ...recorded,
-      id: '7',
+      questionId: '7',
       question: 'Who?',
       method: 'mine',
       segments: [{ kind: 'policy', text: '<answer> A </answer>' }],
     });
-    expect(parseTranscript(trajectory).segments[0]).not.toHaveProperty('tokenIds');
+    expect(parseTrajectory(trajectory).segments[0].tokenIds).toEqual([]);
   });
 
-  it('knows who wrote each segment', () => {
+  it('reads the field names of earlier versions', () => {
+    const line = { ...trajectory, shape: 'hybrid', coverage: 0.5 };
+    expect(parseTrajectory(line)).toMatchObject({ questionType: 'hybrid', subQuestionRecall: 0.5 });
+  });
+
+  it('derives answer, model calls and search turns from the segments', () => {
+    const segments = [
+      { kind: 'policy', text: '<search> a ## b </search>' },
+      { kind: 'information', text: '<information>x</information>' },
+      ...trajectory.segments,
+    ];
+    expect(parseTrajectory({ ...trajectory, segments })).toMatchObject({
+      answer: 'A',
+      modelCalls: 2,
+      searchTurns: [{ queries: ['a', 'b'], results: [] }],
+    });
+  });
+
+  it('keeps the kind of each segment', () => {
     const segments = ['prompt', 'policy', 'information', 'notice'].map((kind) => ({
       kind,
       text: kind,
     }));
-    expect(parseTranscript({ ...trajectory, segments }).segments).toEqual(segments);
+    expect(parseTrajectory({ ...trajectory, segments }).segments).toMatchObject(segments);
   });
 
   it("takes the line's own benchmark, else that of its metadata", () => {
     const metadata = { benchmark: 'nq' };
-    expect(parseTranscript({ ...trajectory, metadata }).benchmark).toBe('nq');
-    expect(parseTranscript({ ...trajectory, benchmark: 'mine', metadata }).benchmark).toBe('mine');
+    expect(parseTrajectory({ ...trajectory, metadata }).metadata?.benchmark).toBe('nq');
+    expect(
+      parseTrajectory({ ...trajectory, benchmark: 'mine', metadata }).metadata?.benchmark,
+    ).toBe('mine');
   });
 
-  it('passes over what others record in a form of their own', () => {
+  it('ignores display fields of another form', () => {
     const theirs = {
       rewards: 0.3,
       step: 'last',
@@ -61,18 +80,18 @@ describe('parseTranscript', () => {
       method: 5,
       benchmark: 1,
     };
-    expect(parseTranscript({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
-    expect(parseTranscript({ ...trajectory, ...theirs })).toMatchObject({
+    expect(parseTrajectory({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
+    expect(parseTrajectory({ ...trajectory, ...theirs })).toMatchObject({
       rewards: undefined,
       step: undefined,
-      searchTurns: undefined,
-      advantage: null,
+      searchTurns: [],
+      advantage: undefined,
       method: undefined,
-      benchmark: undefined,
+      metadata: { benchmark: undefined },
     });
   });
 
-  it('puts the prompt of a plain transcript before its response, and tells why it ended', () => {
+  it("puts a plain transcript's prompt first and keeps its stop reason", () => {
     const line = {
       id: 'a',
       golden_answers: [],
@@ -80,7 +99,7 @@ describe('parseTranscript', () => {
       response: 'x',
       stop_reason: 'length',
     };
-    expect(parseTranscript(line)).toMatchObject({
+    expect(parseTrajectory(line)).toMatchObject({
       finish: 'length',
       segments: [
         { kind: 'prompt', text: 'Do.' },
@@ -92,42 +111,32 @@ describe('parseTranscript', () => {
   const transcript = { id: 't1', golden_answers: ['x'], response: '' };
 
   it.each([
-    ['a shape', { shape: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
+    ['a question type', { questionType: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
     [
       'a graph',
       { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } },
       'sequential',
     ],
     [
-      'a shape of its metadata',
-      { metadata: { shape: 'parallelizable', type: 'bridge' } },
+      'a question type in the metadata',
+      { metadata: { questionType: 'parallelizable', type: 'bridge' } },
       'parallelizable',
     ],
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
     ['nothing', {}, undefined],
-    ['null', { shape: null, metadata: null }, undefined],
+    ['null', { questionType: null, metadata: null }, undefined],
     ['the name of an object member', { type: 'constructor' }, undefined],
-  ])('tells the shape from %s', (_, extra, expected) => {
-    expect(parseTranscript({ ...transcript, ...extra }).shape).toBe(expected);
-  });
-
-  it.each<[shape: QuestionShape, ...types: string[]]>([
-    ['parallelizable', 'comparison', 'comparison_query'],
-    ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
-    ['hybrid', 'bridge_comparison'],
-    ['single_hop', 'single_hop', 'na'],
-  ])('knows the shape %s and the types that have it', (shape, ...types) => {
-    expect(parseTranscript({ ...transcript, shape }).shape).toBe(shape);
-    expect(types.map(shapeOfType)).toEqual(types.map(() => shape));
+  ])('takes the question type from %s', (_, extra, expected) => {
+    expect(parseTrajectory({ ...transcript, ...extra }).questionType).toBe(expected);
   });
 
   it.each([
-    ['a list', [], 'Expected a JSON object.'],
-    ['null', null, 'Expected a JSON object.'],
-    ['a text', 'response', 'Expected a JSON object.'],
-    ['a number', 3, 'Expected a JSON object.'],
-    ['neither layout', { id: 'a' }, 'segments (a trajectory) or response'],
+    ['a list', [], 'JSON object'],
+    ['null', null, 'JSON object'],
+    ['a text', 'response', 'JSON object'],
+    ['a number', 3, 'JSON object'],
+    ['neither layout', { id: 'a' }, 'response'],
     ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
     ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
     [
@@ -138,15 +147,15 @@ describe('parseTranscript', () => {
     [
       'a transcript that is too long',
       { ...transcript, response: 'a'.repeat(10_000_001) },
-      'Expected a transcript of at most 10000000 characters, but got 10000001.',
+      '10000001',
     ],
-    ['an unknown shape', { ...transcript, shape: 'round' }, 'shape'],
+    ['an unknown question type', { ...transcript, questionType: 'round' }, 'questionType'],
   ])('says what is wrong with %s', (_, value, message) => {
-    expect(() => parseTranscript(value)).toThrow(message);
+    expect(() => parseTrajectory(value)).toThrow(message);
   });
 
-  it('reads one of just the length that is allowed', () => {
+  it('reads a transcript of the maximum length', () => {
     const response = 'a'.repeat(MAX_TRANSCRIPT_LENGTH);
-    expect(parseTranscript({ ...transcript, response }).segments[0].text).toBe(response);
+    expect(parseTrajectory({ ...transcript, response }).segments[0].text).toBe(response);
   });
 });

@@ -8,10 +8,11 @@ it('prints a line of JSON with log-probabilities to four places, and other numbe
     text: 'a\nb',
     logProbs: [-0.123456, -1e-6],
   };
-  const line = printTrajectory({
-    segments: [segment, { kind: 'notice', tokenIds: [1], text: '' }],
+  const trajectory = {
+    segments: [segment, { kind: 'notice' as const, tokenIds: [1], text: '' }],
     advantage: 0.123456,
-  });
+  };
+  const line = printTrajectory(trajectory);
   expect(line.endsWith('}\n')).toBe(true);
   expect(line.trimEnd()).not.toContain('\n');
   expect(JSON.parse(line)).toEqual({

@@ -80,8 +80,8 @@ describe('tokenAdvantages', () => {
     answer: null,
     modelCalls: 3,
     finish: 'answer',
-    shape: 'sequential',
-    coverage: 0,
+    questionType: 'sequential',
+    subQuestionRecall: 0,
     rewards: { total },
     turnRewards,
     // An invalid action before the second search belongs to its turn.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionShape } from '../../lib/data/question.js';
+import { graphQuestionType } from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
 import { createQuestionSampler, questionMixSchema } from '../../lib/training/question-sampler.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from './tiny.js';
@@ -20,7 +20,7 @@ describe('createQuestionSampler', () => {
     expect(share(SEQUENTIAL.id)).toBeCloseTo(0.3, 1);
     expect(share(COMPARISON.id)).toBeCloseTo(0.5, 1);
     expect(share(HYBRID.id)).toBe(0);
-    expect(questionShape(HYBRID.metadata.graph!)).toBe('hybrid');
+    expect(graphQuestionType(HYBRID.metadata.graph!)).toBe('hybrid');
   });
 
   it('leaves out a kind of which there is no question', () => {

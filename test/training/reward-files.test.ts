@@ -16,11 +16,11 @@ describe('loadRewards', () => {
     write('limit.ts', 'export const LIMIT: number = 2;');
     const file = write(
       'brief.ts',
-      `import { outcomeReward, type Reward, type Rollout } from 'parallelsearch';
+      `import { outcomeReward, type Reward, type ScoringInput } from 'parallelsearch';
        import { LIMIT } from './limit.js';
        const brief: Reward = {
          name: 'brief',
-         score: ({ searchTurns, answer, goldenAnswers }: Rollout) =>
+         score: ({ searchTurns, answer, goldenAnswers }: ScoringInput) =>
            outcomeReward(answer, goldenAnswers) + (searchTurns.length > LIMIT ? -1 : 0),
        };
        export default brief;`,

@@ -66,7 +66,7 @@ it('answers each question G times, each time by random numbers of its own', asyn
     expect(trajectory.rewards).toEqual({ plain: 3, total: 6 });
     expect(trajectory).not.toHaveProperty('turnRewards');
   }
-  expect(trajectories.map(({ shape }) => shape)).toEqual(
+  expect(trajectories.map(({ questionType }) => questionType)).toEqual(
     ['parallelizable', 'sequential', undefined, undefined].flatMap((shape) => [
       shape,
       shape,
@@ -95,6 +95,6 @@ it('rewards each answer beside those to the same question, and keeps values of t
 
 it('says how much was asked of what a graph asks for, and nothing without one', async () => {
   const { trajectories } = await roll([]);
-  for (const { questionId, coverage } of trajectories)
-    expect(typeof coverage).toBe(questionId.endsWith('graph') ? 'undefined' : 'number');
+  for (const { questionId, subQuestionRecall } of trajectories)
+    expect(typeof subQuestionRecall).toBe(questionId.endsWith('graph') ? 'undefined' : 'number');
 });

@@ -1,7 +1,7 @@
 /** The embedded dense encoder as it lies in `data/encoder`: its training and its card. */
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { trainHere } from '../../lib/io/child-process.js';
+import { trainHere } from '../../lib/io/processes.js';
 import { ENCODER } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeFileSafely } from '../../lib/io/files.js';

@@ -1,6 +1,6 @@
 /** The card of the small world: what there is, in figures computed from it. */
 import { group, mean } from 'd3-array';
-import { questionShape, type Question } from '../../lib/data/question.js';
+import { graphQuestionType, type Question } from '../../lib/data/question.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { markdownTable } from '../markdown.js';
@@ -53,7 +53,8 @@ function questionTable(questions: readonly Question[]): string {
   const splits = ['train', 'dev', 'test'];
   const kinds = group(
     questions,
-    ({ metadata }) => `${metadata.benchmark}|${metadata.type}|${questionShape(metadata.graph!)}`,
+    ({ metadata }) =>
+      `${metadata.benchmark}|${metadata.type}|${graphQuestionType(metadata.graph!)}`,
   );
   const rows = [...kinds].map(([kind, some]) => [
     ...kind.split('|'),

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { trainHere } from '../../lib/io/child-process.js';
+import { trainHere } from '../../lib/io/processes.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';

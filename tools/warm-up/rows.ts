@@ -6,7 +6,7 @@
  * prompts that it does use.
  */
 import { range } from 'd3-array';
-import { questionShape, type Passage, type Question } from '../../lib/data/question.js';
+import { graphQuestionType, type Passage, type Question } from '../../lib/data/question.js';
 import type { Random } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
@@ -91,7 +91,7 @@ const QUESTION_SORTS: readonly {
 const COMPARISONS = QUESTION_SORTS.slice(4);
 
 const isParallelizable = ({ metadata }: Question): boolean =>
-  questionShape(metadata.graph ?? []) === 'parallelizable';
+  graphQuestionType(metadata.graph ?? []) === 'parallelizable';
 
 /** A practice world, with what rows are drawn from it. */
 interface Practice extends World {

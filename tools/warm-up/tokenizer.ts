@@ -6,7 +6,7 @@
  */
 import { range } from 'd3-array';
 import type { Random } from '../../lib/random.js';
-import { trainBpe } from '../../lib/text/bpe.js';
+import { trainBpe } from './bpe.js';
 import { KINDS, SPECS } from '../small-world/kinds.js';
 import { createQuestionMaker } from '../small-world/questions.js';
 import { makeWorld, NUMBERS, YEARS } from '../small-world/world.js';

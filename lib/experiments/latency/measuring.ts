@@ -4,7 +4,7 @@
  * order, so that other load on the machine affects all of them alike.
  */
 import { serve, startWorker, type Worker } from '../../io/worker.js';
-import { questionShape, type Question, evaluatedQuestions } from '../../data/question.js';
+import { type Question, evaluatedQuestions, graphQuestionType } from '../../data/question.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { searchAll } from '../../retrieval/search.js';
@@ -222,7 +222,7 @@ export async function measureService(
 export function independentQueries(questions: readonly Question[]): string[] {
   const graphs = evaluatedQuestions(questions)
     .flatMap(({ metadata }) => (metadata.graph ? [metadata.graph] : []))
-    .filter((graph) => questionShape(graph) === 'parallelizable');
+    .filter((graph) => graphQuestionType(graph) === 'parallelizable');
   return [...new Set(graphs.flatMap((graph) => graph.map(({ query }) => query.trim())))].sort();
 }
 

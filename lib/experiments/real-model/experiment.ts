@@ -14,7 +14,6 @@ import { configHash, contentHash } from '../../io/hash.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { wordsOf } from '../../rewards/coverage.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { answerInBatches, count, mergeAnswers } from '../answers.js';
 import type { DevPoint } from '../dev-curve.js';
@@ -53,6 +52,7 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel, realTraining } from './train.js';
+import { paddedWords } from '../../rewards/sub-questions.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */
 interface RealAnswers {
@@ -72,7 +72,7 @@ export const runFields = ({ method, seed }: RealRun) =>
 
 /** Equal words have equal digests; others collide once in 65,536. */
 const digest = (text: string): string =>
-  createHash('sha256').update(wordsOf(text)).digest('hex').slice(0, 4);
+  createHash('sha256').update(paddedWords(text)).digest('hex').slice(0, 4);
 
 /** Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the same. */
 export const withoutTexts = <T extends Measurement>(measurement: T): T => ({

@@ -16,8 +16,8 @@ import { rolloutConfigOf, trainedBy } from '../../methods/index.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
-import { shapeOf } from '../../rewards/rollout.js';
 import type { RolloutConfig } from '../../rollout/options.js';
+import { questionType } from '../../data/question.js';
 
 /** SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =
@@ -252,6 +252,6 @@ export const askedQuestions = ({ test }: Pick<RealWorld, 'test'>, topK?: number)
 export const timedQuestions = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
   ['parallelizable', 'sequential'].flatMap((shape) =>
     test
-      .filter((question) => isFrom(MULTI_HOP)(question) && shapeOf(question) === shape)
+      .filter((question) => isFrom(MULTI_HOP)(question) && questionType(question) === shape)
       .slice(0, NUM_TIMED),
   );

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
-import { trainHere, trainingEnvironment, trainInProcess } from '../../io/child-process.js';
+import { trainHere, trainingEnvironment, trainInProcess } from '../../io/processes.js';
 import { contentHash } from '../../io/hash.js';
 import { sideBySide } from '../../io/side-by-side.js';
 import { exportModel, roundAdapter } from '../../policy/model-folder.js';

@@ -1,6 +1,6 @@
 /** Several runs on one page: final figures, differing settings, curves, questions. */
 import { greatest, sort } from 'd3-array';
-import { questionShape, type Question } from '../../data/question.js';
+import { type Question, graphQuestionType } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import type { Measurement } from '../../evaluation/result.js';
 import { markup, markupHtml, type Markup } from '../../html/markup.js';
@@ -11,10 +11,10 @@ import { decimalsOf, metricInfo } from '../../report/metrics.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript } from '../../rewards/score.js';
-import type { RecordedRun } from '../../rollout/recorded.js';
 import { listed } from '../../text/listed.js';
 import { curvesHtml, rolloutFacts, sectionHtml, sectionsPage, type Section } from '../parts.js';
 import { answerFigures, finalFigure, type ComparedRun } from './runs.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 
 /** Training metrics with a chart and a final figure. */
 const METRICS = [
@@ -186,7 +186,7 @@ interface Side {
   name: string;
   isRight: boolean;
   facts: string[];
-  run: RecordedRun;
+  run: Trajectory;
 }
 
 /** By question, the run's newest trajectory, or its answer. */
@@ -198,35 +198,40 @@ function runSides(
   const matches = new Map(answers.map(({ questionId, em }) => [questionId, em]));
   return new Map(
     [...bare, ...trajectories].map((run): [string, Side] => {
-      const match = matches.get(run.id) ?? scoreTranscript(run, rewardOptions('paper')).exactMatch;
+      const match =
+        matches.get(run.questionId) ?? scoreTranscript(run, rewardOptions('paper')).exactMatch;
       const isRight = match === 1;
-      const step = run.step === undefined || run.step === null ? [] : [`step ${run.step}`];
+      const step = run.step === undefined ? [] : [`step ${run.step}`];
       const right = run.rewards?.outcome === undefined ? [isRight ? '✓ right' : '✗ wrong'] : [];
-      return [run.id, { name, isRight, run, facts: [...step, ...right, ...rolloutFacts(run)] }];
+      return [
+        run.questionId,
+        { name, isRight, run, facts: [...step, ...right, ...rolloutFacts(run)] },
+      ];
     }),
   );
 }
 
 /** An answer as a rollout without thoughts and passages, which its file does not have. */
 function answerAsRun(
-  { questionId: id, searches, answer, type }: Measurement,
-  { question, goldenAnswers = [], metadata }: Partial<Question> = {},
-): RecordedRun {
+  { questionId, searches, answer, type, modelCalls }: Measurement,
+  { question = '', goldenAnswers = [], metadata }: Partial<Question> = {},
+): Trajectory {
   const graph = metadata?.graph;
   const text = [
     ...searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`),
     ...(answer === null ? [] : [`<answer> ${answer} </answer>`]),
   ].join('');
   return {
-    id,
+    questionId,
     question,
     goldenAnswers,
-    type,
-    graph,
-    shape: graph?.length ? questionShape(graph) : undefined,
+    metadata: { type, graph },
+    questionType: graph?.length ? graphQuestionType(graph) : undefined,
     searchTurns: searches.map((queries) => ({ queries, results: [] })),
-    benchmark: undefined,
-    segments: [{ kind: 'policy', text }],
+    segments: [{ kind: 'policy', text, tokenIds: [] }],
+    answer,
+    modelCalls,
+    finish: null,
   };
 }
 
@@ -250,7 +255,7 @@ function questionsHtml(
 }
 
 function questionMarkup(sides: readonly Side[]): Markup {
-  const { question, id, goldenAnswers } = sides[0].run;
+  const { question, questionId, goldenAnswers } = sides[0].run;
   const verdicts = sides.map(({ name, isRight }) => `${name} ${isRight ? '✓' : '✗'}`);
   const columns = sides.map(({ name, facts, run }) =>
     markup(
@@ -262,7 +267,7 @@ function questionMarkup(sides: readonly Side[]): Markup {
   );
   return markup(
     'details.question',
-    markup('summary', [question ?? id, ...verdicts].join(' · ')),
+    markup('summary', [question || questionId, ...verdicts].join(' · ')),
     goldenAnswers.length > 0 && markup('p.gold', `Gold answer: ${goldenAnswers.join(' / ')}`),
     markup('div.sides', columns),
   );

@@ -10,9 +10,10 @@ import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJson } from '../../io/files.js';
 import { streamJsonLines } from '../../io/json-lines.js';
 import { createRandom } from '../../random.js';
-import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
 import { TRAIN_CONFIG_FILE } from '../../training/run.js';
 import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
+import { parseTrajectory } from '../../rollout/recorded.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 
 /** What is recorded of a run; missing parts are empty. */
 export interface ComparedRun {
@@ -22,7 +23,7 @@ export interface ComparedRun {
   steps: StepMetrics[];
   answers: Measurement[];
   /** In the order written. */
-  trajectories: RecordedRun[];
+  trajectories: Trajectory[];
 }
 
 /** A part of a run: a training folder, or a file of answers or trajectories. */
@@ -77,7 +78,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
     );
   run.steps.push(...steps);
   const lines = await readTail(join(folder, 'trajectories.jsonl'));
-  run.trajectories.push(...lines.map(parseTranscript));
+  run.trajectories.push(...lines.map(parseTrajectory));
   const configs = [join(folder, 'adapter', TRAIN_CONFIG_FILE), join(folder, TRAIN_CONFIG_FILE)];
   const config = configs.find((file) => existsSync(file));
   if (config) Object.assign(run.settings, flatten(await readJson(config)));
@@ -102,11 +103,11 @@ function flatten(value: unknown, name = ''): Record<string, string> {
 type Answer = Measurement & { method?: string; model?: string; seed?: number };
 
 async function readLines(file: string, run: ComparedRun): Promise<void> {
-  const parse = (value: unknown): Answer | RecordedRun => {
+  const parse = (value: unknown): Answer | Trajectory => {
     const { questionId, em } = (value ?? {}) as Partial<Answer>;
     return typeof questionId === 'string' && typeof em === 'number'
       ? parseMeasurement(value)
-      : parseTranscript(value);
+      : parseTrajectory(value);
   };
   for await (const line of streamJsonLines(file, parse)) {
     if ('complaint' in line)

@@ -3,7 +3,8 @@ import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseTranscript, type RecordedRun } from '../../rollout/recorded.js';
+import { parseTrajectory } from '../../rollout/recorded.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 
 /** The metrics of one step by name. */
 export interface StepMetrics {
@@ -16,7 +17,7 @@ export interface RunState {
   version: string;
   steps: StepMetrics[];
   /** The rollouts of the newest step, grouped by question. */
-  rollouts: RecordedRun[];
+  rollouts: Trajectory[];
 }
 
 /** Bytes read from the end of a file: far more than a run's metrics or a step's rollouts. */
@@ -65,6 +66,6 @@ export async function readRun(folder: string): Promise<RunState> {
   const steps = await readSteps(folder);
   const lines = await readTail<{ step?: number }>(path.join(folder, 'trajectories.jsonl'));
   const newest = lines.at(-1)?.step;
-  const rollouts = lines.filter(({ step }) => step === newest).map(parseTranscript);
+  const rollouts = lines.filter(({ step }) => step === newest).map(parseTrajectory);
   return { version, steps, rollouts };
 }

@@ -12,7 +12,6 @@ import { citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { CITATION } from '../../report/html.js';
 import { figureText } from '../../report/text.js';
-import type { RecordedRun } from '../../rollout/recorded.js';
 import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
 import {
   curvesHtml,
@@ -23,6 +22,7 @@ import {
   type CurvesChart,
 } from '../parts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 
 /** Known before the run starts. */
 export interface RunDescription {
@@ -153,8 +153,8 @@ function runCharts(steps: readonly StepMetrics[], model: string): CurvesChart[] 
 }
 
 /** Rollouts by question, each folded behind a summary. */
-function rolloutsHtml(rollouts: readonly RecordedRun[]): string {
-  const groups = [...group(rollouts, ({ id }) => id).values()];
+function rolloutsHtml(rollouts: readonly Trajectory[]): string {
+  const groups = [...group(rollouts, ({ questionId }) => questionId).values()];
   const shown = groups.slice(0, MAX_GROUPS);
   const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
   const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;
@@ -162,14 +162,14 @@ function rolloutsHtml(rollouts: readonly RecordedRun[]): string {
   return [markup('p', intro), ...shown.flatMap(groupMarkup)].map(markupHtml).join('\n');
 }
 
-const groupMarkup = (rollouts: readonly RecordedRun[]): Markup[] => [
-  markup('h3', rollouts[0].question ?? rollouts[0].id),
+const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
+  markup('h3', rollouts[0].question || rollouts[0].questionId),
   markup('p.gold', `Gold answer: ${rollouts[0].goldenAnswers.join(' / ')}`),
   ...rollouts.map((run, i) =>
     markup(
       'details.rollout',
       markup('summary', [`Rollout ${i + 1}`, ...rolloutFacts(run)].join(' · ')),
-      segmentsMarkup(run.segments, run.searchTurns ?? []),
+      segmentsMarkup(run.segments, run.searchTurns),
     ),
   ),
 ];

@@ -3,18 +3,17 @@
  * and search turns (prompts, passages) are stored once.
  */
 import {
-  questionShape,
+  questionType,
   type Operation,
   type Question,
-  type QuestionShape,
+  type QuestionType,
   type SubQuestion,
 } from '../../data/question.js';
 import type { ShownTurn } from '../../html/passages.js';
-import { coverage } from '../../rewards/coverage.js';
+import { subQuestionRecall } from '../../rewards/sub-questions.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
-import { shapeOfType, type RecordedRun } from '../../rollout/recorded.js';
-import type { SegmentKind } from '../../rollout/trajectory.js';
+import type { SegmentKind, Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
 import { parseInformation } from '../../text/tags.js';
 
@@ -25,7 +24,7 @@ export interface ViewerQuestion extends Pick<Question, 'id' | 'question' | 'gold
   benchmark: string;
   /** The benchmark's own type. */
   type: string;
-  shape: QuestionShape | null;
+  questionType: QuestionType | null;
   graph: ViewerNode[] | null;
   operation: Operation | null;
 }
@@ -67,7 +66,7 @@ export interface ViewerData {
 
 export interface SignInput extends Pick<
   TranscriptScore,
-  'formatOk' | 'answer' | 'decomposed' | 'shape'
+  'formatOk' | 'answer' | 'decomposed' | 'questionType'
 > {
   /** As recorded; `budget` and `length` mean that turns or tokens ran out. */
   finish: string | null;
@@ -96,13 +95,15 @@ const FAILURE_SIGNS = {
   },
   decomposedSequential: {
     title: 'Decomposed a sequential question',
-    isShown: ({ decomposed, shape }) => decomposed && shape === 'sequential',
+    isShown: ({ decomposed, questionType }) => decomposed && questionType === 'sequential',
   },
   // Several sub-queries in one turn, but an independent sub-question was never asked.
   halfDecomposition: {
     title: 'Incomplete decomposition',
-    isShown: ({ decomposed, shape, coverage }) =>
-      decomposed && (shape === 'parallelizable' || shape === 'hybrid') && (coverage ?? 1) < 1,
+    isShown: ({ decomposed, questionType, coverage }) =>
+      decomposed &&
+      (questionType === 'parallelizable' || questionType === 'hybrid') &&
+      (coverage ?? 1) < 1,
   },
 } satisfies Record<string, { title: string; isShown: (input: SignInput) => boolean }>;
 
@@ -125,20 +126,20 @@ class Table<T> {
   }
 }
 
-function viewerQuestion(run: RecordedRun, question: Question | undefined): ViewerQuestion {
+function viewerQuestion(run: Trajectory, question: Question | undefined): ViewerQuestion {
   const { benchmark, operation, ...metadata } = question?.metadata ?? {};
-  const nodes = run.graph ?? metadata.graph ?? [];
+  const nodes = run.metadata?.graph ?? metadata.graph ?? [];
   const graph = nodes.map(({ id, entity, attribute, dependsOn, answers }) => {
     return { id, entity, attribute, dependsOn, answers };
   });
-  const type = run.type ?? metadata.type;
+  const type = run.metadata?.type ?? metadata.type;
   return {
-    id: run.id,
-    question: run.question ?? question?.question ?? run.id,
+    id: run.questionId,
+    question: run.question || question?.question || run.questionId,
     goldenAnswers: run.goldenAnswers,
-    benchmark: run.benchmark ?? benchmark ?? 'unknown',
+    benchmark: run.metadata?.benchmark ?? benchmark ?? 'unknown',
     type: type ?? 'unknown',
-    shape: run.shape ?? (graph.length > 0 ? questionShape(nodes) : shapeOfType(type ?? '')) ?? null,
+    questionType: run.questionType ?? questionType({ metadata: { graph: nodes, type } }) ?? null,
     graph: graph.length > 0 ? graph : null,
     operation: operation ?? null,
   };
@@ -163,14 +164,14 @@ export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[]
  * benchmarks), else by text
  */
 export function viewerData(
-  runs: readonly RecordedRun[],
+  runs: readonly Trajectory[],
   { preset, questions: library }: { preset: string; questions: readonly Question[] },
 ): ViewerData {
   const [byId, byText] = (['id', 'question'] as const).map(
     (key) => new Map(library.map((question) => [question[key], question])),
   );
-  const findQuestion = ({ id, question: text }: RecordedRun): Question | undefined => {
-    const question = byId.get(id);
+  const findQuestion = ({ questionId, question: text }: Trajectory): Question | undefined => {
+    const question = byId.get(questionId);
     return !text || text === question?.question ? question : byText.get(text);
   };
   const options = rewardOptions(preset);
@@ -180,14 +181,20 @@ export function viewerData(
   const trajectories = runs.map((run): ViewerTrajectory => {
     const known = findQuestion(run);
     const question = viewerQuestion(run, known);
-    const score = scoreTranscript({ ...run, shape: question.shape ?? undefined }, options);
+    const score = scoreTranscript(
+      { ...run, questionType: question.questionType ?? undefined },
+      options,
+    );
     const { answer, exactMatch, f1, formatReason } = score;
-    const searchTurns: ShownTurn[] = run.searchTurns ?? turnsFromSegments(run.segments);
+    const searchTurns: ShownTurn[] = run.searchTurns.some(({ results }) => results.length > 0)
+      ? run.searchTurns
+      : turnsFromSegments(run.segments);
     const hasGraph = Boolean(known?.metadata.graph?.length);
     const shared = {
       finish: run.finish ?? null,
       coverage:
-        run.coverage ?? (hasGraph ? coverage(known!, executedSearches(run.segments)) : null),
+        run.subQuestionRecall ??
+        (hasGraph ? subQuestionRecall(known!, executedSearches(run.segments)) : null),
       ambiguous: run.ambiguous ?? null,
     };
     return {
@@ -205,7 +212,12 @@ export function viewerData(
       rewards: run.rewards ?? score.rewards,
       recorded: Boolean(run.rewards),
       advantage: run.advantage ?? null,
-      signs: failureSigns({ ...score, ...shared, shape: question.shape, turns: searchTurns }),
+      signs: failureSigns({
+        ...score,
+        ...shared,
+        questionType: question.questionType,
+        turns: searchTurns,
+      }),
     };
   });
   return {

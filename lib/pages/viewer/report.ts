@@ -10,11 +10,11 @@ import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/provenance.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
-import { parseTranscript } from '../../rollout/recorded.js';
 import { listed } from '../../text/listed.js';
 import { listMethods } from './browser/filter.js';
 import { viewerData } from './data.js';
 import { writeViewer } from './page.js';
+import { parseTrajectory } from '../../rollout/recorded.js';
 
 export interface ExportTrajectoriesOptions {
   outDir: string;
@@ -37,7 +37,7 @@ export async function exportTrajectories({
 }: ExportTrajectoriesOptions): Promise<string> {
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
-  const data = viewerData(lines.map(parseTranscript), { preset: TRAJECTORY_REWARDS, questions });
+  const data = viewerData(lines.map(parseTrajectory), { preset: TRAJECTORY_REWARDS, questions });
   const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map(({ length }) =>
     length.toLocaleString('en'),
   );

@@ -3,9 +3,9 @@
  * Table 2; github.com/Alibaba-NLP/ZeroSearch, `generation.py`).
  */
 import type { Passage, Question } from '../../data/question.js';
-import { wordsOf } from '../../rewards/coverage.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { parseInformation, printInformation } from '../../text/tags.js';
+import { paddedWords } from '../../rewards/sub-questions.js';
 
 /** Useful documents help to answer the question, noisy ones do not. */
 export const KINDS = ['useful', 'noisy'] as const;
@@ -65,10 +65,10 @@ export function areTrue(
   passages: readonly Pick<Passage, 'title' | 'text'>[],
   { metadata: { graph = [] } }: Question,
 ): boolean | null {
-  const asked = graph.filter(({ entity }) => wordsOf(query).includes(wordsOf(entity)));
+  const asked = graph.filter(({ entity }) => paddedWords(query).includes(paddedWords(entity)));
   if (asked.length === 0) return null;
-  const texts = passages.map(({ title, text }) => wordsOf(`${title} ${text}`));
+  const texts = passages.map(({ title, text }) => paddedWords(`${title} ${text}`));
   return asked.some(({ answers }) =>
-    answers.some((answer) => texts.some((text) => text.includes(wordsOf(answer)))),
+    answers.some((answer) => texts.some((text) => text.includes(paddedWords(answer)))),
   );
 }

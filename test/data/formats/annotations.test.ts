@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
 import { withAnnotatedGraph } from '../../../lib/data/formats/annotations.js';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
-import { questionShape, type Question, type QuestionMetadata } from '../../../lib/data/question.js';
+import {
+  graphQuestionType,
+  type Question,
+  type QuestionMetadata,
+} from '../../../lib/data/question.js';
 
 /** A corpus about invented things. */
 function corpus(): PassageCollector {
@@ -59,7 +63,7 @@ it('makes them of HotpotQA’s supporting articles, with the sentence of each th
     { type: 'comparison', supporting: ['b', 'c'] },
     'Was Bo Reed or Ada Stone born first?',
   );
-  expect(questionShape(graphOf(compared)!)).toBe('parallelizable');
+  expect(graphQuestionType(graphOf(compared)!)).toBe('parallelizable');
   expect(summary(compared)).toEqual([
     ['Bo Reed', 'Bo Reed is a singer.', [], ['b']],
     ['Ada Stone', 'Ada Stone was born in 1922.', [], ['c']],

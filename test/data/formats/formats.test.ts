@@ -3,7 +3,7 @@ import { PassageCollector, type DataFormat } from '../../../lib/data/formats/for
 import { hotpotqa } from '../../../lib/data/formats/hotpotqa.js';
 import { musique } from '../../../lib/data/formats/musique.js';
 import { twoWiki } from '../../../lib/data/formats/two-wiki.js';
-import { questionShape, type Question } from '../../../lib/data/question.js';
+import { graphQuestionType, type Question } from '../../../lib/data/question.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
@@ -35,7 +35,7 @@ describe('HotpotQA', () => {
         supporting: ['p2', 'p3'],
       },
     });
-    expect(questionShape(graphOf(question))).toBe('parallelizable');
+    expect(graphQuestionType(graphOf(question))).toBe('parallelizable');
     expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
       ['Ada Stone', ['Ada Stone was born in 1922.']],
       ['Bo Reed', ['He was born in 1904.']],
@@ -46,7 +46,7 @@ describe('HotpotQA', () => {
 
   it('begins a bridge with the article that names the other, whatever their order', () => {
     const question = read(hotpotqa, HOTPOT_BRIDGE);
-    expect(questionShape(graphOf(question))).toBe('sequential');
+    expect(graphQuestionType(graphOf(question))).toBe('sequential');
     expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
       ['Red River', ['Bo Reed']],
       ['Bo Reed', ['1904']],
@@ -80,7 +80,7 @@ describe('2WikiMultiHopQA', () => {
   it('has a sub-question for each triple, which needs that whose object it asks about', () => {
     const passages = new PassageCollector();
     const question = read(twoWiki, TWO_WIKI_BRIDGE_COMPARISON, passages);
-    expect(questionShape(graphOf(question))).toBe('hybrid');
+    expect(graphQuestionType(graphOf(question))).toBe('hybrid');
     expect(graphOf(question).map(({ id, dependsOn, query }) => [id, dependsOn, query])).toEqual([
       ['q1', [], 'Red River director'],
       ['q2', [], 'Blue Lake director'],
@@ -108,8 +108,8 @@ describe('2WikiMultiHopQA', () => {
       type: 'compositional',
       evidences: [red, evidences[2]],
     };
-    expect(questionShape(graphOf(read(twoWiki, chain)))).toBe('sequential');
-    expect(questionShape(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe(
+    expect(graphQuestionType(graphOf(read(twoWiki, chain)))).toBe('sequential');
+    expect(graphQuestionType(graphOf(read(twoWiki, { ...chain, type: 'comparison' })))).toBe(
       'parallelizable',
     );
   });
@@ -166,7 +166,7 @@ describe('MuSiQue', () => {
         dependsOn: ['q2', 'q1'],
       },
     ]);
-    expect(questionShape(graphOf(question))).toBe('hybrid');
+    expect(graphQuestionType(graphOf(question))).toBe('hybrid');
     expect(evidenceOf(question, passages)).toEqual([['Franks'], ['Sylvester'], ['Latin']]);
   });
 

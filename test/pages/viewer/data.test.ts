@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import {
   failureSigns,
   turnsFromSegments,
@@ -15,6 +14,7 @@ import {
   syntheticQuestion,
   type TurnSpec,
 } from './synthetic.js';
+import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
 const prepared = (
   i: number,
@@ -57,18 +57,21 @@ describe('viewerData', () => {
     const options = { preset: 'paper', questions: [question] };
     const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
     const questionOf = (extra: object) =>
-      viewerData([parseTranscript({ ...transcript, ...extra })], options).questions[0];
+      viewerData([parseTrajectory({ ...transcript, ...extra })], options).questions[0];
     for (const extra of [
       {},
       { question: question.question },
       { id: 'other', question: question.question },
     ]) {
-      expect(questionOf(extra)).toMatchObject({ type: 'comparison', shape: 'parallelizable' });
+      expect(questionOf(extra)).toMatchObject({
+        type: 'comparison',
+        questionType: 'parallelizable',
+      });
       expect(questionOf(extra).graph).toHaveLength(2);
     }
     expect(questionOf({ question: 'Another?' })).toMatchObject({
       type: 'unknown',
-      shape: null,
+      questionType: null,
       graph: null,
     });
   });
@@ -91,7 +94,7 @@ describe('failureSigns', () => {
     finish: 'answer',
     turns: [{ results: [{ status: 'ok', passages: [] }] }],
     decomposed: true,
-    shape: 'parallelizable',
+    questionType: 'parallelizable',
     coverage: 1,
   };
 
@@ -103,8 +106,8 @@ describe('failureSigns', () => {
     [{ finish: 'budget' }, ['budgetReached']],
     [{ finish: 'stop' }, []],
     [{ turns: [{ results: [{ status: 'failed', reason: '' }] }] }, ['failedRetrieval']],
-    [{ shape: 'sequential', coverage: 0 }, ['decomposedSequential']],
-    [{ shape: 'sequential', decomposed: false }, []],
+    [{ questionType: 'sequential', coverage: 0 }, ['decomposedSequential']],
+    [{ questionType: 'sequential', decomposed: false }, []],
     [{ coverage: 0.5 }, ['halfDecomposition']],
     [{ coverage: 0.5, decomposed: false }, []],
     [{ coverage: null }, []],

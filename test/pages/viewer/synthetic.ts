@@ -1,8 +1,9 @@
 /** Made-up trajectories on made-up questions in this project's layout. */
 import type { Question } from '../../../lib/data/question.js';
-import { parseTranscript, type RecordedRun } from '../../../lib/rollout/recorded.js';
 import { subQuestion } from '../../data/questions.js';
 import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
+import { parseTrajectory } from '../../../lib/rollout/recorded.js';
+import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 
 /** What a hostile trajectory says. */
 export const INJECTION =
@@ -85,14 +86,14 @@ export function trajectoryLine(
 }
 
 /** A recorded line of its own, of the method `m`. */
-export const recordedLine = (...line: Parameters<typeof trajectoryLine>): RecordedRun =>
-  parseTranscript({ method: 'm', ...trajectoryLine(...line) });
+export const recordedLine = (...line: Parameters<typeof trajectoryLine>): Trajectory =>
+  parseTrajectory({ method: 'm', ...trajectoryLine(...line) });
 
 /**
  * `count` lines of two methods on the same questions, in groups of five a step: 60 %
  * right, each tenth half a decomposition.
  */
-export function syntheticLines(count: number): RecordedRun[] {
+export function syntheticLines(count: number): Trajectory[] {
   return Array.from({ length: count }, (_, i) => {
     const isParallel = i % 2 === 0;
     const place = Math.floor(i / 10);
@@ -109,7 +110,7 @@ export function syntheticLines(count: number): RecordedRun[] {
 }
 
 /** The same, prepared, with the questions known. */
-export function syntheticData(runs: readonly RecordedRun[], numQuestions = 0): ViewerData {
+export function syntheticData(runs: readonly Trajectory[], numQuestions = 0): ViewerData {
   const questions = Array.from({ length: numQuestions }, (_, i) => syntheticQuestion(i));
   return viewerData(runs, { preset: 'paper', questions });
 }

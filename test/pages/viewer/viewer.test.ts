@@ -4,7 +4,6 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/page.js';
-import { parseTranscript } from '../../../lib/rollout/recorded.js';
 import {
   chromiumPath,
   closeChromium,
@@ -21,6 +20,7 @@ import {
   syntheticLines,
   syntheticQuestion,
 } from './synthetic.js';
+import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
 const COUNT = 10_000;
 const folder = temporaryFolder();
@@ -202,7 +202,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
   it('flags a transcript that does not say who wrote what', async () => {
     const response =
       '<search>a</search><information>b</information></information><answer>c</answer>';
-    const unclear = parseTranscript({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
+    const unclear = parseTrajectory({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
     expect(unclear.ambiguous).toBeTruthy();
     const shown = await openViewer('unclear.html', syntheticData([unclear]));
     expect(await shown.page.locator('.signs li').allTextContents()).toContain(

@@ -1,7 +1,7 @@
 import { range, rollup } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { finalNodes } from '../../../lib/data/search-plan.js';
-import { questionShape, type Question } from '../../../lib/data/question.js';
+import { graphQuestionType, type Question } from '../../../lib/data/question.js';
 import { createRandom } from '../../../lib/random.js';
 import { drawQuestions } from '../../../tools/small-world/benchmarks.js';
 import { createQuestionMaker } from '../../../tools/small-world/questions.js';
@@ -92,7 +92,7 @@ describe('drawQuestions', () => {
     const compared = (questions: readonly Question[]): number =>
       Math.max(
         ...questions.map(({ metadata }) =>
-          questionShape(metadata.graph!) === 'parallelizable' ? metadata.graph!.length : 0,
+          graphQuestionType(metadata.graph!) === 'parallelizable' ? metadata.graph!.length : 0,
         ),
       );
     expect(compared(dev.filter(({ metadata }) => metadata.benchmark !== 'many'))).toBe(2);

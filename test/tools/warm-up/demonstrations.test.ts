@@ -1,7 +1,7 @@
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import {
-  questionShape,
+  graphQuestionType,
   type Passage,
   type Question,
   type SubQuestion,
@@ -64,7 +64,7 @@ describe('demonstrate', () => {
       expect(searches.length).toBeLessThanOrEqual(OPTIONS.maxSearchTurns);
       if (mode === 'sequential')
         expect(searches.every((queries) => queries.length === 1)).toBe(true);
-      else if (questionShape(question.metadata.graph!) === 'parallelizable')
+      else if (graphQuestionType(question.metadata.graph!) === 'parallelizable')
         expect(searches[0]).toHaveLength(question.metadata.graph!.length);
     }
   });

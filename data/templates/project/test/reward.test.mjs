@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadRewards, rolloutFromTranscript, scoreRollout } from 'parallelsearch';
+import { loadRewards, scoringInputFromTranscript, scoreRollout } from 'parallelsearch';
 
 const rewards = await loadRewards('reward.ts');
 
 /** What a response is given. */
 const scoreOf = (response) => {
-  const rollout = rolloutFromTranscript(response, { goldenAnswers: ['Salt Road'] });
+  const rollout = scoringInputFromTranscript(response, { goldenAnswers: ['Salt Road'] });
   return scoreRollout(rewards, rollout).components.asked_at_once;
 };
 

@@ -120,7 +120,10 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
       } else if (event.kind === 'end') {
         giveUpWaiting('not searched: out of turns');
         const { answer: given, finish } = event.trajectory;
-        answer.replaceChildren(given === null ? FINISHES[finish] : 'Answer: ', h('strong', given));
+        answer.replaceChildren(
+          given === null ? FINISHES[finish as keyof typeof FINISHES] : 'Answer: ',
+          h('strong', given),
+        );
       } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
       else if (event.segment === 'policy') endTurn(event.text);
       else if (event.segment === 'information') {

@@ -1,6 +1,6 @@
 /** The form: question, checkpoint, retrieval delay and generation speed. */
 import { group, sort } from 'd3-array';
-import { questionShape, type Question } from '../../../data/question.js';
+import { type Question, graphQuestionType } from '../../../data/question.js';
 import { h, labelled, select } from '../../../html/browser/dom.js';
 import type { PlaygroundCheckpoint, PlaygroundSetup } from '../setup.js';
 import { seconds } from './time-line.js';
@@ -37,7 +37,7 @@ export function describeType({ metadata: { graph = [], type } }: Question): stri
     parallelizable: `comparison of ${graph.length}`,
     sequential: `chain of ${graph.length}`,
     hybrid: 'two parallel chains',
-  }[questionShape(graph)];
+  }[graphQuestionType(graph)];
 }
 
 /** Questions by type, types in alphabetical order. */

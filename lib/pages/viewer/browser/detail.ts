@@ -28,7 +28,12 @@ export const aboveMean = (totals: readonly number[]): number[] =>
 
 function factsNode(trajectory: ViewerTrajectory, question: ViewerQuestion): HTMLElement {
   const { answer, f1, finish, coverage, step, numTurns } = trajectory;
-  const about = [question.id, question.benchmark, question.type, question.shape?.replace('_', ' ')];
+  const about = [
+    question.id,
+    question.benchmark,
+    question.type,
+    question.questionType?.replace('_', ' '),
+  ];
   const facts: Record<string, string | null> = {
     Method: trajectory.method,
     Step: step === null ? null : String(step),

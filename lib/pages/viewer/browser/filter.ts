@@ -17,7 +17,7 @@ export const FACETS: readonly Facet[] = [
   {
     key: 'shape',
     label: 'Question type',
-    values: (_, { shape }) => [shape ?? 'unknown'],
+    values: (_, { questionType }) => [questionType ?? 'unknown'],
     valueTitle: (value) => value.replace('_', ' '),
   },
   { key: 'right', label: 'Answer', values: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'] },

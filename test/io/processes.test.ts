@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { trainInProcess } from '../../lib/io/child-process.js';
+import { trainInProcess } from '../../lib/io/processes.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();

@@ -3,18 +3,17 @@
  * rewards, and how a rollout goes.
  */
 import path from 'node:path';
-import { questionsOfSplit, type Question } from '../data/question.js';
+import { questionsOfSplit, type Question, questionType } from '../data/question.js';
 import { METHODS, rolloutConfigOf, type Method } from '../methods/index.js';
 import { REWARD_PRESETS, rewardOptions, type RewardPresetName } from '../rewards/presets.js';
-import { shapeOf } from '../rewards/rollout.js';
 import type { PromptForm } from '../text/prompts.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
 import { printRewardTest, writePython } from './python.js';
-import type { RewardCase } from './reward-cases.js';
+import type { RewardCase } from './test-cases.js';
 import { writeRows } from './rows.js';
 
 /** A training to be handed over. */
-export interface HandOver {
+export interface TrainingExport {
   questions: readonly Question[];
   /** One of {@link methodsElsewhere}. */
   method: string;
@@ -72,7 +71,7 @@ const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 
 const RETRIEVAL_SECONDS = 10;
 
 /** Where and how the rollout in Python searches, and Algorithm 1's limits. */
-export function pythonRollout({ method, retriever, topK, promptForm }: HandOver) {
+export function pythonRollout({ method, retriever, topK, promptForm }: TrainingExport) {
   const { splitQueries, maxSubQueries, maxSearchTurns } = rolloutConfigOf(method);
   return {
     retriever,
@@ -93,7 +92,7 @@ export function pythonRollout({ method, retriever, topK, promptForm }: HandOver)
  * The questions to train on, and those to validate with: of test, or else of dev. @throws
  * Error where there are none, or none with a shape that the rewards need
  */
-function splitsOf({ questions, method }: HandOver): { train: Question[]; val: Question[] } {
+function splitsOf({ questions, method }: TrainingExport): { train: Question[]; val: Question[] } {
   const named = (split: string): Question[] => questionsOfSplit(questions, split);
   const [train, test, dev] = ['train', 'test', 'dev'].map(named);
   const val = test.length > 0 ? test : dev;
@@ -103,7 +102,10 @@ function splitsOf({ questions, method }: HandOver): { train: Question[]; val: Qu
         `Expected questions of ${name}, but there are none among ${questions.length}. Name another --data.`,
       );
   const { lambdaD, lambdaS } = rewardOptions(requireTraining(method).rewards);
-  if ((lambdaD > 0 || lambdaS > 0) && train.every((question) => shapeOf(question) === undefined))
+  if (
+    (lambdaD > 0 || lambdaS > 0) &&
+    train.every((question) => questionType(question) === undefined)
+  )
     throw new Error(
       'Expected questions with a type or a dependency graph, which tell the rewards what is parallelizable, but none has either. ' +
         'See docs/data.md, or choose --method search-r1.',
@@ -115,9 +117,9 @@ function splitsOf({ questions, method }: HandOver): { train: Question[]; val: Qu
  * Writes what every trainer needs: `data/train.parquet` and `data/val.parquet`, the
  * package in Python, the test of its rewards.
  */
-export async function writeHandOver(
+export async function writeExport(
   folder: string,
-  handOver: HandOver,
+  handOver: TrainingExport,
 ): Promise<{ train: number; val: number }> {
   const { method, promptForm, rewardTest } = handOver;
   const { train, val } = splitsOf(handOver);

@@ -1,11 +1,11 @@
 /**
- * Trajectories of every shape, drawn from a seed, to compare two implementations of the
+ * Trajectories of every question type, drawn from a seed, to compare two implementations of the
  * rewards by: kept and broken grammar, half and nested tags, tags welded together,
  * missing and repeated answers, repeated and empty searches, `##` everywhere, information
  * that the policy made up, notices, and text of many alphabets.
  */
 import { range } from 'd3-array';
-import type { QuestionShape } from '../data/question.js';
+import type { QuestionType } from '../data/question.js';
 import type { Random } from '../random.js';
 import type { TextSegment } from '../text/response.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
@@ -18,10 +18,10 @@ export interface RewardCase {
    */
   response: string | TextSegment[];
   goldenAnswers: string[];
-  shape: QuestionShape | undefined;
+  questionType: QuestionType | undefined;
 }
 
-const SHAPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
+const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 
 /** Names, each with ways to write it: some are equal once normalised, some not. */
 const ANSWERS = [
@@ -211,7 +211,7 @@ export function drawRewardCases(random: Random, count: number): RewardCase[] {
     return {
       response: isText ? segments.map(({ text }) => text).join(between) : segments,
       goldenAnswers: isLikely(random, 0.3) ? [random.choice(others), ways[0]] : [ways[0]],
-      shape: random.choice(SHAPES),
+      questionType: random.choice(QUESTION_TYPES),
     };
   });
 }

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { drawRewardCases } from '../../lib/interop/reward-cases.js';
+import { drawRewardCases } from '../../lib/interop/test-cases.js';
 import { createRandom } from '../../lib/random.js';
 import { rewardOptions, rewardsFrom } from '../../lib/rewards/presets.js';
-import { scoreRollout } from '../../lib/rewards/reward.js';
-import { rolloutFromSegments, rolloutFromTranscript } from '../../lib/rewards/rollout.js';
+import {
+  scoreRollout,
+  scoringInputFromSegments,
+  scoringInputFromTranscript,
+} from '../../lib/rewards/reward.js';
 import { ambiguity, splitTranscript } from '../../lib/text/response.js';
 
 const cases = drawRewardCases(createRandom('cases'), 2000);
@@ -45,8 +48,8 @@ describe('drawn reward cases', () => {
     const components = cases.map(({ response, ...question }) => {
       const rollout =
         typeof response === 'string'
-          ? rolloutFromTranscript(response, question)
-          : rolloutFromSegments(response, question);
+          ? scoringInputFromTranscript(response, question)
+          : scoringInputFromSegments(response, question);
       return scoreRollout(rewardsFrom(options), rollout).components;
     });
     const values = (name: string): number[] =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { trainBpe } from '../../lib/text/bpe.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { readFixture } from '../fixtures/read.js';
+import { trainBpe } from '../../../tools/warm-up/bpe.js';
+import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { readFixture } from '../../fixtures/read.js';
 
 interface Fixture {
   settings: { vocab_size: number; min_frequency: number };

@@ -5,17 +5,16 @@
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
-import type { Question } from '../data/question.js';
+import { type Question, questionType, questionTypeSchema } from '../data/question.js';
 import { writeFileSafely, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../methods/index.js';
-import { coverage } from '../rewards/coverage.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { rewardsOf } from '../rewards/presets.js';
-import { scoreRollout, type Reward } from '../rewards/reward.js';
-import { rolloutFromSegments, shapeOf } from '../rewards/rollout.js';
-import { shapeSchema } from '../rollout/recorded.js';
+import type { With } from '../rollout/trajectory.js';
+import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/reward.js';
 import type { TextSegment } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
-import { groupAdvantages, type ScoredTrajectory } from '../training/advantages.js';
+import { groupAdvantages } from '../training/advantages.js';
 import { rolloutMetrics, type Metrics } from '../training/metrics.js';
 import { askedIn } from './rows.js';
 
@@ -25,7 +24,7 @@ import { askedIn } from './rows.js';
  */
 export const truthSchema = z.object({
   target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
-  shape: shapeSchema.nullish(),
+  shape: questionTypeSchema.nullish(),
   id: z.string().nullish(),
 });
 
@@ -87,49 +86,43 @@ const questionIndex = (questions: readonly Question[]): Map<string, Question> =>
     questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])),
   );
 
-function scored(
+function toTrajectory(
   { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
-  { rewards, known }: { rewards: readonly Reward[]; known: ReadonlyMap<string, Question> },
-): {
-  trajectory: ScoredTrajectory;
-  beside: { metadata: object; ambiguous?: string };
-  isSame: boolean;
-} {
+  { rewards, index }: { rewards: readonly Reward[]; index: ReadonlyMap<string, Question> },
+): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
   const asked = askedIn(prompt);
   const question =
-    known.get(truth.id ?? '') ?? known.get(asked) ?? known.get(asked.replace(/\?$/, ''));
-  const shape = (question && shapeOf(question)) ?? truth.shape ?? undefined;
-  const rollout = rolloutFromSegments(segments, { goldenAnswers: truth.target, shape });
-  const { components } = scoreRollout(rewards, rollout);
+    index.get(truth.id ?? '') ?? index.get(asked) ?? index.get(asked.replace(/\?$/, ''));
+  const type = (question && questionType(question)) ?? truth.shape ?? undefined;
+  const input = scoringInputFromSegments(segments, {
+    goldenAnswers: truth.target,
+    questionType: type,
+  });
+  const { components } = scoreRollout(rewards, input);
   // Trainers keep rewards as 32-bit floats.
   const isSame = Math.fround(components.total) === Math.fround(score);
   const written = segments.filter(({ kind }) => kind === 'policy');
-  const { graph, type, benchmark } = question?.metadata ?? {};
-  const trajectory: ScoredTrajectory = {
+  const { graph, type: benchmarkType, benchmark } = question?.metadata ?? {};
+  const trajectory = {
     questionId: question?.id ?? truth.id ?? asked,
     question: question?.question ?? asked,
     goldenAnswers: truth.target,
-    segments: [{ kind: 'prompt' as const, text: prompt }, ...segments].map((one) => ({
-      ...one,
+    segments: [{ kind: 'prompt' as const, text: prompt }, ...segments].map((segment) => ({
+      ...segment,
       tokenIds: [],
     })),
-    searchTurns: rollout.searchTurns.map((queries) => ({ queries: [...queries], results: [] })),
-    answer: rollout.answer,
+    searchTurns: [...input.trajectory.searchTurns],
+    answer: input.answer,
     modelCalls: written.length,
     finish: nextAction(written.at(-1)?.text ?? '').kind === 'answer' ? 'answer' : 'budget',
-    shape,
-    ...(graph?.length ? { coverage: coverage(question!, rollout.searchTurns) } : {}),
+    questionType: type,
+    ...(graph?.length && { subQuestionRecall: subQuestionRecall(question!, input.searchTurns) }),
     rewards: isSame ? components : { total: score },
     advantage,
+    metadata: { benchmark, type: benchmarkType, graph },
+    ambiguous: ambiguous ?? undefined,
   };
-  return {
-    trajectory,
-    beside: {
-      metadata: { ...(benchmark && { benchmark }), ...(type && { type }), ...(graph && { graph }) },
-      ...(ambiguous && { ambiguous }),
-    },
-    isSame,
-  };
+  return { trajectory, isSame };
 }
 
 /**
@@ -164,7 +157,7 @@ export async function importRollouts(
   const { folder, questions, method, trainer, onStep } = options;
   const { training } = METHODS.get(method);
   const rewards = rewardsOf(training && 'rewards' in training ? training.rewards : undefined);
-  const known = questionIndex(questions);
+  const index = questionIndex(questions);
   const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
   const metrics: (Metrics & { alarms: string[] })[] = [];
   async function* lines(): AsyncGenerator<string> {
@@ -172,7 +165,7 @@ export async function importRollouts(
       // A training that was killed may leave an empty file.
       if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
-      const all = grouped.rollouts.map((rollout) => scored(rollout, { rewards, known }));
+      const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, index }));
       const told = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
         { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
@@ -184,10 +177,10 @@ export async function importRollouts(
       imported.numRollouts += all.length;
       imported.numDifferent += all.filter(({ isSame }) => !isSame).length;
       imported.numAmbiguous += rollouts.filter(({ ambiguous }) => ambiguous).length;
-      for (const { trajectory, beside } of all) {
+      for (const { trajectory } of all) {
         const { searchTurns: _, segments, ...line } = trajectory;
         const texts = segments.map(({ kind, text }) => ({ kind, text }));
-        yield `${JSON.stringify({ step, method, ...line, ...beside, segments: texts })}\n`;
+        yield `${JSON.stringify({ step, method, ...line, segments: texts })}\n`;
       }
       onStep?.(step);
     }

@@ -5,16 +5,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { importRollouts, type ImportOptions } from '../../lib/interop/recorded-rollout.js';
+import { importRollouts, type ImportOptions } from '../../lib/interop/import.js';
 import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
 import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { readSteps } from '../../lib/pages/run/folder.js';
-import { parseTranscript } from '../../lib/rollout/recorded.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 import { COMPARISON, SINGLE } from '../training/tiny.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const inFolder = folderForEach();
 const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill </search>';
@@ -62,18 +62,18 @@ describe('rollouts of verl', () => {
     const lines = linesOf<{ advantage: number; questionId: string }>(
       join(options.folder, 'trajectories.jsonl'),
     );
-    const runs = lines.map(parseTranscript);
+    const runs = lines.map(parseTrajectory);
     expect(runs[2]).toMatchObject({
-      id: COMPARISON.id,
+      questionId: COMPARISON.id,
       question: COMPARISON.question,
-      shape: 'parallelizable',
+      questionType: 'parallelizable',
       step: 10,
       method: 'parallelsearch',
       finish: 'answer',
-      coverage: 1,
+      subQuestionRecall: 1,
       rewards: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0 },
     });
-    expect(runs[2].graph).toHaveLength(3);
+    expect(runs[2].metadata?.graph).toHaveLength(3);
     expect(runs[2].segments.map(({ kind }) => kind)).toEqual([
       'prompt',
       'policy',
@@ -112,7 +112,7 @@ describe('rollouts of verl', () => {
     writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);
     const { numAmbiguous } = await importRollouts(readVerlRollouts(recorded), options);
     expect(numAmbiguous).toBe(1);
-    const runs = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTranscript);
+    const runs = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTrajectory);
     expect(runs.map(({ ambiguous }) => ambiguous ?? null)).toEqual([
       'a block of information ends that has not begun',
       null,
@@ -133,14 +133,14 @@ describe('rollouts of verl', () => {
     const gts = { target: ['x'] };
     writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);
     await importRollouts(readVerlRollouts(recorded), { ...options, method: 'search-r1' });
-    const [run] = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTranscript);
+    const [run] = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTrajectory);
     expect(run).toMatchObject({
-      id: 'Who?',
+      questionId: 'Who?',
       question: 'Who?',
       goldenAnswers: ['x'],
       rewards: { outcome: 0, total: 0 },
     });
-    expect(run.shape).toBeUndefined();
+    expect(run.questionType).toBeUndefined();
   });
 
   it('name the line that is none', async () => {

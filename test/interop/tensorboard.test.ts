@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crc32c, maskedCrc, printEvents, type ScalarEvent } from '../../lib/io/tensorboard.js';
+import { crc32c, maskedCrc, printEvents, type ScalarEvent } from '../../lib/interop/tensorboard.js';
 import { readFixture } from '../fixtures/read.js';
 
 const reference = readFixture<{

@@ -1,0 +1,30 @@
+/** Which independent sub-questions of a graph were asked. */
+import { mean } from 'd3-array';
+import { independentSubQuestions, type Question } from '../data/question.js';
+import { normalizeAnswer } from '../text/normalize.js';
+
+/** The sub-queries of each search turn. */
+export type Searches = readonly (readonly string[])[];
+
+export interface AskedEntity {
+  entity: string;
+  /** Whether a sub-query contains the entity's name. */
+  asked: boolean;
+}
+
+/** The entities of the independent sub-questions, asked together or one by one. */
+export function askedEntities(question: Question, searches: Searches): AskedEntity[] {
+  const queries = searches.flat().map(paddedWords);
+  return independentSubQuestions(question.metadata.graph ?? []).map(({ entity }) => ({
+    entity,
+    asked: queries.some((query) => query.includes(paddedWords(entity))),
+  }));
+}
+
+/** Fraction of the independent sub-questions that were asked; 0 without any. */
+export function subQuestionRecall(question: Question, searches: Searches): number {
+  return mean(askedEntities(question, searches), ({ asked }) => Number(asked)) ?? 0;
+}
+
+/** Normalised text in spaces, so that `includes` finds whole words only. */
+export const paddedWords = (text: string): string => ` ${normalizeAnswer(text)} `;
