@@ -7,8 +7,8 @@ import { parseSources, readComparedRuns, type RunSource } from '../pages/compare
 import { log } from './cli-utils.js';
 
 /**
- * Writes the page about runs and says where it is. @param data whose questions the
- * answers are about; default the small world
+ * Writes the page.
+ * @param data the data set of the answers; default the small world
  */
 export async function runCompare(
   sources: readonly RunSource[],
@@ -24,14 +24,14 @@ export async function runCompare(
 export function compareCommand(): Command {
   return new Command('compare')
     .description(
-      'write one page about several runs: final figures, settings that differ, curves, answers',
+      'compare runs: writes one HTML file with final figures, settings, curves and answers',
     )
     .argument(
       '<runs...>',
-      'folders of `train`, files of `evaluate --out` or --trajectories; also NAME=PATH, and paths of one name are one run',
+      'folders of `train`, files of `evaluate --out` or --trajectories, or NAME=PATH; paths of one name are one run',
     )
-    .option('-o, --out <file>', 'the page', 'compare.html')
-    .option('--data <folder>', 'where the texts of the questions are; by default the small world')
+    .option('-o, --out <file>', 'output file', 'compare.html')
+    .option('--data <folder>', 'data set with the questions (default: the small world)')
     .action((texts: string[], settings: { out: string; data?: string }) =>
       runCompare(parseSources(texts), settings),
     );

@@ -1,4 +1,4 @@
-/** `parallelsearch playground`: policies and passages as one HTML file to try them in. */
+/** `parallelsearch playground`: policies and passages as one HTML file. */
 import { Command } from 'commander';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { outputPath } from '../io/paths.js';
@@ -8,17 +8,14 @@ import { log } from './cli-utils.js';
 export function playgroundCommand(): Command {
   return new Command('playground')
     .description(
-      'write policies and passages, by default the committed ones and the small world, into one HTML file that answers questions',
+      'write a playground: one HTML file that answers questions (default: the committed policies and the small world)',
     )
-    .option('--out-dir <folder>', 'gets playground.html', outputPath('reports'))
-    .option('--checkpoints <folder>', 'models and adapters in the layout of data/checkpoints')
-    .option(
-      '--data <folder>',
-      'passages of your own (see `data check`), and questions where there are any',
-    )
+    .option('--out-dir <folder>', 'folder for playground.html', outputPath('reports'))
+    .option('--checkpoints <folder>', 'folder of models and adapters, laid out as data/checkpoints')
+    .option('--data <folder>', 'your passages (see `data check`) and, optionally, questions')
     .option(
       '--adapter <folder>',
-      'an adapter of your own and its model (see `train`), before and after training',
+      'your adapter (see `train`), compared with its model before training',
     )
     .action(async (settings: ExportPlaygroundOptions) =>
       log(await exportPlayground({ ...settings, log })),

@@ -1,7 +1,4 @@
-/**
- * `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file to look
- * through.
- */
+/** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
@@ -11,23 +8,22 @@ import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/json-lines.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
-import { log as printLine } from './cli-utils.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
+import { log as logLine } from './cli-utils.js';
 
 export interface ViewSettings {
   out: string;
   title: string;
   preset: string;
   questions: string[];
-  /** Where complaints and the result go; the process's stderr by default. */
+  /** Default writes to stderr. */
   log?: (line: string) => void;
 }
 
 /**
- * A file, and the method that its lines are shown under where they name none, as given on
- * the command line: `METHOD=FILE`, or a file alone, whose name is the method's, or the
- * folder's for the `trajectories.jsonl` of a run.
+ * Parses `METHOD=FILE` or `FILE`. The method applies to lines that name none; by default
+ * it is the file's name, or the folder's for `trajectories.jsonl`.
  */
 export function parseSource(text: string): { file: string; method: string } {
   const [, method, file] = /^([^=]+)=(.+)$/.exec(text) ?? [];
@@ -39,12 +35,11 @@ export function parseSource(text: string): { file: string; method: string } {
 }
 
 /**
- * Writes the page. Lines that can't be read are named and left out. Returns the exit
- * code: 0, or 1 where a line or a file was bad.
- * @throws Error when there is no trajectory at all
+ * Writes the page. Logs and skips bad lines; then the exit code is 1.
+ * @throws Error if there is no trajectory
  */
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {
-  const { out, title, preset, log = printLine } = settings;
+  const { out, title, preset, log = logLine } = settings;
   let exitCode = 0;
   const runs: Trajectory[] = [];
   for (const { file, method } of sources.map(parseSource)) {
@@ -67,22 +62,20 @@ export async function runView(sources: readonly string[], settings: ViewSettings
 /** The `view` command. */
 export function viewCommand(): Command {
   return new Command('view')
-    .description(
-      'write recorded trajectories into one HTML file to filter, search, read and compare',
-    )
+    .description('view recorded trajectories: writes one HTML file to filter, search and compare')
     .argument(
       '<files...>',
-      'JSONL files of trajectories or transcripts, also METHOD=FILE; - reads standard input',
+      'JSONL files of trajectories or transcripts, or METHOD=FILE; - reads standard input',
     )
-    .option('--out <file>', 'the page', 'trajectories.html')
-    .option('--title <text>', 'its title', 'Trajectories')
+    .option('--out <file>', 'output file', 'trajectories.html')
+    .option('--title <text>', 'page title', 'Trajectories')
     .option(
       '--questions <files...>',
       'questions with types and dependency graphs (FlashRAG layout)',
       [join(SMALL_WORLD, 'questions.jsonl')],
     )
     .addOption(
-      new Option('--preset <name>', 'rewards of lines that record none')
+      new Option('--preset <name>', 'reward preset for lines without recorded rewards')
         .choices(REWARD_PRESET_NAMES)
         .default('paper'),
     )

@@ -256,6 +256,7 @@ export function bandChart(
     type: 'quantitative',
     title,
     ...(log ? { scale: { type: 'log' } } : {}),
+    ...(spec.x === 'step' ? { axis: { tickMinStep: 1 } } : {}),
   };
   const hasBand = columnsOf(frame).includes('low');
   const rule = (xAxis: VegaLiteSpec): VegaLiteSpec => ({

@@ -24,6 +24,7 @@ const FIELD_TITLES: Titles = {
   against_setting: 'minus',
   weight: 'Weight that is varied',
   rewards: 'Which of the two rewards',
+  curve: 'Curve',
   asked: 'Asked',
   sub_queries: 'Sub-queries',
   beginning: 'First thought',

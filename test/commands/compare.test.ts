@@ -1,4 +1,3 @@
-/** Runs on one page, as a user compares them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,8 +7,8 @@ import { isBuilt, runCommand } from './command-line.js';
 
 const root = temporaryFolder();
 
-describe.skipIf(!isBuilt)('compare (skipped without dist/: npm run build)', () => {
-  it('writes one page that works offline, under the names that are given', async () => {
+describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
+  it('writes one page that works offline, with the given names', async () => {
     for (const name of ['a', 'b']) for (const step of [0, 1]) writeStep(join(root, name), step);
     const { code, stderr } = await runCommand(
       ['compare', 'a', 'longer=b', '-o', 'both.html'],
@@ -22,7 +21,7 @@ describe.skipIf(!isBuilt)('compare (skipped without dist/: npm run build)', () =
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
   });
 
-  it('names what is no run', async () => {
+  it('names a missing run', async () => {
     const { code, stderr } = await runCommand(['compare', join(root, 'absent')]);
     expect(code).toBe(1);
     expect(stderr).toContain('absent');

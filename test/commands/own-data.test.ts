@@ -263,9 +263,7 @@ describe.skipIf(!isBuilt)('playground (skipped without dist/: npm run build)', (
     const { code, stderr } = await runCommand(['playground', '--data', large, '--out-dir', root]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(
-        /Expected at most 100 MB for a page, but .*corpus\.jsonl has 250 MB\. Take fewer passages .* ask "QUESTION"\.\n$/,
-      ),
+      expect.stringMatching(/at most 100 MB.*corpus\.jsonl has 250 MB/),
     ]);
   });
 });

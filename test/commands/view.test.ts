@@ -21,7 +21,7 @@ const transcript = {
 };
 
 describe('view', () => {
-  it('writes trajectories and transcripts of several files into one page, and names bad lines', async () => {
+  it('writes several files into one page, and names bad lines', async () => {
     writeFileSync(inFolder('own.jsonl'), `${JSON.stringify(own)}\n{"id": 1}\n`);
     writeFileSync(inFolder('other.jsonl'), `${JSON.stringify(transcript)}\n`);
     const question = { ...syntheticQuestion(0), golden_answers: ['Town0'] };
@@ -35,7 +35,7 @@ describe('view', () => {
       log: (line) => log.push(line),
     });
     expect(exitCode).toBe(1);
-    expect(log[0]).toMatch(/own\.jsonl:2: Expected segments/);
+    expect(log[0]).toMatch(/own\.jsonl:2/);
     expect(log[1]).toMatch(/^2 trajectories, 0\.\d MB: .*page\.html$/);
     const html = readFileSync(inFolder('out/page.html'), 'utf8');
     expect(html).toContain('<title>Mine</title>');
@@ -48,13 +48,13 @@ describe('view', () => {
     expect(data.questions[0].graph).toHaveLength(2);
   });
 
-  it('refuses to write a page of nothing', async () => {
+  it('refuses files without trajectories', async () => {
     writeFileSync(inFolder('empty.jsonl'), '\n');
     const settings = { out: inFolder('no.html'), title: '', preset: 'paper', questions: [] };
-    await expect(runView([inFolder('empty.jsonl')], settings)).rejects.toThrow('but got none');
+    await expect(runView([inFolder('empty.jsonl')], settings)).rejects.toThrow(/trajectories/);
   });
 
-  it('names methods after files, and the trajectories of a run after its folder', () => {
+  it('names methods by file, and run trajectories by folder', () => {
     expect(parseSource('a/search-r1.jsonl')).toEqual({
       file: 'a/search-r1.jsonl',
       method: 'search-r1',

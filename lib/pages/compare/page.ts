@@ -80,15 +80,27 @@ function runsTable(
 
 type Figure = Interval & { method: string; metric: string };
 
-const figureField = (title: string, figures: readonly Figure[], metric: string): Field => [
-  title,
-  ({ name }) => {
-    const figure = figures.find((row) => row.method === name && row.metric === metric);
-    return figure && intervalText(figure, decimalsOf(metric, figure.value));
-  },
-];
+/** A table of figures by metric and run. */
+function figuresTable(
+  id: string,
+  caption: string,
+  runs: readonly ComparedRun[],
+  figures: readonly Figure[],
+): string {
+  const metrics = new Set(figures.map(({ metric }) => metric));
+  const fields = [...metrics].map((metric): Field => {
+    const cell = ({ name }: ComparedRun): string | undefined => {
+      const figure = figures.find((row) => row.method === name && row.metric === metric);
+      return figure && intervalText(figure, decimalsOf(metric, figure.value));
+    };
+    return [metricInfo(metric).title, cell];
+  });
+  return runsTable({ id, caption, label: 'Metric' }, runs, fields);
+}
 
-/** Figures of the answers and of the last training steps, after a sentence on the result. */
+/**
+ * Figures of the answers and of the last training steps, after a sentence on the result.
+ */
 function figuresHtml(runs: readonly ComparedRun[]): string {
   const answers = answerFigures(runs);
   const answered = runs.filter((run) => run.answers.length > 0);
@@ -99,43 +111,37 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
       return figure ? [{ ...figure, method: run.name, metric }] : [];
     }),
   );
-  const metrics = [...new Set(answers?.rows.map(({ metric }) => metric))];
-  const fields = metrics.flatMap((metric) => {
-    const { title } = metricInfo(metric);
-    const difference = `${title}, minus ${answered[0].name}`;
-    return [
-      figureField(title, answers!.rows, metric),
-      figureField(difference, differences, metric),
-    ];
-  });
+  const numQuestions = answers?.numQuestions ?? 0;
   const numSteps = [...new Set(ends.map((end) => end.numSteps))].join(' or ');
-  const parts = [
-    markupHtml(markup('p', resultSentence(differences, ends, answers?.numQuestions ?? 0))),
+  return [
+    markupHtml(markup('p', resultSentence(differences, ends, numQuestions))),
     answered.length > 0 && !answers
       ? '<p>No question was answered by all runs, so answers are not compared.</p>'
-      : runsTable(
-          {
-            id: 'answers',
-            label: 'Metric',
-            caption: `Answers to the ${answers?.numQuestions} questions that all runs answered, with 95 % bootstrap intervals over questions. Differences are paired by question.`,
-          },
-          answered,
-          fields,
-        ),
-    runsTable(
-      {
-        id: 'training',
-        label: 'Metric',
-        caption: `End of training: means of the last ${numSteps} steps, with 95 % bootstrap intervals over steps. Rewards are comparable only with the same reward settings.`,
-      },
-      runs.filter(({ steps }) => steps.length > 0),
-      METRICS.map((metric) => figureField(metricInfo(metric).title, ends, metric)),
+      : '',
+    figuresTable(
+      'answers',
+      `Answers to the ${numQuestions} questions that all runs answered, with 95 % bootstrap intervals over questions.`,
+      answered,
+      answers?.rows ?? [],
     ),
-  ];
-  return parts.join('\n');
+    figuresTable(
+      'differences',
+      `Differences from ${answered[0]?.name}, paired by question.`,
+      answered.slice(1),
+      differences,
+    ),
+    figuresTable(
+      'training',
+      `End of training: means of the last ${numSteps} steps, with 95 % bootstrap intervals over steps. Rewards are comparable only with the same reward settings.`,
+      runs.filter(({ steps }) => steps.length > 0),
+      ends,
+    ),
+  ].join('\n');
 }
 
-/** The run whose exact match differs most from the first, else all final outcome rewards. */
+/**
+ * The run whose exact match differs most from the first, else all final outcome rewards.
+ */
 function resultSentence(
   differences: readonly (Figure & { against: string })[],
   ends: readonly Figure[],
@@ -235,7 +241,9 @@ function answerAsRun(
   };
 }
 
-/** Questions of several runs, first those that some runs answer right and others wrong. */
+/**
+ * Questions of several runs, first those that some runs answer right and others wrong.
+ */
 function questionsHtml(
   runs: readonly ComparedRun[],
   library: ReadonlyMap<string, Question>,

@@ -1,4 +1,6 @@
-/** The page of a training run: guards, curves and newest rollouts. Live, or as a report. */
+/**
+ * The page of a training run: guards, curves and newest rollouts. Live, or as a report.
+ */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
 import type { Provenance } from '../../evaluation/table.js';
@@ -174,7 +176,10 @@ const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
   ),
 ];
 
-/** Writes `report.html` into a run's folder, one file that works offline. Returns its path. */
+/**
+ * Writes `report.html` into a run's folder, one file that works offline. Returns its
+ * path.
+ */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
   await writeFileSafely(file, await runPageHtml(run, await readRun(folder)));

@@ -43,7 +43,10 @@ async function respond(options: WatchOptions, request: ServedRequest): Promise<R
   return isCurrent ? text(204, null) : page(await runContentHtml(options, await readRun(folder)));
 }
 
-/** Starts a process that serves the page and replies with its URL: training blocks its own. */
+/**
+ * Starts a process that serves the page and replies with its URL: training blocks its
+ * own.
+ */
 export const startWatching = (): Worker<WatchOptions, string> => startWorker(import.meta.url);
 
 serve<WatchOptions, string>(

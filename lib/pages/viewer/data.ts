@@ -160,8 +160,8 @@ export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[]
 /**
  * Prepares recorded lines for the page, in order, without token ids and log-probs.
  * @param preset rewards of lines that record none
- * @param questions with types and graphs; found by id if the text agrees (ids repeat across
- * benchmarks), else by text
+ * @param questions with types and graphs; found by id if the text agrees (ids repeat
+ * across benchmarks), else by text
  */
 export function viewerData(
   runs: readonly Trajectory[],

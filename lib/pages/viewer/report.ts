@@ -1,4 +1,6 @@
-/** `reports/trajectories.html`: the recorded trajectories of the experiment in the viewer. */
+/**
+ * `reports/trajectories.html`: the recorded trajectories of the experiment in the viewer.
+ */
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
 import {

@@ -121,8 +121,8 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
 }
 
 /**
- * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` of `root`
- * is the id of the loaded checkpoint.
+ * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` of
+ * `root` is the id of the loaded checkpoint.
  */
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;

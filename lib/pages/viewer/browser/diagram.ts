@@ -29,7 +29,9 @@ interface Diagram {
   description: string;
 }
 
-/** Sub-questions whose entity is named in a sub-query, counted as coverage counts them. */
+/**
+ * Sub-questions whose entity is named in a sub-query, counted as coverage counts them.
+ */
 export function nodesAsked(graph: readonly ViewerNode[], query: string): ViewerNode[] {
   const words = ` ${normalizeAnswer(query)} `;
   return graph.filter(({ entity }) => words.includes(` ${normalizeAnswer(entity)} `));

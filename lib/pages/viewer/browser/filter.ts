@@ -111,7 +111,9 @@ export function findGroup(data: ViewerData, index: number): number[] {
   });
 }
 
-/** Another trajectory of `method` on the same question, at the same step if there is one. */
+/**
+ * Another trajectory of `method` on the same question, at the same step if there is one.
+ */
 export function findPartner(data: ViewerData, index: number, method: string): number | null {
   const { trajectories } = data;
   const others = sameQuestion(data, index).filter(

@@ -67,7 +67,9 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     search,
     /** The criteria, with the method to compare with as `partner`. */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
-    /** Sets what an address names (`#search=...&method=...`); unknown names are ignored. */
+    /**
+     * Sets what an address names (`#search=...&method=...`); unknown names are ignored.
+     */
     setValues(wanted: URLSearchParams): void {
       for (const [name, value] of wanted) {
         const control = node.elements.namedItem(name);
@@ -158,7 +160,9 @@ export function createVirtualList({ label, rowHeight, createRow, onSelect }: Lis
 
   return {
     node,
-    /** Shows other items; keeps the selection if it is among them, else selects the first. */
+    /**
+     * Shows other items; keeps the selection if it is among them, else selects the first.
+     */
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;
