@@ -12,8 +12,8 @@ import {
 import { dataHash } from '../../lib/experiments/answers.js';
 import { evaluatedQuestions } from '../../lib/data/question.js';
 import { graphQuestionType } from '../../lib/index.js';
-import { configHash } from '../../lib/io/hash.js';
 import { figure, frameOf, table, type Table } from '../../lib/report/index.js';
+import { configHash } from '../../lib/io/provenance.js';
 
 /** Passages that are looked at. */
 const TOP_K = 3;

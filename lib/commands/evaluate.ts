@@ -8,7 +8,6 @@ import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
-import { configHash, contentHash } from '../io/hash.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { settingFiles } from '../policy/model-files.js';
@@ -21,6 +20,7 @@ import {
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
+import { configHash, contentHash } from '../io/provenance.js';
 
 interface EvaluateSettings extends PolicySpec {
   split?: string;

@@ -11,10 +11,10 @@ import type { RewardCase } from '../interop/test-cases.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../methods/checkpoints.js';
-import { streamJsonLines } from '../io/json-lines.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { parseCount, log } from './cli-utils.js';
 import { parseTrajectory } from '../rollout/recorded.js';
+import { streamJsonLines } from '../io/files.js';
 
 /** Drawn responses in the test of the rewards. */
 const NUM_DRAWN = 10_000;

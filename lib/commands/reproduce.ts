@@ -15,7 +15,6 @@ import { RESULTS, resultsOf } from '../experiments/results.js';
 import { writeSummary } from '../experiments/summary.js';
 import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
-import { sideBySide } from '../io/side-by-side.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground } from '../pages/playground/page.js';
 import { exportTrajectories } from '../pages/viewer/report.js';
@@ -23,6 +22,7 @@ import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';
+import { runConcurrently } from '../io/processes.js';
 
 /**
  * Experiments some of whose questions `npm start` answers anew, and for how many
@@ -162,7 +162,7 @@ function lookForResults(): (name: string) => Promise<boolean> {
  */
 async function exportReports(signal: AbortSignal): Promise<void> {
   const hasResults = lookForResults();
-  await sideBySide(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
+  await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;
     const report = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });

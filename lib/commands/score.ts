@@ -6,10 +6,10 @@ import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { group, max, mean } from 'd3-array';
 import { Command, Option } from 'commander';
-import { streamJsonLines } from '../io/json-lines.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
+import { streamJsonLines } from '../io/files.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */

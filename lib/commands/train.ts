@@ -11,10 +11,9 @@ import {
   parseModelName,
 } from '../methods/checkpoints.js';
 import { readJson } from '../io/files.js';
-import { configHash, contentHash } from '../io/hash.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
-import { provenanceHere } from '../io/provenance.js';
+import { provenanceHere, configHash, contentHash } from '../io/provenance.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
 import { trainedMethods } from '../methods/index.js';
 import { POLL_MS, writeRunReport, type RunDescription } from '../pages/run/page.js';

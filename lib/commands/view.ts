@@ -5,12 +5,12 @@ import { Command, Option } from 'commander';
 import { SMALL_WORLD } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readQuestions } from '../data/flashrag.js';
-import { streamJsonLines } from '../io/json-lines.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { log as logLine } from './cli-utils.js';
+import { streamJsonLines } from '../io/files.js';
 
 export interface ViewSettings {
   out: string;

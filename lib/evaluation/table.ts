@@ -2,6 +2,7 @@
  * The tidy table: one row for each figure with its interval, one contrast for each
  * comparison of two methods.
  */
+import type { Provenance } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import {
   contrastEstimate,
@@ -55,12 +56,6 @@ export interface TidyContrast extends Interval {
 
 /** Names a figure that the paper may print too. */
 export type PaperCell = Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>;
-
-/**
- * Where the numbers come from: seeds, commit, config hash, backend, hardware, ... as the
- * evaluation wrote it.
- */
-export type Provenance = Record<string, unknown>;
 
 /**
  * The numbers behind a report: a row for each figure, a contrast for each comparison of

@@ -4,9 +4,9 @@ import { MAIN_MEASURES } from '../evaluation/metrics.js';
 import { parseMeasurement, type Measurement } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
-import { streamJsonLines } from '../io/json-lines.js';
 import { shortPath } from '../io/paths.js';
 import { resultsOf, type ReportResults } from '../report/display.js';
+import { streamJsonLines } from '../io/files.js';
 
 async function readAnswers(file: string): Promise<Measurement[]> {
   const answers: Measurement[] = [];

@@ -15,9 +15,8 @@ import {
   graphQuestionType,
 } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
-import { configHash, contentHash } from '../io/hash.js';
 import { SMALL_WORLD } from '../io/paths.js';
-import type { Provenance } from '../io/provenance.js';
+import { type Provenance, configHash, contentHash } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
 import {

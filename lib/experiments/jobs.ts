@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, writeArchives } from '../io/records.js';
-import { sideBySide } from '../io/side-by-side.js';
 import type { BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { NOTE, RECORDED, RESULTS, resultsOf, resultStore, type Done } from './results.js';
 import { startJobWorker, type JobWorker, type Reply, type Task } from './worker.js';
+import { runConcurrently } from '../io/processes.js';
 
 export interface RunJobsOptions {
   backend: BackendReport;
@@ -64,7 +64,7 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
   };
   const { start: startWorker = () => startJobWorker(computation) } = options;
   await withProcesses({ signal, start: startWorker }, (send) =>
-    sideBySide([...open.keys()], computation.processes ?? 2, async (i) => {
+    runConcurrently([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();
       const { job, done } = open[i];
       const left = isBudgeted ? budgetSeconds - (performance.now() - start) / 1000 : Infinity;

@@ -1,7 +1,6 @@
 /** Where results of experiments lie, and how reports read them. */
-import { configHash } from '../io/hash.js';
 import { packagePath } from '../io/paths.js';
-import type { Provenance } from '../io/provenance.js';
+import { type Provenance, configHash } from '../io/provenance.js';
 import { recordStore, type RecordStore, type ResultRecord } from '../io/records.js';
 import type { Experiment, Job } from './experiment.js';
 

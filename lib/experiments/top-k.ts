@@ -13,7 +13,6 @@ import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import type { MethodPair, SummaryOptions, TidyContrast } from '../evaluation/table.js';
-import { configHash, contentHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
@@ -37,6 +36,7 @@ import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { type PaperClaim, partsAhead } from './verdicts.js';
 import { type World } from '../retrieval/world.js';
+import { configHash, contentHash } from '../io/provenance.js';
 
 /** What is varied. */
 export interface TopKSetting {

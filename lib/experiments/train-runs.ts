@@ -8,10 +8,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { mean, median, range, sum } from 'd3-array';
-import { trainHere, trainInProcess, type TrainInProcessOptions } from '../io/processes.js';
-import { contentHash } from '../io/hash.js';
+import {
+  trainHere,
+  trainInProcess,
+  type TrainInProcessOptions,
+  runConcurrently,
+} from '../io/processes.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
-import { sideBySide } from '../io/side-by-side.js';
 import { METHODS } from '../methods/index.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
@@ -33,6 +36,7 @@ import {
 } from '../methods/checkpoints.js';
 import { keptSteps, PUBLISH_EVERY, WARM_UPS } from './runs.js';
 import { loadWorld } from '../retrieval/world.js';
+import { contentHash } from '../io/provenance.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
@@ -227,7 +231,7 @@ export const trainInitialModels = (
   seeds: readonly number[],
   { backend, maxSteps, signal, log }: TrainRunsOptions,
 ): Promise<void> =>
-  sideBySide(seeds, NUM_PROCESSES, (seed) =>
+  runConcurrently(seeds, NUM_PROCESSES, (seed) =>
     runTool('warm-up/initial-models', { seed, backend, maxSteps }, { signal, log }),
   );
 
@@ -260,7 +264,7 @@ export async function trainRuns(
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
     const begun = new Map<string, Promise<void>>();
-    await sideBySide(runs, NUM_PROCESSES, async (run) => {
+    await runConcurrently(runs, NUM_PROCESSES, async (run) => {
       // Stands before this run, and may still go on.
       const simulator = configOf(run).zerosearch?.simulator;
       if (simulator !== undefined) await begun.get(simulator);

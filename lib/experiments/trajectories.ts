@@ -3,8 +3,7 @@
  * Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
 import { type Question, graphQuestionType, type QuestionType } from '../data/question.js';
-import { configHash } from '../io/hash.js';
-import type { Provenance } from '../io/provenance.js';
+import { type Provenance, configHash } from '../io/provenance.js';
 import { methodTitle } from '../methods/index.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, rewardsOf } from '../rewards/presets.js';

@@ -1,10 +1,10 @@
 /** Processes that do jobs: tfjs uses one core for a small policy, so each has its own. */
-import { serve, startWorker, type Worker } from '../io/worker.js';
 import { openJournal } from '../io/records.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import type { Computation } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { loadWorld, type World } from '../retrieval/world.js';
+import { serve, startWorker, type Worker } from '../io/processes.js';
 
 /** A job of an experiment, as its process is told. */
 export interface Task {

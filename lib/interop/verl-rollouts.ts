@@ -5,9 +5,9 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { streamJsonLines } from '../io/json-lines.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
+import { streamJsonLines } from '../io/files.js';
 
 const lineSchema = z
   .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number() })

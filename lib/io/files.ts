@@ -1,5 +1,5 @@
-/** Files that are never seen half written. */
-import { constants, createWriteStream, existsSync } from 'node:fs';
+/** Atomic file writes, and JSON files read with errors that name the file. */
+import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -8,20 +8,14 @@ import { shortPath } from './paths.js';
 
 let numWritten = 0;
 
-/**
- * Where something is written that is to be renamed to `path` once it is whole.
- * {@link removePartial} knows it by its name.
- */
+/** A temporary name to write to before renaming to `path`; see {@link removePartial}. */
 export const asideOf = (path: string): string => `${path}.${process.pid}-${numWritten++}.partial`;
 
-/**
- * Writes a file aside and renames it, so that a reader never sees half of it. Of several
- * at once the last one stays.
- */
+/** Writes a file atomically. Of concurrent writes the last one stays. */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, (aside) => writeFile(aside, content, { flush: true }));
 
-/** The same for texts that come one after the other, such as lines. */
+/** Writes texts one after the other, such as lines, as one atomic file. */
 export const writeTextsSafely = (
   path: string,
   texts: Iterable<string> | AsyncIterable<string>,
@@ -30,7 +24,7 @@ export const writeTextsSafely = (
     pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })),
   );
 
-/** The same for a copy. */
+/** Copies a file atomically. */
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, async (aside) => {
     await copyFile(from, aside, constants.COPYFILE_FICLONE);
@@ -49,12 +43,12 @@ async function replaceFile(path: string, write: (aside: string) => Promise<void>
   await flush(dirname(path));
 }
 
-/** The name that a folder has while another one takes its place. */
+/** The name of a folder while it is being replaced. */
 export const oldOf = (path: string): string => `${path}.old`;
 
 /**
- * Gives a folder that is whole its name. One that has this name is there as {@link oldOf}
- * until then, wherever that is killed.
+ * Renames a complete folder to `path`. If killed on the way, the folder that was there is
+ * kept as {@link oldOf}.
  */
 export async function replaceFolder(aside: string, path: string): Promise<void> {
   const old = oldOf(path);
@@ -68,13 +62,10 @@ export async function replaceFolder(aside: string, path: string): Promise<void> 
   await rm(old, { recursive: true, force: true });
 }
 
-/** What file systems say that cannot flush a folder. */
+/** Errors of file systems that cannot flush a folder. */
 const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP'];
 
-/**
- * Waits until a file, or what was renamed or made in a folder, is on the disk; Windows
- * has no such call for folders.
- */
+/** Flushes a file, or the entries of a folder, to disk; does nothing on Windows. */
 export async function flush(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path);
@@ -86,20 +77,14 @@ export async function flush(path: string): Promise<void> {
     .finally(() => handle.close());
 }
 
-/**
- * Removes what kills have left half written right in a folder. Nobody else may be writing
- * there.
- */
+/** Removes partial files that a kill left in a folder. Nobody else may write there. */
 export async function removePartial(folder: string): Promise<void> {
   const names = existsSync(folder) ? await readdir(folder) : [];
   for (const name of names.filter((name) => /\.\d+-\d+\.partial$/.test(name)))
     await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/**
- * Reads and parses a JSON file. @throws Error naming the file that is missing or is no
- * JSON
- */
+/** Reads a JSON file. @throws Error naming a file that is missing or not JSON */
 export async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
@@ -115,6 +100,69 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** The object in a JSON file, empty where there is no such file. */
+/** The object in a JSON file; empty if there is no such file. */
 export const readJsonIfThere = async (path: string): Promise<object> =>
   existsSync(path) ? ((await readJson(path)) as object) : {};
+
+/** A value, or a complaint that names file and line. */
+export type LineOutcome<T> = { value: T } | { complaint: string };
+
+/** The longest line that is read, in characters. */
+export const MAX_LINE_LENGTH = 50_000_000;
+
+/**
+ * The lines of a stream, split at line feeds only (JSON may contain U+2028). The text of a
+ * line longer than {@link MAX_LINE_LENGTH} is cut off.
+ */
+export async function* readLines(
+  stream: Readable,
+): AsyncGenerator<{ text: string; length: number }> {
+  stream.setEncoding('utf8');
+  let parts: string[] = [];
+  let length = 0;
+  for await (const chunk of stream as AsyncIterable<string>) {
+    for (const [i, part] of chunk.split('\n').entries()) {
+      if (i > 0) {
+        yield { text: parts.join(''), length };
+        [parts, length] = [[], 0];
+      }
+      length += part.length;
+      if (length > MAX_LINE_LENGTH) parts = [];
+      else parts.push(part);
+    }
+  }
+  yield { text: parts.join(''), length };
+}
+
+/**
+ * Parses the lines of a file (`-` is standard input) that are not blank. Lines that are
+ * too long or that `parse` rejects, and files that cannot be read, become complaints; the
+ * other lines are still read.
+ */
+export async function* streamJsonLines<T>(
+  file: string,
+  parse: (value: unknown) => T,
+  stdin: Readable = process.stdin,
+): AsyncGenerator<LineOutcome<T>> {
+  const name = file === '-' ? '<stdin>' : file;
+  let number = 0;
+  try {
+    for await (const line of readLines(file === '-' ? stdin : createReadStream(file))) {
+      number++;
+      // Also drops a byte order mark.
+      const text = line.text.trim();
+      if (line.length > MAX_LINE_LENGTH)
+        yield {
+          complaint: `${name}:${number}: Expected at most ${MAX_LINE_LENGTH} characters, but got ${line.length}. Write one JSON object per line.`,
+        };
+      if (text === '') continue;
+      try {
+        yield { value: parse(JSON.parse(text)) };
+      } catch (error) {
+        yield { complaint: `${name}:${number}: ${(error as Error).message}` };
+      }
+    }
+  } catch (error) {
+    yield { complaint: `${name}: ${(error as Error).message}` };
+  }
+}

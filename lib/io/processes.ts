@@ -1,43 +1,142 @@
-import { spawn } from 'node:child_process';
+/** Child processes: workers that answer requests, and trainings. */
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { asParent, endWithParent } from './parent.js';
+import { Worker as Thread } from 'node:worker_threads';
+import pLimit from 'p-limit';
+
+/** Environment variables with which a child of this process ends when this one ends. */
+export const parentEnvironment = (): Record<string, string> => ({
+  PARALLELSEARCH_PARENT: String(process.pid),
+});
+
+/** Runs in a thread, because a training step or an endless cell blocks the event loop. */
+export const WATCH_PARENT = `
+const parent = Number(process.env.PARALLELSEARCH_PARENT ?? process.ppid);
+setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 500);
+`;
+
+/** Ends this process soon after its parent, even if that was killed; not on Windows. */
+function endWithParent(): void {
+  new Thread(WATCH_PARENT, { eval: true }).unref();
+}
+
+type Message<Reply, Note> =
+  | { kind: 'note'; note: Note }
+  | { kind: 'reply'; reply: Reply }
+  | { kind: 'error'; message: string };
+
+export interface Worker<Request, Reply, Note = never> {
+  /**
+   * Resolves when the request has been sent, with the promise of its reply. One request at
+   * a time.
+   */
+  send(request: Request, onNote?: (note: Note) => void): Promise<{ reply: Promise<Reply> }>;
+  stop(): void;
+}
 
 /**
- * Whether the processor has units that multiply matrices in bfloat16 (AMX): without them
- * that is slower than in float32.
+ * Starts a process that runs the module at `url`, which calls {@link serve}. (tinypool
+ * recycles workers by heap size, but tensors live outside the heap.)
+ * @param env is added to this process's environment
  */
+export function startWorker<Request, Reply, Note = never>(
+  url: string,
+  env: Record<string, string> = {},
+): Worker<Request, Reply, Note> {
+  const child = fork(fileURLToPath(url), {
+    serialization: 'advanced',
+    env: { ...process.env, ...env, ...parentEnvironment() },
+  });
+  const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      // Without removing the listeners, every reply would live as long as the process.
+      const settle = (action: () => void): void => {
+        child.off('message', onMessage).off('exit', onExit);
+        action();
+      };
+      const onExit = (code: number | null): void =>
+        settle(() =>
+          reject(new Error(`A worker process exited with code ${code}; see its error above.`)),
+        );
+      const onMessage = (message: Message<Reply, Note>): void => {
+        if (message.kind === 'note') onNote?.(message.note);
+        else if (message.kind === 'reply') settle(() => resolve(message.reply));
+        else settle(() => reject(new Error(message.message)));
+      };
+      child.on('message', onMessage).on('exit', onExit);
+    });
+  return {
+    send: async (request, onNote) => {
+      const reply = replyOnce(onNote);
+      reply.catch(() => undefined);
+      await new Promise<void>((resolve, reject) =>
+        child.send(request as object, (error) => (error ? reject(error) : resolve())),
+      );
+      return { reply };
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+/** The worker's side: answers requests in order; does nothing if this is not a worker. */
+export function serve<Request, Reply, Note = never>(
+  url: string,
+  answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
+): void {
+  if (!process.send || process.argv[1] !== fileURLToPath(url)) return;
+  const post = (message: Message<Reply, Note>): boolean => process.send!(message);
+  const respond = async (request: Request): Promise<void> => {
+    try {
+      const reply = await answer(request, (note) => post({ kind: 'note', note }));
+      post({ kind: 'reply', reply });
+    } catch (error) {
+      const { stack, message } = error as Error;
+      post({ kind: 'error', message: stack ?? message ?? String(error) });
+    }
+  };
+  let queue = Promise.resolve();
+  process.on('message', (request: Request) => {
+    queue = queue.then(() => respond(request));
+  });
+  endWithParent();
+  process.on('disconnect', () => process.exit(0));
+  process.on('SIGINT', () => undefined); // The parent handles Ctrl-C.
+}
+
+/** Whether the CPU multiplies bfloat16 matrices (AMX); without it bfloat16 is slower. */
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
-/** What a training's process is started with. */
+/** Environment variables of a training process. */
 export const trainingEnvironment = (threads: number): Record<string, string> => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
   ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
 });
-/** How a training is stopped, and what it says, a line at a time. */
-interface Training {
+
+interface TrainingStreams {
   signal?: AbortSignal;
+  /** Called with each line. */
   log?: (line: string) => void;
 }
 
-export interface TrainInProcessOptions extends Training {
+export interface TrainInProcessOptions extends TrainingStreams {
   environment?: Record<string, string>;
 }
 
-/** What TensorFlow says of itself as it starts. */
+/** What TensorFlow prints on startup. */
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
 /**
- * Trains in a process of its own: runs a module that calls {@link trainHere}, and
- * passes on what it says on stderr.
- * @param task what is to be trained; plain data
- * @param moduleUrl of a `.js` file, or of a `.ts` file in `tools/`
- * @param options.environment by default that of a training with one thread
- * @throws the signal's reason once the process has ended by itself; Error with its last
- * words when it fails
+ * Trains in a new process: runs a module that calls {@link trainHere}, and passes on what
+ * it prints to stderr.
+ * @param moduleUrl a `.js` file, or a `.ts` file in `tools/`
+ * @param task plain data
+ * @param options.environment default: one thread
+ * @throws the signal's reason after the process has ended; Error with its last line if it
+ * fails
  */
 export async function trainInProcess(
   moduleUrl: string,
@@ -49,7 +148,7 @@ export async function trainInProcess(
   const loader = file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
   const child = spawn(process.execPath, [...loader, file, JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...environment, ...asParent() },
+    env: { ...process.env, ...environment, ...parentEnvironment() },
   });
   let last = '';
   createInterface({ input: child.stderr }).on('line', (line) => {
@@ -67,23 +166,40 @@ export async function trainInProcess(
 }
 
 /**
- * The process's side: trains when this module was started by {@link trainInProcess}; does
- * nothing elsewhere. Ends with a checkpoint when it is asked to.
+ * The process's side of {@link trainInProcess}: trains, and stops with a checkpoint on
+ * SIGTERM; does nothing if this module is not the process's main module.
  */
 export function trainHere<Task>(
   moduleUrl: string,
-  train: (task: Task, training: Required<Training>) => Promise<void>,
+  train: (task: Task, streams: Required<TrainingStreams>) => Promise<void>,
 ): void {
   if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
   endWithParent();
   const controller = new AbortController();
-  process.on('SIGTERM', () => controller.abort(new Error('Stopped; the same command goes on.')));
+  process.on('SIGTERM', () =>
+    controller.abort(new Error('Stopped; run the same command to resume.')),
+  );
   const log = (line: string): void => console.error(line);
   const { signal } = controller;
   train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
-    // What it says last is what the other side repeats.
     if (!signal.aborted) log((error as Error).stack ?? '');
-    log(String(error));
+    log(String(error)); // The parent repeats the last line.
     process.exitCode = 1;
   });
+}
+
+/**
+ * Runs `work` for every item in order, at most `width` at a time. After a failure no more
+ * items are started, running ones are awaited, and the first failure is thrown.
+ */
+export async function runConcurrently<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  await pLimit(width).map(items, async (item) => {
+    if (failures.length === 0) await work(item).catch((error: unknown) => failures.push(error));
+  });
+  if (failures.length > 0) throw failures[0];
 }

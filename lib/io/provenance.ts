@@ -1,30 +1,49 @@
-/** What a result says about where it was computed. */
+/** Where a result was computed, and hashes that tell whether it is still current. */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { sort } from 'd3-array';
 import { packagePath } from './paths.js';
 
-/**
- * Where numbers come from: seeds, commit, config hash, backend, hardware, ... by name.
- */
+/** Where numbers come from: seeds, commit, config hash, backend, hardware and so on. */
 export type Provenance = Record<string, unknown>;
 
-/** The short hash of the package's commit, or words that say there is none. */
-export function commitOf(): string {
+/** The short hash of the package's commit, or `not a git checkout`. */
+export function readCommit(): string {
   try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
-      cwd: packagePath(),
-      stdio: 'pipe',
-    })
-      .toString()
-      .trim();
+    const options = { cwd: packagePath(), stdio: 'pipe' } as const;
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], options).toString().trim();
   } catch {
     return 'not a git checkout';
   }
 }
 
-/** Where something is computed that is computed now; never a host's name. */
+/** The provenance of a computation in this process; never contains a host name. */
 export const provenanceHere = (): Provenance => ({
-  commit: commitOf(),
+  commit: readCommit(),
   hardware: `${process.arch}, ${availableParallelism()} cores, ${process.platform}`,
   node: process.version,
 });
+
+/** A replacer of `JSON.stringify` that sorts keys: equal configurations print alike. */
+const withSortedKeys = (_: string, value: unknown): unknown =>
+  value === null || typeof value !== 'object' || Array.isArray(value)
+    ? value
+    : Object.fromEntries(sort(Object.entries(value), ([key]) => key));
+
+/** SHA-256 in hex. */
+export const sha256 = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('hex');
+
+/** Twelve hex digits that change with any setting. */
+export const configHash = (config: object): string =>
+  sha256(JSON.stringify(config, withSortedKeys)).slice(0, 12);
+
+/** SHA-256 of the contents of files, twelve hex digits. */
+export async function contentHash(paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths)
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
+  return hash.digest('hex').slice(0, 12);
+}

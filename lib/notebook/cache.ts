@@ -7,10 +7,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { configHash } from '../io/hash.js';
 import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
-import { provenanceHere } from '../io/provenance.js';
+import { provenanceHere, configHash } from '../io/provenance.js';
 import { recordStore } from '../io/records.js';
 import { codeCells, textOf, type CodeCell, type Notebook } from './nbformat.js';
 

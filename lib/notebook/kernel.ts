@@ -8,7 +8,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionalFolder } from '../io/optional.js';
-import { asParent, WATCH_PARENT } from '../io/parent.js';
+import { parentEnvironment, WATCH_PARENT } from '../io/processes.js';
 
 /**
  * Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and
@@ -142,7 +142,7 @@ function spawnKernel(cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, ...asParent() },
+    env: { ...process.env, ...parentEnvironment() },
   });
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const onSignal = (signal: NodeJS.Signals): void => {

@@ -2,6 +2,7 @@
  * What stands at the top of a report: what was found, which predictions do not hold,
  * which questions were asked. The rest is for its end.
  */
+import type { Provenance } from '../io/provenance.js';
 import { z } from 'zod';
 import { markup, markupHtml } from '../html/markup.js';
 
@@ -22,8 +23,6 @@ const provenanceSchema = z.looseObject({
     .array(z.object({ prediction: z.string(), found: z.string(), holds: z.boolean() }))
     .default([]),
 });
-
-type Provenance = Readonly<Record<string, unknown>>;
 
 /** Which questions were asked, in a sentence. */
 export function askedText(provenance: Provenance): string {

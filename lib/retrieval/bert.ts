@@ -6,8 +6,8 @@ import { createTokenizer } from '../text/tokenizer.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
 import type { Tensors } from '../tensor/safetensors.js';
 import { shortPath } from '../io/paths.js';
-import { configHash, contentHash } from '../io/hash.js';
 import { readJson, readJsonIfThere } from '../io/files.js';
+import { configHash, contentHash } from '../io/provenance.js';
 
 //==== lib/retrieval/bert/config.ts
 /** The sizes of encoders of BERT's kind, and their tensors under Hugging Face's names. */

@@ -1,13 +1,13 @@
 import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { asideOf, writeFileSafely } from '../io/files.js';
-import { contentHash } from '../io/hash.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { readManifest, requireSame, sourceSchema, type VectorSource } from './dense.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './retriever.js';
+import { contentHash } from '../io/provenance.js';
 
 export interface HnswOptions {
   /** Links of a node in each layer; default 16. */

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Passage } from '../data/question.js';
-import { configHash } from '../io/hash.js';
 import { ENCODER } from '../io/paths.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
@@ -21,6 +20,7 @@ import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
+import { configHash } from '../io/provenance.js';
 
 export const DEFAULT_RETRIEVER = 'bm25';
 /** Weight of a title's words in BM25 unless a configuration says otherwise. */

@@ -6,13 +6,12 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { flush, oldOf, readJson, replaceFolder, writeTextsSafely } from '../io/files.js';
-import { sha256 } from '../io/hash.js';
-import { readLines } from '../io/json-lines.js';
+import { flush, oldOf, readJson, replaceFolder, writeTextsSafely, readLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
+import { sha256 } from '../io/provenance.js';
 
 const step = z.int().min(0);
 const runStateSchema = z.strictObject({

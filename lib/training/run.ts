@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
-import { configHash } from '../io/hash.js';
 import { arraysFromAdapter } from '../policy/lora.js';
 import { peftConfig } from '../policy/peft.js';
 import { asideOf, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
@@ -18,6 +17,7 @@ import { alarmsOf, gravest, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
+import { configHash } from '../io/provenance.js';
 
 const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';

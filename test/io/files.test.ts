@@ -1,13 +1,21 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { copySafely, readJson, writeFileSafely } from '../../lib/io/files.js';
+import {
+  copySafely,
+  MAX_LINE_LENGTH,
+  readJson,
+  streamJsonLines,
+  writeFileSafely,
+  type LineOutcome,
+} from '../../lib/io/files.js';
 import { temporaryFolder } from '../folder.js';
 
 const folder = temporaryFolder();
 
 describe('writeFileSafely', () => {
-  it('leaves one of several contents that are written at once, whole, and nothing beside it', async () => {
+  it('keeps one complete content of concurrent writes and leaves no temporary file', async () => {
     const file = path.join(folder, 'deep', 'a.txt');
     const contents = Array.from({ length: 20 }, (_, i) => String(i).repeat(50_000));
     await Promise.all(contents.map((content) => writeFileSafely(file, content)));
@@ -15,7 +23,7 @@ describe('writeFileSafely', () => {
     expect(readdirSync(path.dirname(file))).toEqual(['a.txt']);
   });
 
-  it('leaves the file as it was, and nothing beside it, where writing fails', async () => {
+  it('changes nothing if writing fails', async () => {
     const taken = path.join(folder, 'folder');
     await writeFileSafely(path.join(taken, 'inside.txt'), 'a');
     await expect(writeFileSafely(taken, 'b')).rejects.toThrow();
@@ -24,7 +32,7 @@ describe('writeFileSafely', () => {
   });
 });
 
-it('copySafely copies into a folder that it makes, over what is there, also what may only be read', async () => {
+it('copySafely makes the folder, replaces files, and copies read-only files', async () => {
   const [from, to] = [path.join(folder, 'from.bin'), path.join(folder, 'copies', 'to.bin')];
   for (const text of ['first', 'second']) {
     await writeFileSafely(from, text);
@@ -37,13 +45,53 @@ it('copySafely copies into a folder that it makes, over what is there, also what
   expect(readdirSync(path.dirname(to))).toEqual(['to.bin']);
 });
 
-it('readJson names the file that is missing or no JSON', async () => {
-  await expect(readJson('/none.json')).rejects.toThrow(
-    'Could not read /none.json (ENOENT). Check the path.',
-  );
+it('readJson names a file that is missing or not JSON', async () => {
+  await expect(readJson('/none.json')).rejects.toThrow(/none\.json.*ENOENT/);
   const file = path.join(folder, 'half.json');
   writeFileSync(file, '{"a": 1}');
   expect(await readJson(file)).toEqual({ a: 1 });
   writeFileSync(file, '{"a": ');
-  await expect(readJson(file)).rejects.toThrow(`Expected ${file} to be JSON, but`);
+  await expect(readJson(file)).rejects.toThrow('half.json');
+});
+
+async function readOutcomes(chunks: Iterable<string | Buffer>): Promise<LineOutcome<unknown>[]> {
+  const outcomes: LineOutcome<unknown>[] = [];
+  const stdin = Readable.from(chunks, { objectMode: false });
+  for await (const outcome of streamJsonLines('-', (value) => value, stdin)) outcomes.push(outcome);
+  return outcomes;
+}
+
+describe('streamJsonLines', () => {
+  it('joins lines and characters split over chunks', async () => {
+    const bytes = Buffer.from('{"a": "é"}\n\n[1]\r\n"\u2028"');
+    const pieces = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+    expect(await readOutcomes(pieces)).toEqual([
+      { value: { a: 'é' } },
+      { value: [1] },
+      { value: '\u2028' },
+    ]);
+  });
+
+  it('reports a line that is too long and reads on', async () => {
+    function* chunks(): Generator<string> {
+      yield '1\n';
+      for (let length = 0; length <= MAX_LINE_LENGTH; length += 10_000) yield ' '.repeat(10_000);
+      yield '\n2\n';
+    }
+    expect(await readOutcomes(chunks())).toEqual([
+      { value: 1 },
+      {
+        complaint: expect.stringMatching(new RegExp(`^<stdin>:2: .*${MAX_LINE_LENGTH}`)) as string,
+      },
+      { value: 2 },
+    ]);
+  });
+
+  it('reports a line that is not JSON and reads the others', async () => {
+    expect(await readOutcomes(['1\n{\n2'])).toEqual([
+      { value: 1 },
+      { complaint: expect.stringMatching(/^<stdin>:2: /) as string },
+      { value: 2 },
+    ]);
+  });
 });

@@ -1,8 +1,146 @@
-import { writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { trainInProcess } from '../../lib/io/processes.js';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  runConcurrently,
+  serve,
+  startWorker,
+  trainInProcess,
+  WATCH_PARENT,
+  type Worker,
+} from '../../lib/io/processes.js';
 import { folderForEach } from '../folder.js';
+
+/** Child processes run compiled code. */
+const isBuilt = existsSync(new URL('../../dist/io/processes.js', import.meta.url));
+
+const ECHO = new URL('../fixtures/echo-worker.mjs', import.meta.url).href;
+
+interface Reply {
+  pid: number;
+  value: unknown;
+}
+type Request =
+  | { kind: 'echo'; value?: unknown; notes?: number[] }
+  | { kind: 'throw'; message: string }
+  | { kind: 'exit'; code: number }
+  | { kind: 'env'; name: string };
+
+describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
+  let worker: Worker<Request, Reply, number>;
+  const start = (env?: Record<string, string>): void => {
+    worker = startWorker<Request, Reply, number>(ECHO, env);
+  };
+  const ask = async (request: Request, onNote?: (note: number) => void): Promise<Reply> =>
+    (await worker.send(request, onNote)).reply;
+  afterEach(() => worker.stop());
+
+  it('answers from another process, typed arrays included', async () => {
+    start();
+    const first = await ask({
+      kind: 'echo',
+      value: { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] },
+    });
+    expect(first.value).toEqual({ x: Float32Array.of(1.5, -2), deep: [1, 'a', null] });
+    expect(first.pid).not.toBe(process.pid);
+    const second = await ask({ kind: 'echo', value: 2 });
+    expect(second).toEqual({ pid: first.pid, value: 2 });
+  });
+
+  it('passes notes of a request to that request only', async () => {
+    start();
+    const [first, second]: number[][] = [[], []];
+    await ask({ kind: 'echo', notes: [1, 2, 3] }, (note) => first.push(note));
+    await ask({ kind: 'echo', notes: [4] }, (note) => second.push(note));
+    expect([first, second]).toEqual([[1, 2, 3], [4]]);
+  });
+
+  it("rejects with the worker's error and keeps serving", async () => {
+    start();
+    await expect(ask({ kind: 'throw', message: 'no such row' })).rejects.toThrow('no such row');
+    expect((await ask({ kind: 'echo', value: 1 })).value).toBe(1);
+  });
+
+  it('rejects when the process exits', async () => {
+    start();
+    await expect(ask({ kind: 'exit', code: 3 })).rejects.toThrow(/code 3/);
+    await expect(ask({ kind: 'echo' })).rejects.toThrow();
+  });
+
+  it('adds environment variables', async () => {
+    start({ ECHO_TEST: 'seen' });
+    expect(await ask({ kind: 'env', name: 'ECHO_TEST' })).toBe('seen');
+    expect(await ask({ kind: 'env', name: 'PATH' })).toBe(process.env.PATH);
+  });
+});
+
+it('serve does nothing outside a worker', () => {
+  const listeners = process.listenerCount('message');
+  serve(import.meta.url, async () => null);
+  expect(process.listenerCount('message')).toBe(listeners);
+});
+
+const isPosix = process.platform !== 'win32';
+
+/** Process ids that there are, with those of their parents. */
+const processes = (): number[][] =>
+  execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+
+it.skipIf(!isBuilt || !isPosix)(
+  'busy workers, trainings and kernels end when their parent is killed (needs dist/)',
+  async () => {
+    const script = fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url));
+    const parent = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(parent.stdout, 'data');
+    const children = processes().flatMap(([pid, ppid]) => (ppid === parent.pid ? [pid] : []));
+    expect(children).toHaveLength(3);
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    const alive = (): number[] =>
+      processes().flatMap(([pid]) => (children.includes(pid) ? [pid] : []));
+    await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 30_000, interval: 200 });
+  },
+  120_000,
+);
+
+it.skipIf(!isPosix)('a process ends if its parent is already gone', async () => {
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }); setTimeout(() => {}, 60_000)`;
+  // Process 1 never started it.
+  const env = { ...process.env, PARALLELSEARCH_PARENT: '1' };
+  const child = spawn(process.execPath, ['-e', program], { env, stdio: 'ignore' });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+});
+
+describe('runConcurrently', () => {
+  it('starts in order, at most `width` at a time', async () => {
+    const begun: number[] = [];
+    let [underWay, most] = [0, 0];
+    await runConcurrently([1, 2, 3, 4, 5], 2, async (item) => {
+      begun.push(item);
+      most = Math.max(most, ++underWay);
+      await sleep(2);
+      underWay -= 1;
+    });
+    expect([begun, most, underWay]).toEqual([[1, 2, 3, 4, 5], 2, 0]);
+  });
+
+  it('starts nothing after a failure and throws it after running work has ended', async () => {
+    const ended: number[] = [];
+    const run = runConcurrently([1, 2, 3], 2, async (item) => {
+      if (item === 1) throw new Error('no memory');
+      await sleep(5);
+      ended.push(item);
+    });
+    await expect(run).rejects.toThrow('no memory');
+    expect(ended).toEqual([2]);
+  });
+});
 
 const inFolder = folderForEach();
 
@@ -13,7 +151,7 @@ function moduleOf(script: string): string {
 }
 
 describe('trainInProcess', () => {
-  it('passes on what a process with one thread says, but not the noise of TensorFlow', async () => {
+  it("passes on stderr without TensorFlow's startup messages", async () => {
     const lines: string[] = [];
     const script = `
       console.error('begun with ' + process.argv[2]);
@@ -23,16 +161,14 @@ describe('trainInProcess', () => {
     expect(lines).toEqual(['begun with {"seed":1}', 'threads: 1']);
   });
 
-  it('fails with the last words of a process that fails', async () => {
+  it('fails with the last line of a failed process', async () => {
     const module = moduleOf(
       `console.error('first'); console.error('no such model'); process.exitCode = 3;`,
     );
-    await expect(trainInProcess(module, {})).rejects.toThrow(
-      'Training ended with code 3: no such model',
-    );
+    await expect(trainInProcess(module, {})).rejects.toThrow(/code 3: no such model/);
   });
 
-  it('lets a process end by itself after the signal, then throws the signal’s reason', async () => {
+  it("waits for the process to stop, then throws the signal's reason", async () => {
     const controller = new AbortController();
     const lines: string[] = [];
     const script = `

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrainConfig, trainingPreset } from '../../lib/methods/config.js';
 import { METHODS, trainedMethods } from '../../lib/methods/index.js';
-import { configHash } from '../../lib/io/hash.js';
 import { TRAINERS } from '../../lib/training/trainers.js';
+import { configHash } from '../../lib/io/provenance.js';
 
 const MINIMAL = {
   method: 'parallelsearch',

@@ -5,11 +5,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { sha256 } from '../../lib/io/hash.js';
 import { isBuilt, runCommand } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from './tiny.js';
+import { sha256 } from '../../lib/io/provenance.js';
 
 /**
  * Of a training of two steps. Every version of Node that the tests run on has to come to

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TrainConfig } from '../../lib/methods/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -19,6 +18,7 @@ import {
 } from '../../lib/training/run.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { configHash } from '../../lib/io/provenance.js';
 
 const retriever = createBm25Retriever(PASSAGES);
 

@@ -6,7 +6,6 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import { configHash } from '../../lib/io/hash.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
@@ -18,6 +17,7 @@ import {
   type SupervisedStep,
 } from '../../lib/training/supervised.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
+import { configHash } from '../../lib/io/provenance.js';
 
 /**
  * What is read for some steps, and the learning rate's linear rise and fall over them.

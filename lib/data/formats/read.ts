@@ -6,12 +6,12 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
-import { streamJsonLines } from '../../io/json-lines.js';
 import type { Question } from '../question.js';
 import type { DataFormat, PassageCollector } from './format.js';
 import { hotpotqa } from './hotpotqa.js';
 import { musique } from './musique.js';
 import { twoWiki } from './two-wiki.js';
+import { streamJsonLines } from '../../io/files.js';
 
 /** The formats of benchmarks. A new one is its file and its line here. */
 export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];

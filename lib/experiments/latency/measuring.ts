@@ -3,13 +3,13 @@
  * shared. Within a repeat, all ways of asking send the same sub-queries in a random
  * order, so that other load on the machine affects all of them alike.
  */
-import { serve, startWorker, type Worker } from '../../io/worker.js';
 import { type Question, evaluatedQuestions, graphQuestionType } from '../../data/question.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { searchAll } from '../../retrieval/search.js';
 import { startRetrievalServer } from '../../retrieval/server.js';
 import { loadWorld, type World } from '../../retrieval/world.js';
+import { serve, startWorker, type Worker } from '../../io/processes.js';
 
 export interface LatencyRetriever {
   name: string;

@@ -10,7 +10,6 @@ import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
-import { configHash, contentHash } from '../../io/hash.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
@@ -53,6 +52,7 @@ import {
 } from './settings.js';
 import { makeInitialModel, realTraining } from './train.js';
 import { paddedWords } from '../../rewards/sub-questions.js';
+import { configHash, contentHash } from '../../io/provenance.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */
 interface RealAnswers {

@@ -6,9 +6,12 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
-import { trainHere, trainingEnvironment, trainInProcess } from '../../io/processes.js';
-import { contentHash } from '../../io/hash.js';
-import { sideBySide } from '../../io/side-by-side.js';
+import {
+  trainHere,
+  trainingEnvironment,
+  trainInProcess,
+  runConcurrently,
+} from '../../io/processes.js';
 import { exportModel, roundAdapter } from '../../policy/model-folder.js';
 import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
@@ -33,6 +36,7 @@ import {
   WORK,
   type RealRun,
 } from './settings.js';
+import { contentHash } from '../../io/provenance.js';
 
 const PROGRESS_INTERVAL_MS = 5000;
 /** Per step on two cores; reinforcement two at a time. For the estimate only. */
@@ -144,7 +148,7 @@ export const realTraining: Preparation = {
       const reinforced = runs.filter((run) => !isWarmUp(run));
       if (reinforced.length > 0) await makeInitialModel();
       const threads = Math.max(1, Math.floor(cores / SIDE_BY_SIDE));
-      await sideBySide(reinforced, SIDE_BY_SIDE, (run) => train(run, threads));
+      await runConcurrently(reinforced, SIDE_BY_SIDE, (run) => train(run, threads));
     } finally {
       clearInterval(timer);
     }

@@ -3,7 +3,6 @@
  */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
-import type { Provenance } from '../../evaluation/table.js';
 import { bundleScript } from '../../html/bundle.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
 import { PROVENANCE, provenanceHtml } from '../../html/provenance.js';
@@ -25,6 +24,7 @@ import {
 } from '../parts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import type { Provenance } from '../../io/provenance.js';
 
 /** Known before the run starts. */
 export interface RunDescription {
