@@ -25,6 +25,7 @@ const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 details.question, details.rollout { margin: .3rem 0; }
 details.question > summary, details.rollout > summary { font-size: .92rem; width: auto; }
 td:last-child { white-space: normal; }
+.downloads + .scroll { margin-top: 1.5rem; }
 `;
 
 export interface Section {

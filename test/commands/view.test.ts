@@ -43,9 +43,9 @@ describe('view', () => {
     const data = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as ViewerData;
     expect(data.trajectories.map(({ method, step }) => [method, step])).toEqual([
       ['own', 3],
-      ['theirs', null],
+      ['theirs', undefined],
     ]);
-    expect(data.questions[0].graph).toHaveLength(2);
+    expect(data.trajectories[0].metadata.graph).toHaveLength(2);
   });
 
   it('refuses files without trajectories', async () => {

@@ -70,9 +70,9 @@ describe('scoredLine', () => {
     const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
       method: 'ParallelSearch (instruct)',
-      recorded: true,
-      advantage: null,
-      step: null,
+      isRecorded: true,
+      advantage: undefined,
+      step: undefined,
       rewards: lines[1].rewards,
       answer: 'Town0',
       signs: [],

@@ -98,9 +98,7 @@ function figuresTable(
   return runsTable({ id, caption, label: 'Metric' }, runs, fields);
 }
 
-/**
- * Figures of the answers and of the last training steps, after a sentence on the result.
- */
+/** Figures of answers and last training steps, after a sentence on the result. */
 function figuresHtml(runs: readonly ComparedRun[]): string {
   const answers = answerFigures(runs);
   const answered = runs.filter((run) => run.answers.length > 0);
@@ -120,7 +118,7 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
       : '',
     figuresTable(
       'answers',
-      `Answers to the ${numQuestions} questions that all runs answered, with 95 % bootstrap intervals over questions.`,
+      `Answers to the ${numQuestions} questions that all runs answered, with 95\u00a0% bootstrap intervals over questions.`,
       answered,
       answers?.rows ?? [],
     ),
@@ -132,16 +130,14 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
     ),
     figuresTable(
       'training',
-      `End of training: means of the last ${numSteps} steps, with 95 % bootstrap intervals over steps. Rewards are comparable only with the same reward settings.`,
+      `End of training: means of the last ${numSteps} steps, with 95\u00a0% bootstrap intervals over steps. Rewards are comparable only with the same reward settings.`,
       runs.filter(({ steps }) => steps.length > 0),
       ends,
     ),
   ].join('\n');
 }
 
-/**
- * The run whose exact match differs most from the first, else all final outcome rewards.
- */
+/** The largest difference in exact match, or else all final outcome rewards. */
 function resultSentence(
   differences: readonly (Figure & { against: string })[],
   ends: readonly Figure[],
@@ -241,9 +237,7 @@ function answerAsRun(
   };
 }
 
-/**
- * Questions of several runs, first those that some runs answer right and others wrong.
- */
+/** Questions of several runs, first those that not all runs get right or wrong. */
 function questionsHtml(
   runs: readonly ComparedRun[],
   library: ReadonlyMap<string, Question>,

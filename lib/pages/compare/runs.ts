@@ -118,16 +118,12 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
   run.settings = { ...(method && flatten({ method, model, seed })), ...run.settings };
 }
 
-/**
- * The final figure is a mean over this fraction of all steps, but at least `MIN_STEPS`.
- */
+/** Final figures are means over this fraction of steps, at least `MIN_STEPS`. */
 const FINAL_FRACTION = 0.1;
 const MIN_STEPS = 5;
 const RESAMPLES = 1000;
 
-/**
- * A metric's mean over the last steps with a 95 % bootstrap interval; null if missing.
- */
+/** Mean over the last steps with a 95 % bootstrap interval; null if missing. */
 export function finalFigure(
   { steps, name }: Pick<ComparedRun, 'steps' | 'name'>,
   metric: string,

@@ -51,6 +51,7 @@ ol.turns { list-style: none; counter-reset: turn; margin: 0; padding: 0; }
 .turn .results { margin-top: .5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); gap: .5rem; }
 .turn .result { border: 1px solid var(--search); border-radius: 6px; padding: .3rem .6rem .5rem; background: color-mix(in srgb, var(--search) var(--tint), var(--bg)); min-width: 0; overflow-wrap: anywhere; font-size: .88rem; }
 .turn .result p { margin: 0; }
+.turn .passages { list-style: none; padding: 0; line-height: 1.45; }
 .turn .waiting { border-style: dashed; animation: waiting 1.2s ease-in-out infinite alternate; }
 .notice { color: var(--bad); }
 .answer { font-size: 1.05rem; }

@@ -20,9 +20,7 @@ export interface RunState {
   rollouts: Trajectory[];
 }
 
-/**
- * Bytes read from the end of a file: far more than a run's metrics or a step's rollouts.
- */
+/** Bytes read from a file's end: far more than all metrics or a step's rollouts. */
 const TAIL_BYTES = 16e6;
 
 const fileSize = async (file: string): Promise<number> =>

@@ -1,6 +1,4 @@
-/**
- * The page of a training run: guards, curves and newest rollouts. Live, or as a report.
- */
+/** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
 import { bundleScript } from '../../html/bundle.js';

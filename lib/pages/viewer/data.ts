@@ -1,80 +1,44 @@
-/**
- * The data in the viewer's page: recorded trajectories and their scores. Repeated texts
- * and search turns (prompts, passages) are stored once.
- */
-import {
-  questionType,
-  type Operation,
-  type Question,
-  type QuestionType,
-  type SubQuestion,
-} from '../../data/question.js';
+/** The data in the viewer's page: recorded trajectories with their scores. */
+import { questionType, type Question, type QuestionMetadata } from '../../data/question.js';
 import type { ShownTurn } from '../../html/passages.js';
-import { subQuestionRecall } from '../../rewards/sub-questions.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
-import type { SegmentKind, Trajectory } from '../../rollout/trajectory.js';
+import { subQuestionRecall } from '../../rewards/sub-questions.js';
+import type { RewardComponents, Trajectory } from '../../rollout/trajectory.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
 import { parseInformation } from '../../text/tags.js';
 
-/** A node of a dependency graph, as drawn. */
-export type ViewerNode = Pick<SubQuestion, 'id' | 'entity' | 'attribute' | 'dependsOn' | 'answers'>;
-
-export interface ViewerQuestion extends Pick<Question, 'id' | 'question' | 'goldenAnswers'> {
-  benchmark: string;
-  /** The benchmark's own type. */
-  type: string;
-  questionType: QuestionType | null;
-  graph: ViewerNode[] | null;
-  operation: Operation | null;
-}
-
-export interface ViewerTrajectory extends Pick<
-  TranscriptScore,
-  'answer' | 'exactMatch' | 'f1' | 'formatReason' | 'rewards'
-> {
-  /** Index into `questions`. */
-  question: number;
+/** A trajectory without token ids and log-probs, with its question's metadata. */
+export interface ViewerTrajectory
+  extends
+    Pick<Trajectory, 'questionId' | 'question' | 'goldenAnswers' | 'finish' | 'step'>,
+    Pick<Trajectory, 'questionType' | 'subQuestionRecall' | 'advantage' | 'ambiguous'>,
+    Pick<TranscriptScore, 'answer' | 'exactMatch' | 'f1' | 'formatReason'> {
   method: string;
-  step: number | null;
-  /** Kind, and index into `texts`. */
-  segments: [kind: SegmentKind, text: number][];
-  /** Indices into `turns`, one per information segment. */
-  turns: number[];
+  metadata: QuestionMetadata;
+  segments: TextSegment[];
+  /** One per information segment. */
+  turns: ShownTurn[];
   /** Search turns with at least one query of the policy. */
   numTurns: number;
-  finish: string | null;
-  coverage: number | null;
+  rewards: RewardComponents;
   /** Whether `rewards` were recorded rather than computed for the page. */
-  recorded: boolean;
-  advantage: number | null;
-  /** Why the transcript does not say who wrote what; null if it does. */
-  ambiguous: string | null;
+  isRecorded: boolean;
   signs: FailureSign[];
 }
 
 export interface ViewerData {
   /** Reward preset for trajectories without recorded rewards. */
   preset: string;
-  questions: ViewerQuestion[];
-  texts: string[];
-  turns: ShownTurn[];
   trajectories: ViewerTrajectory[];
   /** Titles of the failure signs. */
   signTitles: Record<string, string>;
 }
 
-export interface SignInput extends Pick<
-  TranscriptScore,
-  'formatOk' | 'answer' | 'decomposed' | 'questionType'
-> {
-  /** As recorded; `budget` and `length` mean that turns or tokens ran out. */
-  finish: string | null;
-  turns: readonly Pick<ShownTurn, 'results'>[];
-  /** Fraction of independent sub-questions asked; null without a graph. */
-  coverage: number | null;
-  ambiguous?: string | null;
-}
+export type SignInput = Pick<TranscriptScore, 'formatOk' | 'answer' | 'decomposed'> &
+  Pick<Trajectory, 'finish' | 'questionType' | 'subQuestionRecall' | 'ambiguous'> & {
+    turns: readonly Pick<ShownTurn, 'results'>[];
+  };
 
 /** What went wrong in a trajectory, apart from a wrong answer. */
 const FAILURE_SIGNS = {
@@ -100,10 +64,10 @@ const FAILURE_SIGNS = {
   // Several sub-queries in one turn, but an independent sub-question was never asked.
   halfDecomposition: {
     title: 'Incomplete decomposition',
-    isShown: ({ decomposed, questionType, coverage }) =>
+    isShown: ({ decomposed, questionType, subQuestionRecall }) =>
       decomposed &&
       (questionType === 'parallelizable' || questionType === 'hybrid') &&
-      (coverage ?? 1) < 1,
+      (subQuestionRecall ?? 1) < 1,
   },
 } satisfies Record<string, { title: string; isShown: (input: SignInput) => boolean }>;
 
@@ -112,38 +76,6 @@ const SIGNS = Object.keys(FAILURE_SIGNS) as FailureSign[];
 
 export const failureSigns = (input: SignInput): FailureSign[] =>
   SIGNS.filter((sign) => FAILURE_SIGNS[sign].isShown(input));
-
-/** A list without duplicates. */
-class Table<T> {
-  readonly values: T[] = [];
-  readonly #places = new Map<string, number>();
-
-  /** Index of a value, added if new. */
-  index(value: T): number {
-    const key = JSON.stringify(value);
-    if (!this.#places.has(key)) this.#places.set(key, this.values.push(value) - 1);
-    return this.#places.get(key)!;
-  }
-}
-
-function viewerQuestion(run: Trajectory, question: Question | undefined): ViewerQuestion {
-  const { benchmark, operation, ...metadata } = question?.metadata ?? {};
-  const nodes = run.metadata?.graph ?? metadata.graph ?? [];
-  const graph = nodes.map(({ id, entity, attribute, dependsOn, answers }) => {
-    return { id, entity, attribute, dependsOn, answers };
-  });
-  const type = run.metadata?.type ?? metadata.type;
-  return {
-    id: run.questionId,
-    question: run.question || question?.question || run.questionId,
-    goldenAnswers: run.goldenAnswers,
-    benchmark: run.metadata?.benchmark ?? benchmark ?? 'unknown',
-    type: type ?? 'unknown',
-    questionType: run.questionType ?? questionType({ metadata: { graph: nodes, type } }) ?? null,
-    graph: graph.length > 0 ? graph : null,
-    operation: operation ?? null,
-  };
-}
 
 /** The turns of a plain transcript, one per information segment. */
 export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[] {
@@ -158,74 +90,64 @@ export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[]
 }
 
 /**
- * Prepares recorded lines for the page, in order, without token ids and log-probs.
- * @param preset rewards of lines that record none
+ * Scores recorded trajectories for the page, in order.
+ * @param preset rewards of trajectories that record none
  * @param questions with types and graphs; found by id if the text agrees (ids repeat
  * across benchmarks), else by text
  */
 export function viewerData(
-  runs: readonly Trajectory[],
-  { preset, questions: library }: { preset: string; questions: readonly Question[] },
+  recorded: readonly Trajectory[],
+  { preset, questions }: { preset: string; questions: readonly Question[] },
 ): ViewerData {
   const [byId, byText] = (['id', 'question'] as const).map(
-    (key) => new Map(library.map((question) => [question[key], question])),
+    (key) => new Map(questions.map((question) => [question[key], question])),
   );
-  const findQuestion = ({ questionId, question: text }: Trajectory): Question | undefined => {
-    const question = byId.get(questionId);
-    return !text || text === question?.question ? question : byText.get(text);
-  };
   const options = rewardOptions(preset);
-  const questions = new Table<ViewerQuestion>();
-  const texts = new Table<string>();
-  const turns = new Table<ShownTurn>();
-  const trajectories = runs.map((run): ViewerTrajectory => {
-    const known = findQuestion(run);
-    const question = viewerQuestion(run, known);
-    const score = scoreTranscript(
-      { ...run, questionType: question.questionType ?? undefined },
-      options,
-    );
+  const trajectories = recorded.map((trajectory): ViewerTrajectory => {
+    const { questionId, goldenAnswers, segments, searchTurns, metadata: own } = trajectory;
+    const sameId = byId.get(questionId);
+    const isSame = [undefined, '', sameId?.question].includes(trajectory.question);
+    const question = isSame ? sameId : byText.get(trajectory.question);
+    const metadata = {
+      benchmark: own?.benchmark ?? question?.metadata.benchmark,
+      type: own?.type ?? question?.metadata.type,
+      graph: own?.graph ?? question?.metadata.graph,
+      operation: question?.metadata.operation,
+    };
+    const type = trajectory.questionType ?? questionType({ metadata });
+    const score = scoreTranscript({ ...trajectory, questionType: type }, options);
     const { answer, exactMatch, f1, formatReason } = score;
-    const searchTurns: ShownTurn[] = run.searchTurns.some(({ results }) => results.length > 0)
-      ? run.searchTurns
-      : turnsFromSegments(run.segments);
-    const hasGraph = Boolean(known?.metadata.graph?.length);
+    const hasGraph = Boolean(question?.metadata.graph?.length);
+    const recall = hasGraph ? subQuestionRecall(question!, executedSearches(segments)) : undefined;
     const shared = {
-      finish: run.finish ?? null,
-      coverage:
-        run.subQuestionRecall ??
-        (hasGraph ? subQuestionRecall(known!, executedSearches(run.segments)) : null),
-      ambiguous: run.ambiguous ?? null,
+      finish: trajectory.finish,
+      questionType: type,
+      subQuestionRecall: trajectory.subQuestionRecall ?? recall,
+      ambiguous: trajectory.ambiguous,
+      turns: searchTurns.some(({ results }) => results.length > 0)
+        ? searchTurns
+        : turnsFromSegments(segments),
     };
     return {
-      question: questions.index(question),
-      method: run.method ?? 'unknown',
-      step: run.step ?? null,
-      segments: run.segments.map(({ kind, text }) => [kind, texts.index(text)]),
-      turns: searchTurns.map((turn) => turns.index(turn)),
+      questionId,
+      question: trajectory.question || question?.question || questionId,
+      goldenAnswers,
+      method: trajectory.method ?? 'unknown',
+      step: trajectory.step,
+      metadata,
+      segments: segments.map(({ kind, text }) => ({ kind, text })),
       numTurns: score.turns,
       answer,
       exactMatch,
       f1,
       formatReason,
       ...shared,
-      rewards: run.rewards ?? score.rewards,
-      recorded: Boolean(run.rewards),
-      advantage: run.advantage ?? null,
-      signs: failureSigns({
-        ...score,
-        ...shared,
-        questionType: question.questionType,
-        turns: searchTurns,
-      }),
+      rewards: trajectory.rewards ?? score.rewards,
+      isRecorded: trajectory.rewards !== undefined,
+      advantage: trajectory.advantage,
+      signs: failureSigns({ ...score, ...shared }),
     };
   });
-  return {
-    preset,
-    questions: questions.values,
-    texts: texts.values,
-    turns: turns.values,
-    trajectories,
-    signTitles: Object.fromEntries(SIGNS.map((sign) => [sign, FAILURE_SIGNS[sign].title])),
-  };
+  const signTitles = Object.fromEntries(SIGNS.map((sign) => [sign, FAILURE_SIGNS[sign].title]));
+  return { preset, trajectories, signTitles };
 }

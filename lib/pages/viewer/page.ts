@@ -45,10 +45,9 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
 }
 
 /** A table of the first trajectories, shown without JavaScript. */
-function staticHtml({ trajectories, questions }: ViewerData): string {
+function staticHtml({ trajectories }: ViewerData): string {
   const rows = trajectories.slice(0, STATIC_ROWS).map((trajectory) => {
-    const { question, goldenAnswers } = questions[trajectory.question];
-    const { method, numTurns, answer, exactMatch, rewards } = trajectory;
+    const { question, goldenAnswers, method, numTurns, answer, exactMatch, rewards } = trajectory;
     const figures = [String(numTurns), answer ?? '–', exactMatch ? 'yes' : 'no'];
     return [question, goldenAnswers.join(' / '), method, ...figures, rewards.total.toFixed(3)];
   });

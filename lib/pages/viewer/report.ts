@@ -1,6 +1,4 @@
-/**
- * `reports/trajectories.html`: the recorded trajectories of the experiment in the viewer.
- */
+/** Writes `trajectories.html`: the experiment's trajectories in the viewer. */
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
 import {
@@ -40,8 +38,9 @@ export async function exportTrajectories({
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
   const data = viewerData(lines.map(parseTrajectory), { preset: TRAJECTORY_REWARDS, questions });
-  const [numTrajectories, numQuestions] = [data.trajectories, data.questions].map(({ length }) =>
-    length.toLocaleString('en'),
+  const asked = new Set(data.trajectories.map(({ questionId }) => questionId));
+  const [numTrajectories, numQuestions] = [data.trajectories.length, asked.size].map((count) =>
+    count.toLocaleString('en'),
   );
   const description = `${numTrajectories} trajectories: ${numQuestions} questions, each answered by ${listed(listMethods(data))}.`;
   const paragraphs = [

@@ -85,12 +85,16 @@ describe('groups and partners', () => {
 describe('diagrams', () => {
   const unscored = { status: 'unscored' as const };
   const turn = (...queries: string[]) => ({ queries, results: queries.map(() => unscored) });
-  const [comparison, chain] = data.questions;
-  const [firstHop, secondHop] = chain.graph!;
+  const [comparison, chain] = [data.trajectories[0], data.trajectories[10]];
+  const graph = comparison.metadata.graph!;
+  const [firstHop, secondHop] = chain.metadata.graph!;
 
   it.each([
-    [comparison.graph!, [['q1', 'q2']]],
-    [chain.graph!, [['q1'], ['q2']]],
+    [graph, [['q1', 'q2']]],
+    [
+      [firstHop, secondHop],
+      [['q1'], ['q2']],
+    ],
     [[{ ...firstHop, dependsOn: ['q1'] }], []],
   ])('put parallel sub-questions in one column', (graph, columns) => {
     expect(graphColumns(graph).map((column) => column.map(({ id }) => id))).toEqual(columns);
@@ -101,12 +105,12 @@ describe('diagrams', () => {
     ['Town01', []],
     ['River0 and Town0', ['q1', 'q2']],
   ])('match sub-queries to sub-questions by whole entity names: %s', (query, ids) => {
-    expect(nodesAsked(comparison.graph!, query).map(({ id }) => id)).toEqual(ids);
+    expect(nodesAsked(graph, query).map(({ id }) => id)).toEqual(ids);
   });
 
   it('mark sub-questions never asked', () => {
     const turns = [turn('Town0', 'x')];
-    const { columns, edges, description } = questionDiagram(comparison, comparison.graph!, turns);
+    const { columns, edges, description } = questionDiagram({ ...comparison, turns });
     expect(columns[0].map(({ kind }) => kind)).toEqual(['asked', 'missed']);
     expect(columns[1][0]).toMatchObject({ title: 'Town0', detail: 'the least (year)' });
     expect(edges.map(([from, to]) => `${from}>${to}`)).toEqual(['q1>', 'q2>']);
@@ -114,8 +118,8 @@ describe('diagrams', () => {
   });
 
   it('leave out cycles', () => {
-    const cyclic = [{ ...firstHop, dependsOn: ['q2'] }, secondHop];
-    expect(questionDiagram(chain, cyclic, [])).toMatchObject({
+    const metadata = { graph: [{ ...firstHop, dependsOn: ['q2'] }, secondHop] };
+    expect(questionDiagram({ ...chain, metadata, turns: [] })).toMatchObject({
       columns: [[{ id: '' }]],
       edges: [],
     });
@@ -124,11 +128,7 @@ describe('diagrams', () => {
   it('show the turns in order, and what each sub-query asks for', () => {
     const failed = { queries: ['River0'], results: [{ status: 'failed' as const, reason: '' }] };
     const turns = [turn('Town0', 'elsewhere'), failed];
-    const { columns, edges } = policyDiagram(
-      { answer: null, exactMatch: 0 },
-      comparison.graph,
-      turns,
-    );
+    const { columns, edges } = policyDiagram({ ...comparison, answer: null, exactMatch: 0, turns });
     const kinds = columns.map((column) => column.map(({ kind }) => kind));
     expect(kinds).toEqual([['asked', 'stray'], ['failed'], ['wrong']]);
     expect(columns[0][0].detail).toBe('asks for q1');

@@ -3,7 +3,7 @@ import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
 import { componentTitle } from '../../../rewards/reward.js';
-import type { FailureSign, ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
+import type { FailureSign, ViewerData, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';
 
@@ -26,23 +26,20 @@ export function signed(value: number): string {
 export const aboveMean = (totals: readonly number[]): number[] =>
   totals.map((total) => total - mean(totals)!);
 
-function factsNode(trajectory: ViewerTrajectory, question: ViewerQuestion): HTMLElement {
-  const { answer, f1, finish, coverage, step, numTurns } = trajectory;
-  const about = [
-    question.id,
-    question.benchmark,
-    question.type,
-    question.questionType?.replace('_', ' '),
-  ];
+function factsNode(trajectory: ViewerTrajectory): HTMLElement {
+  const { metadata, answer, f1, step, subQuestionRecall: recall } = trajectory;
+  const type = trajectory.questionType?.replace('_', ' ');
   const facts: Record<string, string | null> = {
     Method: trajectory.method,
-    Step: step === null ? null : String(step),
-    Question: about.filter((fact) => fact && fact !== 'unknown').join(' · '),
-    'Gold answer': question.goldenAnswers.join(' / '),
+    Step: step === undefined ? null : String(step),
+    Question: [trajectory.questionId, metadata.benchmark, metadata.type, type]
+      .filter(Boolean)
+      .join(' · '),
+    'Gold answer': trajectory.goldenAnswers.join(' / '),
     Answer: `${answer ?? 'none'} (${verdict(trajectory)}, F1 ${f1.toFixed(2)})`,
-    'Search turns': String(numTurns),
-    'Ended by': finish,
-    'Sub-question recall': coverage === null ? null : `${Math.round(100 * coverage)} %`,
+    'Search turns': String(trajectory.numTurns),
+    'Ended by': trajectory.finish,
+    'Sub-question recall': recall === undefined ? null : `${Math.round(100 * recall)} %`,
   };
   const shown = Object.entries(facts).filter(([, value]) => value !== null);
   return h(
@@ -76,21 +73,21 @@ function barCells(value: number, most: number): HTMLElement[] {
 }
 
 /** Every reward component, including unknown ones, and their total. */
-function rewardsNode({ rewards, recorded }: ViewerTrajectory, preset: string): HTMLElement {
+function rewardsNode({ rewards, isRecorded }: ViewerTrajectory, preset: string): HTMLElement {
   const { total, ...components } = rewards;
   const rows = Object.entries({ ...components, total }).map(([name, value]) => {
     const selector = name === 'total' ? 'tr.total' : 'tr';
     return h(selector, h('th', { scope: 'row' }, componentTitle(name)), barCells(value, 1.5));
   });
-  return table(`Reward, ${recorded ? 'as recorded' : `preset ${preset}`}`, [], rows);
+  return table(`Reward, ${isRecorded ? 'as recorded' : `preset ${preset}`}`, [], rows);
 }
 
 /** The rollouts of the group; null for one rollout without an advantage. */
 function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement | null {
   const group = findGroup(data, index);
   const trajectories = group.map((i) => data.trajectories[i]);
-  if (group.length === 1 && trajectories[0].advantage === null) return null;
-  const hasAdvantages = trajectories.every(({ advantage }) => advantage !== null);
+  if (group.length === 1 && trajectories[0].advantage === undefined) return null;
+  const hasAdvantages = trajectories.every(({ advantage }) => advantage !== undefined);
   const values = hasAdvantages
     ? trajectories.map(({ advantage }) => advantage ?? 0)
     : aboveMean(trajectories.map(({ rewards }) => rewards.total));
@@ -123,24 +120,21 @@ function figureNode(title: string, diagram: Parameters<typeof drawDiagram>[0]): 
 
 /** The article about a trajectory. */
 export function detailNode(index: number, options: DetailOptions): HTMLElement {
-  const { data } = options;
-  const trajectory = data.trajectories[index];
-  const question = data.questions[trajectory.question];
-  const { graph } = question;
-  const turns = trajectory.turns.map((place) => data.turns[place]);
-  const segments = trajectory.segments.map(([kind, place]) => ({ kind, text: data.texts[place] }));
+  const trajectory = options.data.trajectories[index];
+  const { method, question, metadata, segments, turns, exactMatch } = trajectory;
+  const hasGraph = Boolean(metadata.graph?.length);
   return h(
-    `article.${trajectory.exactMatch ? 'right' : 'wrong'}`,
-    { 'aria-label': `${trajectory.method}: ${question.question}` },
-    h('h2', question.question),
-    factsNode(trajectory, question),
-    signsNode(trajectory, data),
+    `article.${exactMatch ? 'right' : 'wrong'}`,
+    { 'aria-label': `${method}: ${question}` },
+    h('h2', question),
+    factsNode(trajectory),
+    signsNode(trajectory, options.data),
     h(
       'div.diagrams',
-      graph && figureNode('Question graph', questionDiagram(question, graph, turns)),
-      figureNode('Searches and answer', policyDiagram(trajectory, graph, turns)),
+      hasGraph && figureNode('Question graph', questionDiagram(trajectory)),
+      figureNode('Searches and answer', policyDiagram(trajectory)),
     ),
-    h('div.scores', rewardsNode(trajectory, data.preset), groupNode(index, options)),
+    h('div.scores', rewardsNode(trajectory, options.data.preset), groupNode(index, options)),
     segmentsMarkup(segments, turns),
   );
 }

@@ -2,14 +2,12 @@
  * Diagrams of a question's dependency graph and of the policy's searches. Boxes in one
  * column happen in parallel.
  */
+import type { SubQuestion } from '../../../data/question.js';
 import { svg } from '../../../html/browser/dom.js';
-import type { ShownTurn } from '../../../html/passages.js';
 import { normalizeAnswer } from '../../../text/normalize.js';
-import type { ViewerNode, ViewerQuestion, ViewerTrajectory } from '../data.js';
+import type { ViewerTrajectory } from '../data.js';
 
-/**
- * `asked` and `missed` are sub-questions; a `stray` sub-query asks for no sub-question.
- */
+/** `asked`, `missed`: sub-questions. `stray`: a sub-query for no sub-question. */
 type BoxKind = 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
 
 interface Box {
@@ -29,17 +27,15 @@ interface Diagram {
   description: string;
 }
 
-/**
- * Sub-questions whose entity is named in a sub-query, counted as coverage counts them.
- */
-export function nodesAsked(graph: readonly ViewerNode[], query: string): ViewerNode[] {
+/** Sub-questions whose entity a sub-query names, as sub-question recall counts. */
+export function nodesAsked(graph: readonly SubQuestion[], query: string): SubQuestion[] {
   const words = ` ${normalizeAnswer(query)} `;
   return graph.filter(({ entity }) => words.includes(` ${normalizeAnswer(entity)} `));
 }
 
 /** Sub-questions by depth in the graph; those in a cycle are left out. */
-export function graphColumns(graph: readonly ViewerNode[]): ViewerNode[][] {
-  const columns: ViewerNode[][] = [];
+export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
+  const columns: SubQuestion[][] = [];
   const placed = new Set<string>();
   while (placed.size < graph.length) {
     const ready = graph.filter(
@@ -54,7 +50,7 @@ export function graphColumns(graph: readonly ViewerNode[]): ViewerNode[][] {
 
 /** Id of the answer's box; ids of sub-questions are not empty. */
 const END = '';
-const OPERATIONS = { argmin: 'the least', argmax: 'the greatest', same: 'all the same?' };
+const OPERATIONS = { argmin: 'the least', argmax: 'the greatest' };
 
 function describe(columns: readonly Box[][]): string {
   const box = ({ title, detail }: Box): string => (detail ? `${title} [${detail}]` : title);
@@ -62,14 +58,15 @@ function describe(columns: readonly Box[][]): string {
 }
 
 /** The sub-questions, marked if `turns` ask for them, and how they lead to the answer. */
-export function questionDiagram(
-  { goldenAnswers, operation }: ViewerQuestion,
-  graph: readonly ViewerNode[],
-  turns: readonly ShownTurn[],
-): Diagram {
+export function questionDiagram({
+  goldenAnswers,
+  metadata,
+  turns,
+}: Pick<ViewerTrajectory, 'goldenAnswers' | 'metadata' | 'turns'>): Diagram {
+  const { graph = [], operation } = metadata;
   const queries = turns.flatMap((turn) => turn.queries);
   const asked = new Set(queries.flatMap((query) => nodesAsked(graph, query)));
-  const box = (node: ViewerNode): Box => ({
+  const box = (node: SubQuestion): Box => ({
     id: node.id,
     kind: asked.has(node) ? 'asked' : 'missed',
     title: `${node.id}: ${node.entity}`,
@@ -90,11 +87,13 @@ export function questionDiagram(
 }
 
 /** The sub-queries of each turn, then the answer. */
-export function policyDiagram(
-  { answer, exactMatch }: Pick<ViewerTrajectory, 'answer' | 'exactMatch'>,
-  graph: readonly ViewerNode[] | null,
-  turns: readonly ShownTurn[],
-): Diagram {
+export function policyDiagram({
+  answer,
+  exactMatch,
+  metadata,
+  turns,
+}: Pick<ViewerTrajectory, 'answer' | 'exactMatch' | 'metadata' | 'turns'>): Diagram {
+  const { graph } = metadata;
   const mark = (query: string, isFailed: boolean): Pick<Box, 'kind' | 'detail'> => {
     if (isFailed) return { kind: 'failed', detail: 'retrieval failed' };
     if (!graph) return { kind: 'plain', detail: '' };

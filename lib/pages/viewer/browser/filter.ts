@@ -1,28 +1,32 @@
 /** Which trajectories are listed, and which belong together. */
 import { rollup } from 'd3-array';
-import type { ViewerData, ViewerQuestion, ViewerTrajectory } from '../data.js';
+import type { ViewerData, ViewerTrajectory } from '../data.js';
 
 export interface Facet {
   key: string;
   label: string;
   /** A trajectory is listed if one of its values is selected. */
-  values: (trajectory: ViewerTrajectory, question: ViewerQuestion) => string[];
+  values: (trajectory: ViewerTrajectory) => string[];
   valueTitle?: (value: string, data: ViewerData) => string;
 }
 
 export const FACETS: readonly Facet[] = [
-  { key: 'benchmark', label: 'Benchmark', values: (_, { benchmark }) => [benchmark] },
+  {
+    key: 'benchmark',
+    label: 'Benchmark',
+    values: ({ metadata }) => [metadata.benchmark ?? 'unknown'],
+  },
   { key: 'method', label: 'Method', values: ({ method }) => [method] },
-  { key: 'type', label: 'Benchmark type', values: (_, { type }) => [type] },
+  { key: 'type', label: 'Benchmark type', values: ({ metadata }) => [metadata.type ?? 'unknown'] },
   {
     key: 'shape',
     label: 'Question type',
-    values: (_, { questionType }) => [questionType ?? 'unknown'],
+    values: ({ questionType }) => [questionType ?? 'unknown'],
     valueTitle: (value) => value.replace('_', ' '),
   },
   { key: 'right', label: 'Answer', values: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'] },
   { key: 'turns', label: 'Search turns', values: ({ numTurns }) => [String(numTurns)] },
-  { key: 'step', label: 'Step', values: ({ step }) => (step === null ? [] : [String(step)]) },
+  { key: 'step', label: 'Step', values: ({ step }) => (step === undefined ? [] : [String(step)]) },
   {
     key: 'sign',
     label: 'Failure sign',
@@ -35,13 +39,8 @@ export const FACETS: readonly Facet[] = [
 export type Criteria = Readonly<Record<string, string>>;
 
 /** A facet's values in order, with the number of trajectories that have them. */
-export function facetValues(
-  { trajectories, questions }: ViewerData,
-  facet: Facet,
-): [string, number][] {
-  const values = trajectories.flatMap((trajectory) =>
-    facet.values(trajectory, questions[trajectory.question]),
-  );
+export function facetValues({ trajectories }: ViewerData, facet: Facet): [string, number][] {
+  const values = trajectories.flatMap(facet.values);
   const counts = rollup(
     values,
     ({ length }) => length,
@@ -60,33 +59,21 @@ export function searchWords(search: string): string[] {
  * A function from criteria to the indices of matching trajectories, in order. Every word
  * must occur in the question, its answers or a segment other than the prompt.
  */
-export function createFilter(data: ViewerData): (criteria: Criteria) => number[] {
-  const { trajectories, questions } = data;
-  const lower = () => ({
-    texts: data.texts.map((text) => text.toLowerCase()),
-    questions: questions.map((q) =>
-      [q.id, q.question, ...q.goldenAnswers].join('\n').toLowerCase(),
-    ),
-  });
-  let lowered: ReturnType<typeof lower> | undefined; // by the first search
-  const matcher = (word: string): ((trajectory: ViewerTrajectory) => boolean) => {
-    lowered ??= lower();
-    const inTexts = lowered.texts.map((text) => text.includes(word));
-    const inQuestions = lowered.questions.map((text) => text.includes(word));
-    return ({ question, segments }) =>
-      inQuestions[question] || segments.some(([kind, text]) => kind !== 'prompt' && inTexts[text]);
+export function createFilter({ trajectories }: ViewerData): (criteria: Criteria) => number[] {
+  let texts: string[] | undefined; // by the first search
+  const searchText = ({ questionId, question, goldenAnswers, segments }: ViewerTrajectory) => {
+    const shown = segments.filter(({ kind }) => kind !== 'prompt').map(({ text }) => text);
+    return [questionId, question, ...goldenAnswers, ...shown].join('\n').toLowerCase();
   };
   return ({ search = '', ...selected }) => {
     const facets = FACETS.filter(({ key }) => selected[key]);
-    const matchers = searchWords(search).map(matcher);
-    return [...trajectories.keys()].filter((i) => {
-      const trajectory = trajectories[i];
-      const question = questions[trajectory.question];
-      return (
-        facets.every((facet) => facet.values(trajectory, question).includes(selected[facet.key])) &&
-        matchers.every((matches) => matches(trajectory))
-      );
-    });
+    const words = searchWords(search);
+    if (words.length > 0) texts ??= trajectories.map(searchText);
+    return [...trajectories.keys()].filter(
+      (i) =>
+        facets.every(({ key, values }) => values(trajectories[i]).includes(selected[key])) &&
+        words.every((word) => texts![i].includes(word)),
+    );
   };
 }
 
@@ -95,11 +82,12 @@ export function listMethods({ trajectories }: ViewerData): string[] {
   return [...new Set(trajectories.map(({ method }) => method))];
 }
 
-/** Trajectories whose question has the same id and text. */
-function sameQuestion({ trajectories, questions }: ViewerData, index: number): number[] {
-  const keys = questions.map(({ id, question }) => `${id}\n${question}`);
-  const key = keys[trajectories[index].question];
-  return [...trajectories.keys()].filter((i) => keys[trajectories[i].question] === key);
+/** Trajectories on the same question, by id and text. */
+function sameQuestion({ trajectories }: ViewerData, index: number): number[] {
+  const { questionId, question } = trajectories[index];
+  return [...trajectories.keys()].filter(
+    (i) => trajectories[i].questionId === questionId && trajectories[i].question === question,
+  );
 }
 
 /** Rollouts of the same question, method and step, including this one. */
@@ -111,9 +99,7 @@ export function findGroup(data: ViewerData, index: number): number[] {
   });
 }
 
-/**
- * Another trajectory of `method` on the same question, at the same step if there is one.
- */
+/** Another trajectory of `method` on the question, if possible of the same step. */
 export function findPartner(data: ViewerData, index: number, method: string): number | null {
   const { trajectories } = data;
   const others = sameQuestion(data, index).filter(

@@ -67,9 +67,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     search,
     /** The criteria, with the method to compare with as `partner`. */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
-    /**
-     * Sets what an address names (`#search=...&method=...`); unknown names are ignored.
-     */
+    /** Applies an address (`#search=...&method=...`); ignores unknown names. */
     setValues(wanted: URLSearchParams): void {
       for (const [name, value] of wanted) {
         const control = node.elements.namedItem(name);
@@ -160,9 +158,7 @@ export function createVirtualList({ label, rowHeight, createRow, onSelect }: Lis
 
   return {
     node,
-    /**
-     * Shows other items; keeps the selection if it is among them, else selects the first.
-     */
+    /** Shows other items; keeps the selection if possible, else selects the first. */
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;

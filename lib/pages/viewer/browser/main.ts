@@ -1,6 +1,6 @@
 /** Starts the viewer: unpacks the data, builds form, list and detail. */
 import { h, unpackElement } from '../../../html/browser/dom.js';
-import type { ViewerData } from '../data.js';
+import type { ViewerData, ViewerTrajectory } from '../data.js';
 import { detailNode, signed, verdict } from './detail.js';
 import { createFilter, findPartner } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
@@ -8,19 +8,18 @@ import { createControls, createVirtualList } from './list.js';
 /** Pixels, as in the style sheet. */
 const ROW_HEIGHT = 58;
 
-function createRow(item: number, { trajectories, questions }: ViewerData) {
-  const trajectory = trajectories[item];
+function createRow(trajectory: ViewerTrajectory) {
   const { question, method, step, exactMatch, numTurns, rewards, signs } = trajectory;
   const facts = [
     verdict(trajectory),
     method,
-    step === null ? null : `step ${step}`,
+    step === undefined ? null : `step ${step}`,
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
     signed(rewards.total),
     signs.length > 0 ? `⚑ ${signs.length}` : null,
   ];
   const content = [
-    h('span.row-title', questions[question].question),
+    h('span.row-title', question),
     h('span.row-facts', facts.filter((fact) => fact !== null).join(' · ')),
   ];
   return { className: exactMatch ? 'right' : 'wrong', content };
@@ -47,7 +46,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     label: 'Trajectories',
     rowHeight: ROW_HEIGHT,
     onSelect: show,
-    createRow: (item) => createRow(item, data),
+    createRow: (item) => createRow(data.trajectories[item]),
   });
   const pick = (index: number): void => {
     if (!list.select(index)) show(index);
