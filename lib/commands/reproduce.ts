@@ -11,6 +11,8 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
+import { resultFile } from '../experiments/result.js';
+import { startResultWorker } from '../experiments/result-worker.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
 import { writeSummary } from '../experiments/summary.js';
 import { packagePath, requireClone } from '../io/paths.js';
@@ -162,6 +164,14 @@ function lookForResults(): (name: string) => Promise<boolean> {
  */
 async function exportReports(signal: AbortSignal): Promise<void> {
   const hasResults = lookForResults();
+  const computed = EXPERIMENTS.filter(({ result }) => result);
+  await runConcurrently(computed, NOTEBOOKS_AT_ONCE, async ({ name }) => {
+    signal.throwIfAborted();
+    if (!(await hasResults(name))) return;
+    const worker = startResultWorker();
+    await (await worker.send(name)).reply.finally(worker.stop);
+    log(`Result: ${resultFile(name)}`);
+  });
   await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;

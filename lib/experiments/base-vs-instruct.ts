@@ -2,16 +2,20 @@
  * The two initial models compared: where training from each ends (Table 2), and its
  * course (Figure 5).
  */
+import type { Interval } from '../evaluation/bootstrap.js';
 import { MAIN_MEASURES } from '../evaluation/metrics.js';
-import type { SummaryOptions } from '../evaluation/table.js';
+import { matching, type SummaryOptions } from '../evaluation/table.js';
 import { UNTRAINED } from '../methods/untrained.js';
+import type { Chart } from '../report/chart.js';
+import { intervalChart } from '../report/charts.js';
 import { trainingRows } from '../report/curves.js';
+import type { Row } from '../report/frame.js';
 import { pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
-import { reportOf, summarise, told } from './report.js';
+import { resultParts, summarise } from './report.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { type PaperClaim, partsAhead } from './verdicts.js';
 
@@ -38,13 +42,6 @@ const baseOverInstruct: PaperClaim = {
   },
 };
 
-export const baseVsInstruct: Experiment = {
-  name: 'base-vs-instruct',
-  title: 'the same training from either initial model',
-  reads: [mainResults.name],
-  claims: [baseOverInstruct],
-};
-
 /** What Figure 5 shows, and what explains it. */
 const DYNAMICS = [
   'reward',
@@ -57,35 +54,66 @@ const SUBSETS = ['all', 'parallelizable', 'sequential'];
 /** The two that are trained, and what there was before. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
-/**
- * Reads the main comparison's answers and compares its initial models, with intervals.
- * @param folder of this machine's results; what is not there is taken from the recorded
- * ones
- */
-export async function loadBaseVsInstruct(folder?: string, options: SummaryOptions = {}) {
-  const read = await loadAnswers(mainResults, folder);
-  const shown = { ...read, answers: read.answers.filter(({ method }) => SHOWN.includes(method)) };
+/** @param folder of this machine's records */
+export async function compareInitialModels(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
+  const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
+  const shown = answers.filter(({ method }) => SHOWN.includes(method));
   const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
   const own = { measures: MAIN_MEASURES, selects, pairs: [], comparesModels: true };
-  const tidy = summarise(shown, own, options);
-  const training = trainingRows(read.curves, DYNAMICS);
-  const sides = {
+  const tidy = summarise({ answers: shown, provenance }, own, options);
+  const contrasts = withPaper(tidy.contrasts);
+  const training = trainingRows(curves, DYNAMICS);
+  const [gap] = matching(tidy.contrasts, {
+    ...GAP,
     method: 'parallelsearch',
-    model: 'base',
-    against_model: 'instruct',
-    kind: 'difference',
-  };
-  const gap = told(tidy.contrasts, { ...sides, benchmark: 'average', subset: 'all', metric: 'em' });
-  const place = { above: 'above', below: 'below', undecided: 'undecidedly beside' }[gap.side];
-  return reportOf({
-    finding: `After ParallelSearch’s training the base model ends ${place} the instruct model in exact match: ${gap.text}, average of seven benchmarks.`,
-    summary: `${count(shown.answers)} answers from two initial models, and ${count(read.curves)} steps of training.`,
+    benchmark: 'average',
+  });
+  return resultParts({
+    finding: findingOn(gap),
+    summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
     tidy,
-    training,
-    contrasts: withPaper(tidy.contrasts),
-    // Training curves, a row for each metric, run and window of steps; and the same in
-    // ten windows.
-    frames: { training, tenths: trainingRows(read.curves, DYNAMICS, 10) },
+    contrasts,
+    // A row for each metric, run and window of steps; and the same in ten windows.
+    frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
+    figures: { gaps: gapChart(contrasts) },
   });
 }
-export type BaseVsInstruct = Awaited<ReturnType<typeof loadBaseVsInstruct>>;
+
+/** Base minus instruct in exact match. */
+const GAP = {
+  model: 'base',
+  against_model: 'instruct',
+  subset: 'all',
+  metric: 'em',
+  kind: 'difference',
+};
+
+const findingOn = (gap: Interval): string =>
+  gap.low > 0 || gap.high < 0
+    ? `After training with ParallelSearch, the base model ends ${pointsText(Math.abs(gap.value))} points ${gap.low > 0 ? 'above' : 'below'} the instruct model.`
+    : 'After training with ParallelSearch, there is no significant difference between the base and the instruct model.';
+
+const gapChart = (contrasts: readonly object[]): Chart =>
+  intervalChart(
+    matching(contrasts as Row[], GAP).filter(
+      ({ method, benchmark }) =>
+        ['search-r1', 'parallelsearch'].includes(String(method)) && benchmark !== 'all',
+    ),
+    {
+      title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
+      yTitle: 'Difference in exact match (share of questions)',
+      x: 'benchmark',
+      color: 'method',
+    },
+  );
+
+export const baseVsInstruct: Experiment = {
+  name: 'base-vs-instruct',
+  title: 'the same training from either initial model',
+  reads: [mainResults.name],
+  result: compareInitialModels,
+  claims: [baseOverInstruct],
+};

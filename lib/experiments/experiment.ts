@@ -3,6 +3,10 @@
  * decide.
  */
 import type { BackendName } from '../tensor/backend.js';
+import type { Provenance } from '../io/provenance.js';
+import type { Chart } from '../report/chart.js';
+import type { Prediction } from '../report/opening.js';
+import type { Table } from '../report/table.js';
 import type { PaperClaim } from './verdicts.js';
 import type { World } from '../retrieval/world.js';
 
@@ -70,6 +74,29 @@ export interface Preparation {
   }): Promise<void>;
 }
 
+/** What an experiment computes from its answers: plain data. */
+export interface ResultParts {
+  /** What was found, as one would say it aloud; numbers are put in by a template. */
+  finding: string;
+  /** What was read, in a sentence. */
+  summary: string;
+  predictions?: readonly Prediction[];
+  /** A row for each figure, and for each comparison of two, with its interval. */
+  rows: readonly object[];
+  contrasts: readonly object[];
+  /** Rows of further data frames, such as training curves, by name. */
+  frames?: Readonly<Record<string, readonly object[]>>;
+  /** Charts and tables that others show too; the first chart is that of the index's card. */
+  figures?: Readonly<Record<string, Chart | Table>>;
+  provenance: Provenance;
+}
+
+export interface ExperimentResult extends Required<ResultParts> {
+  name: string;
+  /** Of the recorded answers and of the library's code. */
+  hash: string;
+}
+
 export interface Experiment {
   /** Of its folder, its notebook's report and the command line. */
   name: string;
@@ -79,6 +106,11 @@ export interface Experiment {
   computation?: Computation;
   /** Names of the experiments whose results its report reads, in place of its own. */
   reads?: readonly string[];
+  /**
+   * Computes the result from answers, which takes seconds.
+   * @param folder of this machine's records; what it lacks is taken from the recorded ones
+   */
+  result?(folder?: string): Promise<ResultParts>;
   /** Claims of the paper that its report decides. */
   claims?: readonly PaperClaim[];
 }

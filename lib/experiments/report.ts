@@ -12,12 +12,14 @@ import {
 } from '../evaluation/table.js';
 import { resultsOf, type ReportResults } from '../report/display.js';
 import { frameOf, type Frame } from '../report/frame.js';
+import type { Prediction } from '../report/opening.js';
 import { isShare } from '../report/metrics.js';
 import { sideOf } from '../report/sentences.js';
 import { interval } from '../report/table.js';
 import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import type { AnsweredRuns } from './answers.js';
+import type { ResultParts } from './experiment.js';
 import { paperFigure } from './paper.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 
@@ -29,13 +31,6 @@ export interface Predicted {
   holds: (found: Interval) => boolean;
   /** A second figure, by which the first is understood. */
   because?: { where: string; figure: Readonly<Record<string, unknown>> };
-}
-
-export interface Prediction {
-  prediction: string;
-  /** The figure with its interval. */
-  found: string;
-  holds: boolean;
 }
 
 /** A share in percent, such as `65 %`. */
@@ -183,3 +178,24 @@ export function reportOf<Frames extends Record<string, readonly object[]>>({
     ...(Object.fromEntries(more) as Record<FrameName<Frames>, Frame>),
   };
 }
+
+/**
+ * The parts of a result out of a tidy table.
+ * @param parts.rows in place of the table's where a frame shows more fields; likewise
+ * `contrasts`
+ */
+export const resultParts = ({
+  tidy,
+  predicted = [],
+  ...parts
+}: Omit<ResultParts, 'rows' | 'contrasts' | 'provenance' | 'predictions'> &
+  Partial<Pick<ResultParts, 'rows' | 'contrasts'>> & {
+    tidy: Figures;
+    predicted?: readonly Predicted[];
+  }): ResultParts => ({
+  rows: tidy.rows,
+  contrasts: tidy.contrasts,
+  provenance: tidy.provenance,
+  predictions: predictionsFrom(tidy, predicted),
+  ...parts,
+});

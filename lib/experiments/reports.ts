@@ -1,5 +1,5 @@
 /** Reports as files: the page, its numbers beside it, and the index of all of them. */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
 import type { TidyTable } from '../evaluation/table.js';
@@ -12,7 +12,8 @@ import { readArtefacts } from '../report/publication.js';
 import { thumbnailSvg } from '../report/thumbnail.js';
 import { pageHtml } from '../html/page.js';
 import { EXPERIMENTS } from './list.js';
-import type { Prediction } from './report.js';
+import { readResult } from './result.js';
+import type { Prediction } from '../report/opening.js';
 import {
   decidedFirst,
   VERDICT_RULE,
@@ -47,7 +48,9 @@ export async function exportReport(options: ExportOptions): Promise<ExportedRepo
   const report = await reportHtml(notebook);
   const html = path.join(outDir, `${name}.html`);
   const json = path.join(outDir, `${name}.json`);
-  if (report.tidy) await writeFileSafely(json, tidyJson(report.tidy));
+  // An experiment with a result has written it before.
+  if (report.tidy && report.tidy.rows.length > 0)
+    await writeFileSafely(json, tidyJson(report.tidy));
   await writeFileSafely(html, report.html);
   return { html, json: report.tidy ? json : null, index: await writeIndex(outDir) };
 }
@@ -74,19 +77,18 @@ export function readReports(outDir: string) {
     const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8');
     const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
     const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
-    const provenance = provenanceIn(outDir, name);
-    const predictions = (provenance.predictions ?? []) as Prediction[];
-    return { name, title, description, finding: findingOf(provenance), predictions };
+    const result = readResult(path.join(outDir, `${name}.json`));
+    const provenance = result?.provenance ?? {};
+    const predictions = result?.predictions ?? ((provenance.predictions ?? []) as Prediction[]);
+    const finding = result?.finding ?? findingOf(provenance);
+    return { name, title, description, finding, predictions };
   });
   return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : EXPERIMENTS.length));
 }
 
 /** What a report's numbers say of themselves; nothing where there are none. */
 function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
-  const file = path.join(outDir, `${name}.json`);
-  return existsSync(file)
-    ? ((JSON.parse(readFileSync(file, 'utf8')) as TidyTable).provenance ?? {})
-    : {};
+  return readResult(path.join(outDir, `${name}.json`))?.provenance ?? {};
 }
 
 const TITLE = 'ParallelSearch: what was found';

@@ -27,7 +27,7 @@ export interface Part {
 
 const figureSchema = z.looseObject({ value: z.number(), low: z.number(), high: z.number() });
 const numbersSchema = z.object({ rows: z.array(figureSchema), contrasts: z.array(figureSchema) });
-/** The rows and contrasts of a report's JSON file. */
+/** The rows and contrasts of a result. */
 export type Numbers = z.infer<typeof numbersSchema>;
 
 type Fields = Readonly<Record<string, unknown>>;

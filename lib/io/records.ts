@@ -73,6 +73,15 @@ export function recordFile(folder: string, key: string): string {
   return join(folder, `${key}.json.gz`);
 }
 
+/** The files of a folder in which records lie, in order. */
+export const recordFiles = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.json.gz') || name.endsWith(ARCHIVE))
+        .sort()
+        .map((name) => join(folder, name))
+    : [];
+
 /** @throws Error naming the file, where what `parse` reads of it is no record */
 function recordOf<T>(file: string, parse: () => string): ResultRecord<T> {
   try {

@@ -31,6 +31,10 @@ export interface ReportResults {
   rows: Frame;
   /** A row for each comparison of two. */
   contrasts: Frame;
+  /** Further data frames, by name. */
+  frames: Readonly<Record<string, Frame>>;
+  /** Charts and tables that the result comes with. */
+  figures: Readonly<Record<string, Chart | Table>>;
   tidy: TidyTable;
 }
 
@@ -41,6 +45,8 @@ export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
   tidy,
   rows: frameOf(tidy.rows),
   contrasts: frameOf(tidy.contrasts),
+  frames: {},
+  figures: {},
 });
 
 export type Displayable =

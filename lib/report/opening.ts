@@ -24,6 +24,9 @@ const provenanceSchema = z.looseObject({
     .default([]),
 });
 
+/** What was predicted before anything was computed, and what was found. */
+export type Prediction = z.infer<typeof provenanceSchema>['predictions'][number];
+
 /** Which questions were asked, in a sentence. */
 export function askedText(provenance: Provenance): string {
   const { questions, testDrawnFrom } = provenanceSchema.parse(provenance);

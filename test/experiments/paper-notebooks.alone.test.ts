@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { matching, type TidyResults } from '../../lib/evaluation/table.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import type { Prediction } from '../../lib/experiments/report.js';
+import type { Prediction } from '../../lib/report/opening.js';
 import type { JudgedClaim } from '../../lib/experiments/verdicts.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
 import { escapeHtml } from '../../lib/html/markup.js';

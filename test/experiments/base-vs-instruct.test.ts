@@ -1,0 +1,37 @@
+import { beforeAll, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
+import { compareInitialModels } from '../../lib/experiments/base-vs-instruct.js';
+import type { ResultParts } from '../../lib/experiments/experiment.js';
+import type { Row } from '../../lib/report/frame.js';
+import { temporaryFolder } from '../folder.js';
+import { numTrainedSteps } from './cut-short.js';
+import { writeSyntheticAnswers } from './synthetic.js';
+
+const folder = temporaryFolder();
+let result: ResultParts;
+beforeAll(async () => {
+  await writeSyntheticAnswers(folder, { perTemplate: 8 });
+  result = await compareInitialModels(folder, { resamples: 60 });
+}, 60_000);
+
+const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];
+
+it('the contrast of two models is the difference of their rows; the paper has +3.3 points', () => {
+  const cell = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };
+  const [base, instruct] = ['base', 'instruct'].map((model) =>
+    find(result.rows, { ...cell, model }),
+  );
+  const gap = find(result.contrasts, { ...cell, against: 'parallelsearch', kind: 'difference' });
+  expect(gap).toMatchObject({ model: 'base', against_model: 'instruct' });
+  expect(gap.value).toBeCloseTo(Number(base.value) - Number(instruct.value), 5);
+  expect(gap.paper).toBeCloseTo(0.033, 12);
+});
+
+it('training curves come as they are and in ten windows', () => {
+  const { training, tenths } = result.frames!;
+  const turns = { metric: 'turns', subset: 'all', seeds: 6, band: 'range of seeds' };
+  expect(find(training, { metric: 'turns' })).toMatchObject(turns);
+  expect(new Set((tenths as Row[]).map(({ step }) => step)).size).toBe(
+    Math.min(10, numTrainedSteps),
+  );
+});
