@@ -4,13 +4,8 @@
  */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import {
-  answerQuestion,
-  UNRELATED_PASSAGES,
-  unknownNamesWarning,
-  type AnswerEvent,
-} from '../rollout/answer.js';
-import type { SearchTurn } from '../rollout/trajectory.js';
+import { answerQuestion, unknownNamesWarning, type AnswerEvent } from '../rollout/answer.js';
+import { UNRELATED_PASSAGES, type SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { interruptible, log } from './cli-utils.js';
 import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';

@@ -1,5 +1,5 @@
 /** The segments of a trajectory, coloured by what they are. */
-import { UNRELATED_PASSAGES } from '../rollout/answer.js';
+import { UNRELATED_PASSAGES } from '../rollout/trajectory.js';
 import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
 import type { TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';

@@ -164,9 +164,3 @@ export function scoreRollout(
   );
   return { components: { ...components, total }, turns: withTurns.length > 0 ? turnSums : null };
 }
-
-/** A component's name for readers: `search_count` is `Search count`. */
-export function componentTitle(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}

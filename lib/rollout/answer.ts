@@ -27,10 +27,6 @@ export interface AskOptions {
   signal?: AbortSignal;
 }
 
-/** Shown when a search returned passages but none is about the query. */
-export const UNRELATED_PASSAGES =
-  'No match: these passages share only common words with the query.';
-
 /** Runs of capitalised words, except at the start of a sentence. */
 const NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
 

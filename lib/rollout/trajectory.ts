@@ -44,6 +44,10 @@ export type SearchResult =
       detail?: string;
     };
 
+/** Shown for a result that `isUnlike` the query. */
+export const UNRELATED_PASSAGES =
+  'No match: these passages share only common words with the query.';
+
 /** The value of each reward by name, before its weight, and their weighted sum. */
 export type RewardComponents = Record<string, number> & { total: number };
 

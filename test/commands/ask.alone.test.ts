@@ -2,7 +2,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
 import { askCommand } from '../../lib/commands/ask.js';
-import { UNRELATED_PASSAGES } from '../../lib/rollout/answer.js';
+import { UNRELATED_PASSAGES } from '../../lib/rollout/trajectory.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { PASSAGES } from '../training/tiny.js';

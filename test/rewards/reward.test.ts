@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
-import {
-  checkRewards,
-  componentTitle,
-  scoreRollout,
-  type Reward,
-} from '../../lib/rewards/reward.js';
+import { checkRewards, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
 
 const TWO_TURNS = rolloutLike({ searchTurns: [['a'], ['b', 'c']] });
@@ -124,12 +119,4 @@ describe('checkRewards', () => {
       'reward "queries" to be a number',
     ],
   ])('refuses %s', (_, rewards, message) => expect(() => checkRewards(rewards)).toThrow(message));
-});
-
-it('titles components as one would say them', () => {
-  expect(['search_count', 'total', 'one at a time'].map(componentTitle)).toEqual([
-    'Search count',
-    'Total',
-    'One at a time',
-  ]);
 });

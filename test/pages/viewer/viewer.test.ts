@@ -48,6 +48,10 @@ describe('viewerHtml', () => {
     expect(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString())).toEqual(hostileData());
   });
 
+  it('is small without trajectories', async () => {
+    expect((await viewerHtml({ title: 'T', data: syntheticData([]) })).length).toBeLessThan(50_000);
+  });
+
   it('has a table of the first trajectories for readers without scripts', async () => {
     const many = await viewerHtml({ title: 'T', data: syntheticData(syntheticLines(60)) });
     const [, noscript] = /<noscript>([\s\S]*)<\/noscript>/.exec(many)!;

@@ -2,7 +2,6 @@
 import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
-import { componentTitle } from '../../../rewards/reward.js';
 import type { FailureSign, ViewerData, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';
@@ -70,6 +69,12 @@ function barCells(value: number, most: number): HTMLElement[] {
   const direction = value < 0 ? 'below' : 'above';
   const bar = h(`span.bar.${direction}`, { 'aria-hidden': 'true' }, h('span', { style }));
   return [h('td.figure', signed(value)), h('td', bar)];
+}
+
+/** `search_count` as `Search count`. */
+function componentTitle(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Every reward component, including unknown ones, and their total. */
