@@ -1,10 +1,9 @@
-/**
- * The main comparison (Table 2): every method from every initial model, on all questions.
- */
+/** The main comparison (Table 2): every method from every initial model, on all questions. */
 import { mean } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import type { MethodPair, SummaryOptions } from '../evaluation/table.js';
+import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
 import { BASELINES, METHODS, methodTitle, trainedBy } from '../methods/index.js';
 import { UNTRAINED } from '../methods/untrained.js';
 import { trainingRows } from '../report/curves.js';
@@ -13,38 +12,17 @@ import { titleOf } from '../report/titles.js';
 import { answersOf, count, loadAnswers } from './answers.js';
 import type { Experiment } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
-import { callsAndAnswers, type Predicted, reportOf, summarise } from './report.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
+import { percent, reportOf, summarise, type Predicted } from './report.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
-import { aheadFromEachModel, type PaperClaim, partsAhead } from './verdicts.js';
+import { aheadFromEachModel, partsAhead, type PaperClaim } from './verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
-
-/**
- * Table 2: ParallelSearch's printed average minus the best printed average of another
- * method, on one backbone.
- */
-function averageGain(model: string): number {
-  const average = { ...WHOLE, model, benchmark: 'average' };
-  const ours = paperMean({ ...average, method: 'parallelsearch' });
-  const others = paperRows(average).filter(({ method }) => method !== 'ParallelSearch');
-  return ours - Math.max(...others.map(({ value }) => value));
-}
-
-/**
- * Table 2, ParallelSearch minus Search-R1: one difference for each benchmark and
- * backbone.
- */
-const benchmarkGaps = (): number[] =>
-  INITIAL_MODELS.flatMap((model) =>
-    Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
-      const [ours, theirs] = ['parallelsearch', 'search-r1'].map((method) =>
-        paperFigure({ ...WHOLE, method, model, benchmark }),
-      );
-      return ours === null || theirs === null ? [] : [ours - theirs];
-    }),
-  );
+const BENCHMARKS = Object.keys(BENCHMARK_TITLES);
+/** Every benchmark from every initial model: the cells of Table 2. */
+const CELLS = INITIAL_MODELS.flatMap((model) =>
+  BENCHMARKS.map((benchmark) => ({ model, benchmark })),
+);
 
 export const mainClaims: readonly PaperClaim[] = [
   {
@@ -52,9 +30,14 @@ export const mainClaims: readonly PaperClaim[] = [
     claim: 'Answers more questions than the best baseline, on the average of seven benchmarks',
     paper: '+2.9 %',
     tables: () => {
-      const gains = INITIAL_MODELS.map(averageGain);
+      const gains = INITIAL_MODELS.map((model) => {
+        const average = { ...WHOLE, model, benchmark: 'average' };
+        const others = paperRows(average).filter(({ method }) => method !== 'ParallelSearch');
+        const best = Math.max(...others.map(({ value }) => value));
+        return paperMean({ ...average, method: 'parallelsearch' }) - best;
+      });
       const texts = INITIAL_MODELS.map((model, i) => `${model} ${pointsText(gains[i])}`);
-      return `${texts.join(', ')}, mean ${pointsText((gains[0] + gains[1]) / 2)} points (printed averages of Table 2)`;
+      return `${texts.join(', ')}, mean ${pointsText(mean(gains))} points (printed averages of Table 2)`;
     },
     evidence: {
       cell: 'gap-table',
@@ -68,24 +51,22 @@ export const mainClaims: readonly PaperClaim[] = [
     claim: 'Is ahead of Search-R1 on the single benchmarks, not only on average',
     paper: 'Table 2',
     tables: () => {
-      const gaps = benchmarkGaps();
+      const gaps = CELLS.flatMap((cell) => {
+        const [ours, theirs] = ['parallelsearch', 'search-r1'].map((method) =>
+          paperFigure({ ...WHOLE, ...cell, method }),
+        );
+        return ours === null || theirs === null ? [] : [ours - theirs];
+      });
       return `ahead in ${gaps.filter((gap) => gap > 0).length} of ${gaps.length} cells of Table 2`;
     },
     evidence: {
       cell: 'gap-table',
       rule: 'Difference above 0 on each of the seven benchmarks from both models',
       parts: (numbers) =>
-        INITIAL_MODELS.flatMap((model) =>
-          Object.keys(BENCHMARK_TITLES).flatMap((benchmark) => {
-            const of = `${titleOf('benchmark', benchmark)} (${model})`;
-            return partsAhead(numbers, of, {
-              against: 'search-r1',
-              model,
-              benchmark,
-              subset: 'all',
-            });
-          }),
-        ),
+        CELLS.flatMap((cell) => {
+          const of = `${titleOf('benchmark', cell.benchmark)} (${cell.model})`;
+          return partsAhead(numbers, of, { ...cell, against: 'search-r1', subset: 'all' });
+        }),
     },
   },
   {
@@ -103,15 +84,17 @@ export const mainClaims: readonly PaperClaim[] = [
       });
       return `${means.join(', ')} as means of the seven columns`;
     },
-    evidence: {
-      untestable: 'Levels of a small world and a small transformer say nothing about it.',
-    },
+    evidence: { untestable: 'A small world and a small transformer say nothing about levels.' },
   },
 ];
 
+/** Methods with one seed of reinforcement. */
+const ONE_SEED = ['search-r1:b4'];
+const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
+
 /**
- * Every run of the main comparison, the most telling first. An untrained policy answers
- * greedily: one seed says it all.
+ * Every run of the main comparison, the most important first. Untrained policies answer
+ * greedily, so one seed is enough; lookup does not depend on the model.
  */
 export function mainRuns(): PolicyRun[] {
   const names = METHODS.all().flatMap((method) =>
@@ -120,7 +103,7 @@ export function mainRuns(): PolicyRun[] {
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
-  const runsOf = (methods: string[], seeds: number[], warmUps = WARM_UPS): PolicyRun[] =>
+  const runs = (methods: string[], seeds: number[], warmUps = WARM_UPS): PolicyRun[] =>
     seeds.flatMap((seed) =>
       warmUps.flatMap((warmUp) =>
         INITIAL_MODELS.flatMap((model) =>
@@ -128,34 +111,27 @@ export function mainRuns(): PolicyRun[] {
         ),
       ),
     );
-  const [first] = SEEDS;
+  const first = SEEDS.slice(0, 1);
   return [
-    ...runsOf(
+    ...runs(
       trained.filter((name) => !ONE_SEED.includes(name)),
       SEEDS,
     ),
-    ...runsOf(untrained, [first]),
-    ...runsOf(others, SEEDS),
-    ...runsOf(ONE_SEED, [first]),
-    // It is the same whatever the model.
-    ...runsOf(['lookup'], [first], WARM_UPS.slice(0, 1)),
+    ...runs(untrained, first),
+    ...runs(others, SEEDS),
+    ...runs(ONE_SEED, first),
+    ...runs(['lookup'], first, WARM_UPS.slice(0, 1)),
   ];
 }
 
-/** Methods of a row by the side, with one seed of reinforcement. */
-const ONE_SEED = ['search-r1:b4'];
-
-const isTrainedItself = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
-
 /**
- * The runs to compare, whatever else is in training: of the warm-ups from which the
- * compared methods all have the first seed from both kinds of model, and of further seeds
- * only those that all these warm-ups have, so that every seed stands beside the same
- * initial models.
+ * The runs that can be compared fairly: warm-ups from which all compared methods have the
+ * first seed, and further seeds only where all these warm-ups have them.
  */
 export function wholeRuns(root?: string): PolicyRun[] {
-  const needed = mainRuns().filter((run) => isTrainedItself(run) && !ONE_SEED.includes(run.method));
-  const missing = needed.filter((run) => !isTrained(run, root));
+  const missing = mainRuns().filter(
+    (run) => hasOwnTraining(run) && !ONE_SEED.includes(run.method) && !isTrained(run, root),
+  );
   const isWhole = (warmUp: number, seed: number): boolean =>
     !missing.some((run) => run.warmUp === warmUp && run.seed === seed);
   const warmUps = WARM_UPS.filter((warmUp) => isWhole(warmUp, SEEDS[0]));
@@ -167,12 +143,89 @@ export const mainResults: Experiment = {
   name: 'main-results',
   title: 'every method on all questions',
   computation: answersOf(() => wholeRuns(), {
-    prepare: trainingOf(() => mainRuns().filter(isTrainedItself)),
+    prepare: trainingOf(() => mainRuns().filter(hasOwnTraining)),
   }),
   claims: mainClaims,
 };
 
-/** What the report shows of training. */
+const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
+const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
+const EM_GAP = { ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' };
+const AVERAGE_GAP = { ...EM_GAP, benchmark: 'average', subset: 'all' };
+const HYBRID_GAP = { ...EM_GAP, benchmark: 'all', subset: 'hybrid' };
+const CALLS_OF_TWO = {
+  ...OVER_SEARCH_R1,
+  benchmark: 'all',
+  subset: 'entities_2',
+  metric: 'model_calls',
+  kind: 'ratio',
+};
+const CALLS_OF_MANY = { ...CALLS_OF_TWO, benchmark: MANY, subset: 'all' };
+const isAbove0: Predicted['holds'] = ({ low }) => low > 0;
+
+const PREDICTED: readonly Predicted[] = [
+  ...INITIAL_MODELS.flatMap((model) =>
+    ['parallelsearch', 'search-r1'].flatMap((method) =>
+      UNTRAINED.map(({ name, title }): Predicted => ({
+        prediction: `After reinforcement ${methodTitle(method)} answers more parallelizable questions than “${title}” (${model})`,
+        figure: { method, against: name, model, ...PARALLEL, metric: 'em', kind: 'difference' },
+        holds: isAbove0,
+      })),
+    ),
+  ),
+  {
+    prediction:
+      'Answers as many questions as Search-R1 on the average of seven benchmarks (lower end above −0.5 points)',
+    figure: AVERAGE_GAP,
+    holds: ({ low }) => low >= -0.005,
+    because: { where: 'hybrid questions, which training does not have:', figure: HYBRID_GAP },
+  },
+  {
+    prediction: 'Answers more parallelizable questions than Search-R1',
+    figure: { ...EM_GAP, ...PARALLEL },
+    holds: isAbove0,
+    because: {
+      where: 'little is left to gain: Search-R1 (base)',
+      figure: { method: 'search-r1', model: 'base', ...PARALLEL, metric: 'em' },
+    },
+  },
+  {
+    prediction: 'Needs at most 70 % of the model calls of Search-R1 on comparisons of two',
+    figure: CALLS_OF_TWO,
+    holds: ({ value }) => value <= 0.7,
+  },
+  {
+    prediction: 'Needs at most 55 % of the model calls of Search-R1 on comparisons of up to eight',
+    figure: CALLS_OF_MANY,
+    holds: ({ value }) => value <= 0.55,
+  },
+  ...INITIAL_MODELS.flatMap((model): Predicted[] => {
+    const share = {
+      method: 'parallelsearch',
+      model,
+      benchmark: 'all',
+      metric: 'decomposition_ratio',
+    };
+    return [
+      {
+        prediction: `Decomposes at least 90 % of parallelizable questions (${model})`,
+        figure: { ...share, subset: 'parallelizable' },
+        holds: ({ value }) => value >= 0.9,
+      },
+      {
+        prediction: `Decomposes at most 10 % of sequential questions (${model})`,
+        figure: { ...share, subset: 'sequential' },
+        holds: ({ value }) => value <= 0.1,
+      },
+      {
+        prediction: `Repeats at most 5 % of its sub-queries (${model})`,
+        figure: { ...share, subset: 'all', metric: 'repeated_queries' },
+        holds: ({ value }) => value <= 0.05,
+      },
+    ];
+  }),
+];
+
 const DYNAMICS = [
   'reward',
   'rewards/outcome',
@@ -183,116 +236,45 @@ const DYNAMICS = [
   'entropy',
 ];
 
-const SIDES = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
-const SHARE = { method: 'parallelsearch', benchmark: 'all', metric: 'decomposition_ratio' };
-const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
-const isAbove0: Predicted['holds'] = ({ low }) => low > 0;
-
-/** What was to be achieved, each with the figure that decides it. */
-const PREDICTED: readonly Predicted[] = [
-  ...INITIAL_MODELS.flatMap((model) =>
-    ['parallelsearch', 'search-r1'].flatMap((method) =>
-      UNTRAINED.map(({ name, title }): Predicted => ({
-        prediction: `Reinforcement teaches: ${methodTitle(method)} answers more parallelizable questions than “${title}” (${model})`,
-        figure: { method, against: name, model, ...PARALLEL, metric: 'em', kind: 'difference' },
-        holds: isAbove0,
-      })),
-    ),
-  ),
-  {
-    prediction:
-      'Answers as many questions as Search-R1 on the average of seven benchmarks (lower end above −0.5 points)',
-    figure: { ...SIDES, benchmark: 'average', subset: 'all', metric: 'em', kind: 'difference' },
-    holds: ({ low }) => low >= -0.005,
-    because: {
-      where: 'on hybrid questions, of which training has none,',
-      figure: { ...SIDES, benchmark: 'all', subset: 'hybrid', metric: 'em', kind: 'difference' },
-    },
-  },
-  {
-    prediction: 'Answers more parallelizable questions than Search-R1',
-    figure: { ...SIDES, ...PARALLEL, metric: 'em', kind: 'difference' },
-    holds: isAbove0,
-    because: {
-      where: 'little is left to gain, Search-R1 from base answers',
-      figure: { method: 'search-r1', model: 'base', ...PARALLEL, metric: 'em' },
-    },
-  },
-  ...[
-    { benchmark: 'all', subset: 'entities_2', title: 'comparisons of two', most: 0.7 },
-    { benchmark: MANY, subset: 'all', title: 'comparisons of up to eight', most: 0.55 },
-  ].map(({ benchmark, subset, title, most }): Predicted => ({
-    prediction: `Needs at most ${Math.round(100 * most)} % of the model calls of Search-R1 on ${title}`,
-    figure: { ...SIDES, benchmark, subset, metric: 'model_calls', kind: 'ratio' },
-    holds: ({ value }) => value <= most,
-  })),
-  ...INITIAL_MODELS.flatMap((model): Predicted[] => [
-    {
-      prediction: `Decomposes at least 90 % of parallelizable questions (${model})`,
-      figure: { ...SHARE, model, subset: 'parallelizable' },
-      holds: ({ value }) => value >= 0.9,
-    },
-    {
-      prediction: `Decomposes at most 10 % of sequential questions (${model})`,
-      figure: { ...SHARE, model, subset: 'sequential' },
-      holds: ({ value }) => value <= 0.1,
-    },
-    {
-      prediction: `Repeats at most 5 % of its sub-queries (${model})`,
-      figure: { ...SHARE, model, subset: 'all', metric: 'repeated_queries' },
-      holds: ({ value }) => value <= 0.05,
-    },
-  ]),
-];
-
-/**
- * Subsets are of all questions and of the comparisons of many; single benchmarks are
- * given whole.
- */
+/** Single benchmarks are shown as a whole only. */
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
   subset === 'all' || ['all', 'average', MANY].includes(benchmark);
 
-/** What is compared in every metric. */
-const TRAINED: readonly MethodPair[] = [
-  ...['search-r1', 'search-r1:b4', 'search-r1-parallel-prompt'].map((against): MethodPair => [
-    'parallelsearch',
-    against,
-  ]),
+/** Compared in every metric. */
+const TRAINED_PAIRS: readonly MethodPair[] = [
+  ['parallelsearch', 'search-r1'],
+  ['parallelsearch', 'search-r1:b4'],
+  ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
 ];
-
-/** What is compared in exact match alone: what was trained, beside what was not. */
-const BESIDE_UNTRAINED: readonly MethodPair[] = [
+/** Compared in exact match only. */
+const UNTRAINED_PAIRS: readonly MethodPair[] = [
   ...UNTRAINED.map(({ name }) => name),
   'r1',
   'lookup',
-].flatMap((against): MethodPair[] =>
-  ['parallelsearch', 'search-r1'].map((method) => [method, against]),
-);
+].flatMap((against): MethodPair[] => [
+  ['parallelsearch', against],
+  ['search-r1', against],
+]);
 
-/**
- * Reads the main comparison's answers and computes its figures with intervals, which
- * takes some seconds.
- * @param folder of this machine's results; what is not there is taken from the recorded
- * ones
- */
+/** @param folder this machine's results; recorded results fill the gaps */
 export async function loadMainResults(folder?: string, options: SummaryOptions = {}) {
   const read = await loadAnswers(mainResults, folder);
-  const tidy = summarise(read, { selects, pairs: TRAINED }, options);
-  const inEm = { selects, pairs: BESIDE_UNTRAINED, measures: [mainMeasure('em')] };
+  const tidy = summarise(read, { selects, pairs: TRAINED_PAIRS }, options);
+  const inEm = { selects, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
   tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
-  const [answers, figures, comparisons] = [read.answers, tidy.rows, tidy.contrasts].map(count);
+  const [callsOfTwo, callsOfMany, average, hybrid] = [
+    CALLS_OF_TWO,
+    CALLS_OF_MANY,
+    AVERAGE_GAP,
+    HYBRID_GAP,
+  ].map((figure) => matching(tidy.contrasts, figure)[0]?.value);
   return reportOf({
-    summary: `${answers} answers, ${figures} figures, ${comparisons} comparisons.`,
-    finding: callsAndAnswers(
-      tidy.contrasts,
-      ['on comparisons of two to eight', { benchmark: MANY, subset: 'all' }],
-      ['on the average of seven benchmarks', { benchmark: 'average', subset: 'all' }],
-    ),
+    summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
+    finding: `ParallelSearch needs ${percent(1 - callsOfTwo)} fewer model calls than Search-R1 on comparisons of two, ${percent(1 - callsOfMany)} fewer on two to eight. Exact match: ${pointsText(average)} points on the average of seven benchmarks, ${pointsText(hybrid)} on hybrid questions, which training does not have.`,
     tidy,
     predicted: PREDICTED,
     contrasts: withPaper(tidy.contrasts),
-    // Training curves: a row for each metric, run and window of steps.
     frames: { training: trainingRows(read.curves, DYNAMICS) },
   });
 }

@@ -1,23 +1,32 @@
 /**
- * Figure 6: how many passages a query should bring, for three retrievers. The same
- * trained policies answer a fixed sample of the evaluated questions under every setting.
+ * Passages per query, for three retrievers (Figure 6). The same policies answer a fixed
+ * sample of questions under every setting; they are trained with three passages per
+ * query, as in the paper, and others with one.
  *
- * Policies are trained with three passages per query, as in the paper, and others with
- * one. What a turn brings is limited in tokens, as in the paper, and the small policy's
- * context has 1,024 positions: passages of the lowest ranks that would take more, or
- * leave no room for the turns to come, are left out, counted and reported.
+ * A turn's passages are limited in tokens, as in the paper, and by the small policy's
+ * context of 1,024: the lowest-ranked passages that would not fit, or leave no room for
+ * later turns, are dropped, counted and reported.
  */
 import { join } from 'node:path';
-import { type Question, evaluatedSplit } from '../data/question.js';
+import { evaluatedSplit, type Question } from '../data/question.js';
 import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
-import type { MethodPair, SummaryOptions, TidyContrast } from '../evaluation/table.js';
+import {
+  matching,
+  type MethodPair,
+  type SummaryOptions,
+  type TidyContrast,
+} from '../evaluation/table.js';
+import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
+import { isTrained, runName, type PolicyRun } from '../methods/checkpoints.js';
+import { pointsText } from '../report/text.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
+import type { World } from '../retrieval/world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import {
   answerSample,
@@ -29,16 +38,12 @@ import {
   stratifiedSample,
 } from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { type Predicted, reportOf, summarise, told } from './report.js';
+import { reportOf, summarise, type Predicted } from './report.js';
 import { provenanceOf, requireResults } from './results.js';
-import { isTrained, type PolicyRun, runName } from '../methods/checkpoints.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
-import { type PaperClaim, partsAhead } from './verdicts.js';
-import { type World } from '../retrieval/world.js';
-import { configHash, contentHash } from '../io/provenance.js';
+import { partsAhead, type PaperClaim } from './verdicts.js';
 
-/** What is varied. */
 export interface TopKSetting {
   retriever: string;
   /** Passages per query. */
@@ -48,134 +53,102 @@ export interface TopKSetting {
 }
 
 export const TOP_K = {
-  /** The second is what the first is compared with. */
+  /** The first is compared with the second. */
   methods: ['parallelsearch', 'search-r1'],
   model: 'instruct',
-  /** Passages per query in training: the method's, and one. */
   trainedKs: [3, 1],
-  /** The first is what the others are compared with. */
+  /** The others are compared with the first. */
   retrievers: ['bm25', 'exact', 'hnsw'],
   ks: [1, 3, 5, 10],
-  /** One of so many questions of each benchmark and kind is asked. */
   oneOf: 10,
-  /**
-   * Tokens kept free for every later search turn (see `reservePerTurn` of a rollout): a
-   * search and one passage for it.
-   */
+  /** Tokens kept free per later search turn: a search and one passage. */
   reservePerTurn: 100,
 } as const;
 
-/**
- * Every retriever and k; policies that were trained with one passage answer by the first
- * retriever alone.
- */
+/** Policies trained with one passage answer with the first retriever only. */
 export const topKSettings = (trainedK = 3): TopKSetting[] =>
   TOP_K.retrievers
     .slice(0, trainedK === 1 ? 1 : undefined)
     .flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k, trainedK })));
 
-/**
- * The main comparison's runs of the first seed, and the same trained with one passage a
- * query.
- */
+/** The main comparison's runs of the first seed, and the same trained with one passage. */
 export const topKRuns = (): PolicyRun[] =>
   WARM_UPS.flatMap((warmUp) =>
     TOP_K.methods.flatMap((method) =>
-      TOP_K.trainedKs.map((trainedK) => ({
-        method,
-        model: TOP_K.model,
-        warmUp,
-        seed: SEEDS[0],
-        ...(trainedK === 1 && { topK: 1 }),
-      })),
+      TOP_K.trainedKs.map((trainedK) => {
+        const run = { method, model: TOP_K.model, warmUp, seed: SEEDS[0] };
+        return trainedK === 1 ? { ...run, topK: 1 } : run;
+      }),
     ),
   );
-
-export const trainedKOf = ({ topK = 3 }: PolicyRun): number => topK;
 
 /** What came back for the queries of one question. */
 export interface Retrieved {
   subQueries: number;
   passagesFound: number;
-  /** The others were left out for want of room. */
+  /** The others did not fit. */
   passagesShown: number;
   /** Whether the rollout ended because the context was full. */
   isContextFull: boolean;
 }
-
-/** One question answered by one run with one retriever and k. */
 export type TopKAnswer = QuestionResult & Retrieved & TopKSetting;
 
-export interface TopKRecall extends Omit<TopKSetting, 'trainedK'> {
-  /** Share of queries with a passage that states the answer among the first k. */
+interface TopKRecall extends Omit<TopKSetting, 'trainedK'> {
+  /** Share of queries with evidence among the first k passages. */
   hitRate: number;
-  /** Queries. */
   n: number;
 }
 
-/** What a trajectory's searches brought. */
-export function retrievedIn({ searchTurns, finish }: Trajectory): Retrieved {
+export function countRetrieved({ searchTurns, finish }: Trajectory): Retrieved {
   const results = searchTurns.flatMap((turn) => turn.results);
-  const found = results.filter((result) => result.status === 'ok');
-  const shown = found.flatMap(({ passages }) => passages);
+  const succeeded = results.filter((result) => result.status === 'ok');
+  const passagesShown = succeeded.flatMap(({ passages }) => passages).length;
   return {
     subQueries: results.length,
-    passagesFound: found.reduce((sum, { numLeftOut = 0 }) => sum + numLeftOut, shown.length),
-    passagesShown: shown.length,
+    passagesFound: succeeded.reduce((sum, { numLeftOut = 0 }) => sum + numLeftOut, passagesShown),
+    passagesShown,
     isContextFull: finish === 'length',
   };
 }
 
-/**
- * One of `oneOf` questions of each benchmark and kind, rounded up; the same ones every
- * time.
- */
-export const sampleOf = ({ questions }: Pick<World, 'questions'>): Question[] =>
+export const topKSample = ({ questions }: Pick<World, 'questions'>): Question[] =>
   stratifiedSample(questions, { oneOf: TOP_K.oneOf, seed: 'top-k' });
 
+/** Created once per process. */
 const retrievers = new Map<string, Promise<Retriever>>();
-
-/** A retriever over the world's passages, made once for each process. */
-function retrieverOf(name: string, { passages }: World): Promise<Retriever> {
+function openRetriever(name: string, { passages }: World): Promise<Retriever> {
   if (!retrievers.has(name)) retrievers.set(name, createRetriever(name, passages));
   return retrievers.get(name)!;
 }
 
-/** A run's policy answers the sample under one setting. */
-export async function answersUnder(
-  { run, retriever, k, trainedK }: TopKSetting & { run: PolicyRun },
+/** A run answers the sample under one setting. */
+export async function answerUnder(
+  { run, ...setting }: TopKSetting & { run: PolicyRun },
   context: WorkContext,
 ): Promise<TopKAnswer[]> {
   const { method, model, warmUp, seed } = run;
   return answerSample(run, context, {
-    questions: sampleOf(context.world),
-    retriever: await retrieverOf(retriever, context.world),
-    rollout: { topK: k, reservePerTurn: TOP_K.reservePerTurn },
+    questions: topKSample(context.world),
+    retriever: await openRetriever(setting.retriever, context.world),
+    rollout: { topK: setting.k, reservePerTurn: TOP_K.reservePerTurn },
     keep: (question, trajectory) => ({
       method,
       model,
       warmUp,
       seed,
-      retriever,
-      k,
-      trainedK,
+      ...setting,
       ...measure(question, trajectory),
-      ...retrievedIn(trajectory),
+      ...countRetrieved(trajectory),
     }),
   });
 }
 
-/**
- * Share of the sub-questions whose evidence is among the first k, asked as the data set
- * words them.
- */
+/** Share of sub-questions, in the data set's words, with evidence among the first k. */
 export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Promise<TopKRecall[]> {
-  const queries = queriesWithEvidence(world.questions, {
-    split: evaluatedSplit(world.questions),
-    of: 'subQueries',
-  });
+  const split = evaluatedSplit(world.questions);
+  const queries = queriesWithEvidence(world.questions, { split, of: 'subQueries' });
   const tables = TOP_K.retrievers.map(async (retriever) => {
-    const recall = await retrievalRecall(await retrieverOf(retriever, world), queries, TOP_K.ks);
+    const recall = await retrievalRecall(await openRetriever(retriever, world), queries, TOP_K.ks);
     return recall.map(({ k, hitRate }) => ({ retriever, k, hitRate, n: queries.length }));
   });
   return (await Promise.all(tables)).flat();
@@ -183,20 +156,17 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
 
 /** A run under one setting, or the recall of all retrievers. */
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
-type Value = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
+type Recorded = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
 
-/**
- * Seconds that the sample takes on one core at each k, roughly: for an estimate and
- * nothing else.
- */
+/** Of the sample on one core; for the estimate only. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
 
-async function jobs(): Promise<Job<TopKInput>[]> {
+async function listJobs(): Promise<Job<TopKInput>[]> {
   const { retrievers, ks, oneOf, reservePerTurn } = TOP_K;
   const encoder = await contentHash([join(ENCODER, ENCODER_FILE)]);
-  const jobsOf = async (run: PolicyRun): Promise<Job<TopKInput>[]> => {
+  const runJobs = async (run: PolicyRun): Promise<Job<TopKInput>[]> => {
     const policy = await evaluationHash(run);
-    return topKSettings(trainedKOf(run)).map(({ retriever, k, trainedK }) => ({
+    return topKSettings(run.topK).map(({ retriever, k, trainedK }) => ({
       key: `top-k/${runName(run)}-${retriever}-k${k}`,
       hash: configHash({ policy, encoder, retriever, k, oneOf, reservePerTurn }),
       input: { run, retriever, k, trainedK },
@@ -210,7 +180,7 @@ async function jobs(): Promise<Job<TopKInput>[]> {
     seconds: 60,
   };
   const runs = topKRuns().filter((run) => isTrained(run));
-  return [recall, ...(await Promise.all(runs.map(jobsOf))).flat()];
+  return [recall, ...(await Promise.all(runs.map(runJobs))).flat()];
 }
 
 const tenOverOne: PaperClaim = {
@@ -221,112 +191,98 @@ const tenOverOne: PaperClaim = {
   evidence: {
     cell: 'claims',
     rule: 'Difference in exact match on all questions with BM25 above 0',
-    parts: (numbers) =>
-      partsAhead(numbers, 'BM25', {
-        subset: 'all',
-        retriever: 'bm25',
-        k: 10,
-        against_k: 1,
-        trained_k: 3,
-      }),
+    parts: (numbers) => {
+      const setting = { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 };
+      return partsAhead(numbers, 'BM25', setting);
+    },
   },
 };
 
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
-  computation: computation<TopKInput, Value>({
-    jobs,
+  computation: computation<TopKInput, Recorded>({
+    jobs: listJobs,
     prepare: trainingOf(topKRuns),
     work: async (input, context) =>
       input === 'recall'
         ? { recall: await measureRecall(context) }
-        : { answers: await answersUnder(input, context) },
+        : { answers: await answerUnder(input, context) },
   }),
   claims: [tenOverOne],
 };
 
-const of =
-  (value: (answer: TopKAnswer) => number) =>
-  (answer: QuestionResult): number =>
+const retrieved =
+  (value: (answer: TopKAnswer) => number): Measure['of'] =>
+  (answer) =>
     value(answer as TopKAnswer);
-
+const METRICS = ['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const;
 const MEASURES: readonly Measure[] = [
-  ...(['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const).map(
-    mainMeasure,
-  ),
+  ...METRICS.map(mainMeasure),
   {
     metric: 'passages_shown',
-    of: of(({ passagesShown }) => passagesShown),
-    per: of(({ subQueries }) => subQueries),
+    of: retrieved(({ passagesShown }) => passagesShown),
+    per: retrieved(({ subQueries }) => subQueries),
   },
   {
     metric: 'passages_left_out',
-    of: of(({ passagesFound, passagesShown }) => passagesFound - passagesShown),
-    per: of(({ passagesFound }) => passagesFound),
+    of: retrieved(({ passagesFound, passagesShown }) => passagesFound - passagesShown),
+    per: retrieved(({ passagesFound }) => passagesFound),
   },
-  { metric: 'context_full', of: of(({ isContextFull }) => (isContextFull ? 1 : 0)) },
+  { metric: 'context_full', of: retrieved(({ isContextFull }) => Number(isContextFull)) },
 ];
-
-/** The two data sets of Figure 6, and all questions. */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
 const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
 
+/** The bootstrap compares methods, so method and setting go through it under one name. */
 type Variant = TopKSetting & { method: string };
-
-// The bootstrap knows methods only, so a variant goes through it under one name.
 const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
   `${method}/${retriever}/${k}/${trainedK}`;
-
-function variantOf(name: string): Variant {
+function parseVariant(name: string): Variant {
   const [method, retriever, k, trainedK] = name.split('/');
   return { method, retriever, k: Number(k), trainedK: Number(trainedK) };
 }
 
-/** A variant as rows have it. */
-const fieldsOf = ({ trainedK, ...variant }: Variant) => ({ ...variant, trained_k: trainedK });
-
-/**
- * Every k beside the smallest, every retriever beside the first, and ParallelSearch
- * beside Search-R1.
- */
+/** Every k and the smallest, every retriever and the first, both methods, both trainings. */
 function pairs(): MethodPair[] {
   const variants = TOP_K.methods.flatMap((method) =>
     TOP_K.trainedKs.flatMap((trainedK) =>
       topKSettings(trainedK).map((setting): Variant => ({ method, ...setting })),
     ),
   );
-  const beside = (change: Partial<Variant>): MethodPair[] =>
-    variants
+  const [firstRetriever] = TOP_K.retrievers;
+  const compare = (change: Partial<Variant>, compared = variants): MethodPair[] =>
+    compared
       .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
       .filter(([variant, other]) => variant !== other);
   return [
-    ...beside({ k: Math.min(...TOP_K.ks) }),
-    ...beside({ retriever: TOP_K.retrievers[0] }),
-    ...beside({ method: TOP_K.methods[1] }),
-    ...beside({ trainedK: 1 }).filter(
-      ([, other]) => variantOf(other).retriever === TOP_K.retrievers[0],
-    ),
+    ...compare({ k: Math.min(...TOP_K.ks) }),
+    ...compare({ retriever: firstRetriever }),
+    ...compare({ method: TOP_K.methods[1] }),
+    ...compare({ trainedK: 1 }, matching(variants, { retriever: firstRetriever })),
   ];
 }
 
-/**
- * A contrast of variants: the method, retriever and k of both sides where they differ.
- */
-function contrastOf(contrast: TidyContrast) {
-  const [ours, theirs] = [contrast.method, contrast.against].map(variantOf);
+const variantFields = (name: string) => {
+  const { trainedK, ...variant } = parseVariant(name);
+  return { ...variant, trained_k: trainedK };
+};
+
+/** A contrast of variants, with the other side's fields where they differ. */
+function contrastRow(contrast: TidyContrast) {
+  const [ours, theirs] = [contrast.method, contrast.against].map(parseVariant);
   return {
     ...contrast,
-    ...fieldsOf(ours),
+    ...variantFields(contrast.method),
     against: theirs.method,
-    ...(ours.k === theirs.k ? {} : { against_k: theirs.k }),
-    ...(ours.retriever === theirs.retriever ? {} : { against_retriever: theirs.retriever }),
-    ...(ours.trainedK === theirs.trainedK ? {} : { against_trained_k: theirs.trainedK }),
+    ...(ours.k !== theirs.k && { against_k: theirs.k }),
+    ...(ours.retriever !== theirs.retriever && { against_retriever: theirs.retriever }),
+    ...(ours.trainedK !== theirs.trainedK && { against_trained_k: theirs.trainedK }),
   };
 }
 
-/** ParallelSearch with so many passages per query beside one, by BM25. */
-const besideOne = (k: number): Predicted['figure'] => ({
+/** ParallelSearch with so many passages per query against one, with BM25. */
+const againstOne = (k: number) => ({
   method: 'parallelsearch',
   against: 'parallelsearch',
   retriever: 'bm25',
@@ -338,64 +294,53 @@ const besideOne = (k: number): Predicted['figure'] => ({
   metric: 'em',
   kind: 'difference',
 });
-
-/** Figure 6, in one figure. */
-const MORE_IS_BETTER: Predicted = {
-  prediction: 'Ten passages per query answer more questions than one, with BM25',
-  figure: besideOne(10),
-  holds: ({ low }) => low > 0,
-  because: { where: 'five in place of one', figure: besideOne(5) },
-};
+const PREDICTED: readonly Predicted[] = [
+  {
+    prediction: 'Ten passages per query answer more questions than one, with BM25',
+    figure: againstOne(10),
+    holds: ({ low }) => low > 0,
+    because: { where: 'five instead of one', figure: againstOne(5) },
+  },
+];
 
 /**
- * Reads the answers under every setting and computes their figures with intervals; the
- * same weights under every setting are resampled alike. Contrasts are of two values of k,
- * two retrievers or two methods, everything else the same.
- * @param folder of this machine's results; what is not there is taken from the recorded
- * ones
+ * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
+ * else equal; the same weights are resampled alike under every setting.
+ * @param folder this machine's results; recorded results fill the gaps
  */
 export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
-  const done = await requireResults<TopKInput, Value>(topK, folder);
+  const done = await requireResults<TopKInput, Recorded>(topK, folder);
   const values = done.map(({ record }) => record.value);
-  const found = values.flatMap((value) => ('answers' in value ? value.answers : []));
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
-  const answers = found.map((answer) => ({ ...answer, method: variantName(answer) }));
+  const answers = values
+    .flatMap((value) => ('answers' in value ? value.answers : []))
+    .map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
-  const provenance = {
-    ...provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
-    numQuestions,
-    recall,
-  };
-  const own: SummaryOptions = {
+  const draw = { ...seedsOf(runs), ...(await drawOf()) };
+  const provenance = { ...provenanceOf(done, draw), numQuestions, recall };
+  const settings: SummaryOptions = {
     measures: MEASURES,
     pairs: pairs(),
-    weightsOf: (name) => `${variantOf(name).method}/${variantOf(name).trainedK}`,
+    weightsOf: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
-  const { rows, contrasts } = summarise({ answers, provenance }, own, options);
-  const ten = told(contrasts.map(contrastOf), besideOne(10));
-  const change = {
-    above: 'answer more questions',
-    below: 'answer fewer questions',
-    undecided: 'decide nothing',
-  };
+  const { rows, contrasts: compared } = summarise({ answers, provenance }, settings, options);
+  const contrasts = compared.map(contrastRow);
+  const [ten, five] = [10, 5].map((k) => pointsText(matching(contrasts, againstOne(k))[0]?.value));
   return reportOf({
-    finding: `With BM25, ten passages per query in place of one ${change[ten.side]}: ${ten.text} of exact match for ParallelSearch, all sampled questions.`,
+    finding: `With BM25, ten passages per query instead of one change ParallelSearch’s exact match by ${ten} points, five by ${five}.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy: {
-      rows: rows.map((row) => ({ ...row, ...fieldsOf(variantOf(row.method)) })),
+      rows: rows.map((row) => ({ ...row, ...variantFields(row.method) })),
       provenance,
-      contrasts: contrasts.map(contrastOf),
+      contrasts,
     },
-    predicted: [MORE_IS_BETTER],
+    predicted: PREDICTED,
     frames: {
-      // Recall@k of the retrievers by themselves, a row for each retriever and k.
-      recall: recall.map(({ hitRate, ...row }) => ({
-        ...row,
-        metric: 'recall_at_k',
-        value: hitRate,
-      })),
+      recall: recall.map(({ hitRate, ...row }) => {
+        return { ...row, metric: 'recall_at_k', value: hitRate };
+      }),
     },
   });
 }

@@ -16,7 +16,7 @@ import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { SECONDS_A_CALL, writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
-import { writeSyntheticTopK } from './top-k/synthetic.js';
+import { writeSyntheticTopK } from './synthetic-top-k.js';
 
 interface Report {
   /** The folder of the main comparison's answers if left out. */

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../../lib/methods/config.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { firstSearches } from '../../../lib/experiments/first-search.js';
-import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
+import { parseTrainConfig } from '../../lib/methods/config.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { firstSearches } from '../../lib/experiments/first-search.js';
+import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
 import {
   COMPARISON,
   PASSAGES,
@@ -12,7 +12,7 @@ import {
   SEQUENTIAL,
   tinyModel,
   TOKENIZER,
-} from '../../training/tiny.js';
+} from '../training/tiny.js';
 
 const config = parseTrainConfig({
   method: 'parallelsearch',
@@ -25,7 +25,7 @@ const config = parseTrainConfig({
 beforeAll(() => useBackend('wasm'));
 
 describe('firstSearches', () => {
-  it('multiplies the probabilities of the tokens of each beginning, to 3 decimals of its logarithm', async () => {
+  it('multiplies token probabilities of each beginning (3 decimals of the log)', async () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
     const trainer = new GrpoTrainer({
@@ -64,7 +64,7 @@ describe('firstSearches', () => {
     tf.dispose(Object.values(model.weights));
   });
 
-  it('refuses a question with one way to begin', async () => {
+  it('rejects a question with one way to begin', async () => {
     const model = tinyModel();
     const trainer = new GrpoTrainer({
       config,
@@ -72,9 +72,7 @@ describe('firstSearches', () => {
       questions: QUESTIONS,
       retriever: createBm25Retriever(PASSAGES),
     });
-    await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(
-      'Expected questions with independent sub-questions, but got sequential with fewer.',
-    );
+    await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(/sequential/);
     trainer.dispose();
   });
 });
