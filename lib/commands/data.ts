@@ -1,7 +1,4 @@
-/**
- * `parallelsearch data check FOLDER`: what is in a data set's folder, what each part
- * enables, and what is wrong.
- */
+/** `parallelsearch data check FOLDER`: what a data set contains, enables and gets wrong. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { rollup, sort } from 'd3-array';
@@ -20,21 +17,20 @@ import { packagePath, shortPath } from '../io/paths.js';
 import { listed } from '../text/listed.js';
 import { convertCommand } from './convert.js';
 
-/** Complaints of one kind that are printed; there may be one for each line. */
-const MOST_COMPLAINTS = 10;
+const MAX_COMPLAINTS = 10;
 
 const count = (number: number): string => number.toLocaleString('en');
 
-/** `299 train and 195 test`, the largest first. */
-function counted<T>(items: readonly T[], nameOf: (item: T) => string): string {
+/** `299 train and 195 test`, largest first. */
+function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   const groups = sort(
-    rollup(items, ({ length }) => length, nameOf),
+    rollup(items, ({ length }) => length, name),
     ([, a], [, b]) => b - a,
   );
-  return listed(groups.map(([name, number]) => `${count(number)} ${name}`));
+  return listed(groups.map(([key, number]) => `${count(number)} ${key}`));
 }
 
-/** Questions whose evidence names passages that the corpus lacks. */
+/** Complaints about evidence that is not in the corpus. */
 function evidenceComplaints(
   questions: readonly Question[],
   passages: readonly Passage[],
@@ -46,39 +42,43 @@ function evidenceComplaints(
       .filter((passage) => !ids.has(passage))
       .map(
         (passage) =>
-          `question ${id}: evidence ${passage} is none of the ${count(ids.size)} passages.`,
+          `question ${id}: evidence ${passage} is not among the ${count(ids.size)} passages.`,
       ),
   );
 }
 
-/** What `evaluate` and `train` can do with questions, a line each. */
-function enabledBy(questions: readonly Question[]): [string, string][] {
+/** Lines about what `evaluate` and `train` can do with the questions. */
+function enabledCommands(questions: readonly Question[]): [string, string][] {
   const split = evaluatedSplit(questions);
-  const [asked, learnt] = [split, 'train'].map((name) => questionsOfSplit(questions, name));
-  const numGraphs = asked.filter(({ metadata }) => metadata.graph?.length).length;
-  const areTold = learnt.some((question) => questionType(question));
+  const [evaluated, trained] = [split, 'train'].map((name) => questionsOfSplit(questions, name));
+  const numGraphs = evaluated.filter(({ metadata }) => metadata.graph?.length).length;
+  const hasTypes = trained.some((question) => questionType(question));
   return [
     [
       'evaluate',
-      asked.length === 0
-        ? `no questions of ${split}: name another split by --split`
-        : `${count(asked.length)} questions of ${split}: EM, F1, turns, calls and time; coverage, evidence seen and critical ` +
-          (numGraphs > 0 ? `path of the ${count(numGraphs)} with a graph` : 'path need graphs'),
+      evaluated.length === 0
+        ? `no questions of ${split}: use --split`
+        : `${count(evaluated.length)} questions of ${split}: EM, F1, turns, calls and time; sub-question recall, evidence recall and ` +
+          (numGraphs > 0
+            ? `critical path of the ${count(numGraphs)} with a graph`
+            : 'critical path need graphs'),
     ],
     [
       'train --method search-r1',
-      learnt.length === 0 ? 'no questions of train' : `${count(learnt.length)} questions of train`,
+      trained.length === 0
+        ? 'no questions of train'
+        : `${count(trained.length)} questions of train`,
     ],
     [
       'train',
-      areTold
-        ? 'type or graph tells the rewards of ParallelSearch which questions are parallelizable'
-        : 'the rewards of ParallelSearch need type or a graph, as "metadata": {"type": "comparison"}',
+      hasTypes
+        ? 'ParallelSearch’s rewards know from type or graph what is parallelizable'
+        : 'ParallelSearch’s rewards need a type or a graph, such as "metadata": {"type": "comparison"}',
     ],
   ];
 }
 
-/** Says what a folder has; the exit code is 1 where something is wrong with it. */
+/** Prints what is in a folder. Returns the exit code: 1 if something is wrong. */
 export async function runDataCheck(folder: string): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const row = (name: string, text: string): void => print(`  ${name.padEnd(24)}  ${text}`);
@@ -86,57 +86,51 @@ export async function runDataCheck(folder: string): Promise<number> {
   const complain = (complaint: string): void => void complaints.push(complaint);
   const files = dataSetFiles(folder);
 
-  print(`${folder} has`);
+  print(`${folder}:`);
   const passages = files.passages
     ? parsePassages(await readText(files.passages), files.passages, complain)
     : [];
   if (files.passages) row(basename(files.passages), `${count(passages.length)} passages`);
   else
     complain(
-      `${folder}: expected corpus.jsonl or passages.jsonl; without one only a server can be searched.`,
+      `${folder}: expected corpus.jsonl or passages.jsonl; without it only a server can be searched.`,
     );
   const questions: Question[] = [];
   for (const file of files.questions) {
-    const some = withSplit(parseQuestions(await readText(file), file, complain), file);
+    const fileQuestions = withSplit(parseQuestions(await readText(file), file, complain), file);
     row(
       basename(file),
-      `${count(some.length)} questions: ${counted(some, ({ split }) => split ?? 'of every split')}`,
+      `${count(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
     );
-    questions.push(...some);
+    questions.push(...fileQuestions);
   }
   if (files.questions.length === 0)
     complain(
-      `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl; without one it can only be asked.`,
+      `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl; without it only ask works.`,
     );
   for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl'])
     if (
       existsSync(join(folder, name)) &&
       ![files.passages, ...files.questions].includes(join(folder, name))
     )
-      row(name, 'is not read: another file has its place');
+      row(name, 'is ignored: another file takes precedence');
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
-  const typeOf = ({ metadata: { type } }: Question): string =>
-    `${type} (${questionType({ metadata: { type } }) ?? 'not known, so not parallelizable'})`;
-  row('type', typed.length > 0 ? counted(typed, typeOf) : 'none');
+  const typeName = ({ metadata: { type } }: Question): string =>
+    `${type} (${questionType({ metadata: { type } }) ?? 'unknown, so not parallelizable'})`;
+  row('type', typed.length > 0 ? countBy(typed, typeName) : 'none');
   row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
   evidenceComplaints(questions, passages).forEach(complain);
 
-  print('\nWhat that is good for');
-  if (passages.length > 0) row('ask, playground', `search in ${count(passages.length)} passages`);
-  if (questions.length > 0) enabledBy(questions).forEach((line) => row(...line));
-  print(
-    `How to add type or a graph, with an example: ${shortPath(packagePath('docs', 'data.md'))}`,
-  );
+  print('\nUsable for');
+  if (passages.length > 0) row('ask, playground', `searching ${count(passages.length)} passages`);
+  if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
+  print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
 
-  print(
-    complaints.length > 0
-      ? `\n${count(complaints.length)} things are wrong`
-      : '\nNothing is wrong.',
-  );
-  complaints.slice(0, MOST_COMPLAINTS).forEach((complaint) => print(`  ${complaint}`));
-  if (complaints.length > MOST_COMPLAINTS)
-    print(`  and ${count(complaints.length - MOST_COMPLAINTS)} more`);
+  print(complaints.length > 0 ? `\n${count(complaints.length)} problems:` : '\nNo problems.');
+  complaints.slice(0, MAX_COMPLAINTS).forEach((complaint) => print(`  ${complaint}`));
+  if (complaints.length > MAX_COMPLAINTS)
+    print(`  and ${count(complaints.length - MAX_COMPLAINTS)} more`);
   return complaints.length > 0 ? 1 : 0;
 }
 
@@ -144,14 +138,14 @@ export async function runDataCheck(folder: string): Promise<number> {
 export function dataCommand(): Command {
   const check = new Command('check')
     .description(
-      'say what is in a folder in the FlashRAG layout, what each part is good for, and what is wrong',
+      'print what a folder in the FlashRAG layout contains, what it can be used for, and problems',
     )
     .argument('<folder>', 'passages and questions')
     .action(async (folder: string) => {
       process.exitCode = await runDataCheck(folder);
     });
   return new Command('data')
-    .description('look at data of your own (data check), or convert it (data convert)')
+    .description('check your own data (data check) or convert it (data convert)')
     .addCommand(check)
     .addCommand(convertCommand());
 }

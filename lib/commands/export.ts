@@ -12,9 +12,8 @@ import {
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
-import { exportHfCommand } from './export-hf.js';
 import { log as printLine } from './cli-utils.js';
-import { handOverCommands } from './hand-over.js';
+import { exportInteropCommands } from './export-interop.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
 export interface ExportSettings {
@@ -122,8 +121,7 @@ export function exportCommand(): Command {
       '<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>',
     )
     .addCommand(reports, { isDefault: true });
-  [tensorBoardCommand(), exportHfCommand(), ...handOverCommands()].forEach((one) =>
-    command.addCommand(one),
-  );
+  for (const subcommand of [tensorBoardCommand(), ...exportInteropCommands()])
+    command.addCommand(subcommand);
   return command;
 }

@@ -1,25 +1,23 @@
 /**
- * `parallelsearch import verl FOLDER` and `import trl FOLDER`: weights and rollouts of
- * another trainer, to evaluate, compare and view.
+ * `parallelsearch import verl|trl FOLDER`: another trainer's weights and rollouts, to
+ * evaluate, compare and view.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
 import { copyCheckpoint, findCheckpoint } from '../interop/checkpoint.js';
-import { methodsElsewhere } from '../interop/export.js';
 import { importRollouts, type RecordedStep } from '../interop/import.js';
-import { readTrlRollouts, trlRolloutFiles } from '../interop/trl-rollouts.js';
-import { readVerlRollouts, verlRolloutFiles } from '../interop/verl-rollouts.js';
 import { DEFAULT_METHOD } from '../methods/checkpoints.js';
 import { startProgress } from '../io/progress.js';
 import { log } from './cli-utils.js';
+import { exportableMethods } from '../interop/export.js';
+import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
+import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
 
 interface Trainer {
   name: string;
-  /**
-   * Where its checkpoints and its rollouts lie in a folder of `export`, or in its own.
-   */
+  /** Subfolders of an exported folder. */
   checkpoints: string;
   rollouts: string[];
   files: (folder: string) => string[];
@@ -49,10 +47,7 @@ interface ImportSettings {
   data?: string;
 }
 
-/**
- * Brings back what there is. @throws Error where there is neither a checkpoint nor
- * rollouts
- */
+/** @throws Error if there is neither a checkpoint nor rollouts */
 async function runImport(
   folder: string,
   { out, method, data }: ImportSettings,
@@ -67,7 +62,7 @@ async function runImport(
   );
   if (!checkpoint && !recorded)
     throw new Error(
-      `Expected a checkpoint or rollouts of ${name} in ${folder}, but there are neither.`,
+      `Expected a checkpoint or rollouts of ${name} in ${folder}, but found neither.`,
     );
   if (recorded) {
     const progress = startProgress('Reading steps', files(recorded).length);
@@ -89,19 +84,19 @@ async function runImport(
     );
     if (numDifferent > 0)
       log(
-        `${numDifferent} of them have another reward than ${method} gives here, and keep theirs: the weights were others, or their text does not tell who wrote what.`,
+        `${numDifferent} of them keep a reward that differs from ${method}'s here: the weights differed, or the text does not tell who wrote what.`,
       );
     if (numAmbiguous > 0)
       log(
-        `${numAmbiguous} of them do not tell who wrote what: information in doubt counts as the policy's own, and the viewer marks them.`,
+        `${numAmbiguous} of them do not tell who wrote what: information in doubt counts as the policy's; the viewer marks them.`,
       );
-    log(`Their metrics beside another run's: npx parallelsearch compare ${out} ANOTHER`);
+    log(`To compare with another run: npx parallelsearch compare ${out} OTHER`);
   }
   if (checkpoint) {
     const model = path.join(out, 'model');
     await copyCheckpoint(checkpoint, model);
     log(
-      `The weights of ${checkpoint}: npx parallelsearch evaluate --model ${model} --method ${method}`,
+      `Weights of ${checkpoint}: npx parallelsearch evaluate --model ${model} --method ${method}`,
     );
   }
 }
@@ -109,26 +104,23 @@ async function runImport(
 /** The `import` command. */
 export function importCommand(): Command {
   const command = new Command('import').description(
-    'bring weights and rollouts of a training elsewhere back, to evaluate, compare and view them',
+    'import weights and rollouts of another trainer, to evaluate, compare and view them',
   );
   for (const trainer of TRAINERS)
     command.addCommand(
       new Command(trainer.name)
-        .description(`read what ${trainer.name} has written`)
+        .description(`import from ${trainer.name}`)
         .argument(
           '<folder>',
-          `of \`export ${trainer.name}\`, or one with a checkpoint or with rollouts`,
+          `exported by \`export ${trainer.name}\`, or with a checkpoint or rollouts`,
         )
-        .requiredOption('-o, --out <folder>', 'gets model, trajectories.jsonl and metrics.jsonl')
+        .requiredOption('-o, --out <folder>', 'output: model, trajectories.jsonl, metrics.jsonl')
         .addOption(
-          new Option('--method <name>', 'whose rewards the rollouts got')
-            .choices(methodsElsewhere())
+          new Option('--method <name>', 'the method whose rewards were used')
+            .choices(exportableMethods())
             .default(DEFAULT_METHOD),
         )
-        .option(
-          '--data <folder>',
-          'the questions, for their types and graphs; by default the small world',
-        )
+        .option('--data <folder>', 'questions with types and graphs (default: the small world)')
         .action((folder: string, settings: ImportSettings) => runImport(folder, settings, trainer)),
     );
   return command;

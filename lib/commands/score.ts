@@ -1,7 +1,4 @@
-/**
- * `parallelsearch score FILE.jsonl...`: scores recorded transcripts with the rewards of
- * Eq. 3 to 7.
- */
+/** `parallelsearch score FILE.jsonl...`: scores recorded transcripts (Eq. 3 to 7). */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { group, max, mean } from 'd3-array';
@@ -14,11 +11,10 @@ import { streamJsonLines } from '../io/files.js';
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
   preset: string;
-  /** One JSON object a line instead of the table. */
+  /** JSON Lines instead of the table. */
   json?: boolean;
 }
 
-/** Where the command reads and writes; the process's own streams by default. */
 export interface ScoreStreams {
   stdin: Readable;
   stdout: Writable;
@@ -27,12 +23,9 @@ export interface ScoreStreams {
 
 const READER_GONE = new Set<string | undefined>(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
-/**
- * Writes text and waits where the stream is full; rejects with what is wrong with the
- * stream.
- */
-function writerTo(stream: Writable): (text: string) => Promise<void> {
-  // Without a listener the error would end the process; the call that wrote gets it, too.
+/** Writes text and waits if the stream is full; rejects with the stream's errors. */
+function createWriter(stream: Writable): (text: string) => Promise<void> {
+  // Without a listener the error would end the process; `write` reports it too.
   stream.on('error', () => undefined);
   return promisify<string, void>(
     (text, done) => void stream.write(text, (error) => done(error ?? null)),
@@ -40,9 +33,9 @@ function writerTo(stream: Writable): (text: string) => Promise<void> {
 }
 
 /**
- * Scores every line of every file (`-` is standard input). Lines that can't be scored
- * are named on stderr, the others are scored all the same; it ends quietly where nobody
- * reads on. Returns the exit code: 0, or 1 where a line or a file was bad.
+ * Scores the lines of files (`-` is standard input) and reports invalid ones on stderr. Ends
+ * quietly if the reader has closed the output. Returns the exit code: 1 if a line or file
+ * was invalid.
  */
 export async function runScore(
   files: readonly string[],
@@ -52,7 +45,7 @@ export async function runScore(
   const options = rewardOptions(settings.preset);
   const score = (value: unknown): TranscriptScore =>
     scoreTranscript(parseTrajectory(value), options);
-  const [print, complain] = [writerTo(streams.stdout), writerTo(streams.stderr)];
+  const [print, complain] = [createWriter(streams.stdout), createWriter(streams.stderr)];
   const scores: TranscriptScore[] = [];
   let exitCode = 0;
   try {
@@ -71,14 +64,14 @@ export async function runScore(
         } else scores.push(outcome.value);
       }
       if (complaints.length > 0) exitCode = 1;
-      const isNone = numScored === 0 && complaints.length > 1;
-      const told = isNone
+      const hasNone = numScored === 0 && complaints.length > 1;
+      const report = hasNone
         ? `No line is a trajectory or transcript. The first: ${complaints[0]}`
         : complaints.join('\n');
-      if (told) await complain(`${told}\n`);
+      if (report) await complain(`${report}\n`);
     }
-    const isComplaintEnough = scores.length === 0 && exitCode !== 0;
-    if (!settings.json && !isComplaintEnough) await print(`${scoreTable(scores)}\n`);
+    const hasOnlyComplaints = scores.length === 0 && exitCode !== 0;
+    if (!settings.json && !hasOnlyComplaints) await print(`${scoreTable(scores)}\n`);
   } catch (error) {
     if (!READER_GONE.has((error as NodeJS.ErrnoException).code)) throw error;
   }
@@ -88,10 +81,7 @@ export async function runScore(
 const fixed = (value: number): string => value.toFixed(3);
 const component = (name: string) => (score: TranscriptScore) => score.rewards[name];
 
-/**
- * Columns of numbers: title, value, and how one is printed; means always have three
- * decimals.
- */
+/** Columns of numbers: title, value, format. Means always have three decimals. */
 const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => string][] = [
   ['EM', ({ exactMatch }) => exactMatch, String],
   ['F1', ({ f1 }) => f1, fixed],
@@ -104,30 +94,27 @@ const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => s
   ['format r.', component('format'), fixed],
   ['total', component('total'), fixed],
 ];
-const WIDEST_ID = 28;
+const MAX_ID_WIDTH = 28;
 
-/** Shortens a long id from the front, which keeps what tells ids apart. */
-const shortened = (id: string): string =>
-  id.length > WIDEST_ID ? `…${id.slice(1 - WIDEST_ID)}` : id;
+/** Keeps the end of a long id, where ids differ. */
+const shortenId = (id: string): string =>
+  id.length > MAX_ID_WIDTH ? `…${id.slice(1 - MAX_ID_WIDTH)}` : id;
 
-/**
- * An aligned table: a line each transcript, then the means of each shape that occurs and
- * of all.
- */
+/** A row per transcript, then means per question type and of all. */
 function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
-  const head = ['id', 'shape', ...COLUMNS.map(([title]) => title)];
+  const head = ['id', 'question type', ...COLUMNS.map(([title]) => title)];
   const body = scores.map((score) => [
-    shortened(score.id) + (score.ambiguous ? ' ?' : ''),
+    shortenId(score.id) + (score.ambiguous ? ' ?' : ''),
     score.questionType ?? 'unknown',
     ...COLUMNS.map(([, value, print]) => print(value(score))),
   ]);
-  const byShape = [...group(scores, ({ questionType }) => questionType ?? 'unknown')];
-  const means = [...(byShape.length > 1 ? byShape : []), ['mean', scores] as const].map(
-    ([label, some]) => [
+  const byType = [...group(scores, ({ questionType }) => questionType ?? 'unknown')];
+  const means = [...(byType.length > 1 ? byType : []), ['mean', scores] as const].map(
+    ([label, members]) => [
       label,
-      `n = ${some.length}`,
-      ...COLUMNS.map(([, value]) => fixed(mean(some, value)!)),
+      `n = ${members.length}`,
+      ...COLUMNS.map(([, value]) => fixed(mean(members, value)!)),
     ],
   );
   const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
@@ -138,7 +125,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
       .join('  ');
   const rule = '-'.repeat(print(head).length);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
-  const note = `? does not tell who wrote what (${numAmbiguous} of ${scores.length}): information in doubt counts as the policy's own, and --json says why.`;
+  const note = `?: ${numAmbiguous} of ${scores.length} transcripts do not tell who wrote what; information in doubt counts as the policy's. --json gives the reason.`;
   const lines = [print(head), rule, ...body.map(print), rule, ...means.map(print)];
   return [...lines, ...(numAmbiguous > 0 ? [note] : [])].join('\n');
 }
@@ -147,11 +134,11 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
 export function scoreCommand(): Command {
   return new Command('score')
     .description('score recorded transcripts with the rewards of Eq. 3 to 7')
-    .argument('<files...>', 'JSONL files of trajectories or transcripts; - reads standard input')
+    .argument('<files...>', 'JSONL files of trajectories or transcripts; - is standard input')
     .addOption(
       new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'),
     )
-    .option('--json', 'one JSON object a line instead of the table')
+    .option('--json', 'JSON Lines instead of the table')
     .action(async (files: string[], settings: ScoreSettings) => {
       process.exitCode = await runScore(files, settings);
     });

@@ -1,6 +1,6 @@
 /**
- * The FlashRAG layout as text: one JSON object a line, passages as `contents` = title,
- * line break, text.
+ * The FlashRAG layout as text: JSON Lines; a passage's `contents` is title, line break,
+ * text.
  */
 import { z } from 'zod';
 import { questionMetadataSchema, type Passage, type Question } from './question.js';
@@ -17,7 +17,7 @@ const questionSchema = z.object({
   split: z.string().optional(),
 });
 
-/** What becomes of a complaint; the row that it is about is left out. */
+/** Receives what is wrong with a row; the row is skipped. */
 type Complain = (complaint: string) => void;
 
 const refuse: Complain = (complaint) => {
@@ -26,9 +26,8 @@ const refuse: Complain = (complaint) => {
 
 /**
  * Parses a corpus.
- * @param name stands for the file in complaints
- * @param complain hears what is wrong with each line; by default the first complaint is
- * thrown
+ * @param name of the file, for complaints
+ * @param complain default: throws the first complaint
  */
 export function parsePassages(text: string, name = 'corpus.jsonl', complain = refuse): Passage[] {
   const remedy = 'each line must be {"id": "...", "contents": "title\\ntext"}';
@@ -53,12 +52,10 @@ export function parseQuestions(
   }));
 }
 
-/** Writes passages in the FlashRAG layout. */
 export function formatPassages(passages: readonly Pick<Passage, 'id' | 'contents'>[]): string {
   return passages.map(({ id, contents }) => JSON.stringify({ id, contents }) + '\n').join('');
 }
 
-/** Writes questions in the FlashRAG layout. */
 export function formatQuestions(questions: readonly Question[]): string {
   return questions
     .map(({ id, question, goldenAnswers, metadata, split }) =>
@@ -68,10 +65,7 @@ export function formatQuestions(questions: readonly Question[]): string {
     .join('');
 }
 
-/**
- * The title is the first line; FlashRAG's Wikipedia dump puts it in double quotes, which
- * are dropped.
- */
+/** The title is the first line, without the quotes of FlashRAG's Wikipedia dump. */
 export function splitContents(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
   if (end < 0) return { title: '', text: contents };
@@ -88,7 +82,7 @@ function parseLines<T extends { id: string }>(
   const rows = new Map<string, T & { line: number }>();
   let isEmpty = true;
   for (const [index, padded] of text.split('\n').entries()) {
-    const line = padded.trim(); // This drops a byte order mark, too.
+    const line = padded.trim(); // Also drops a byte order mark.
     if (line === '') continue;
     isEmpty = false;
     const where = `${name}, line ${index + 1}`;
@@ -100,14 +94,12 @@ function parseLines<T extends { id: string }>(
       continue;
     }
     const { success, data, error } = schema.safeParse(value);
-    const known = success && rows.get(data.id);
+    const earlier = success && rows.get(data.id);
     if (!success) {
       const [{ path, message }] = error.issues;
       complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
-    } else if (known)
-      complain(
-        `${where}: expected unique ids, but ${data.id} names line ${known.line} too; rename one.`,
-      );
+    } else if (earlier)
+      complain(`${where}: expected unique ids, but ${data.id} is also on line ${earlier.line}.`);
     else rows.set(data.id, { ...data, line: index + 1 });
   }
   if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);

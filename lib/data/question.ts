@@ -1,7 +1,6 @@
 /**
- * Questions and their dependency graphs. A question is parallelizable when its
- * sub-questions do not depend on each other; that is computed from the graph, never
- * stored as a label of its own.
+ * Questions and their dependency graphs. The question type is computed from the graph,
+ * never stored as a separate label.
  */
 import { z } from 'zod';
 
@@ -9,15 +8,15 @@ export const subQuestionSchema = z.object({
   /** Name within the graph, such as `q1`. */
   id: z.string().min(1),
   question: z.string().min(1),
-  /** The entity asked about; for a later hop the one that the earlier hop resolves to. */
+  /** The entity asked about; for a later hop, the answer of the earlier one. */
   entity: z.string().min(1),
   attribute: z.string().min(1),
-  /** What an ideal agent searches for. */
+  /** The ideal search query. */
   query: z.string().min(1),
-  /** Sub-questions whose answers are needed before this one can be asked. */
+  /** Sub-questions whose answers this one needs. */
   dependsOn: z.array(z.string()),
   answers: z.array(z.string()).min(1),
-  /** Passages that state the answer. */
+  /** Ids of passages that state the answer. */
   evidence: z.array(z.string()),
 });
 
@@ -26,14 +25,10 @@ export const operationSchema = z.object({
   attribute: z.string().min(1),
 });
 
-/** One node of a dependency graph. */
 export type SubQuestion = z.infer<typeof subQuestionSchema>;
-/** A dependency graph: its nodes, with the edges in `dependsOn`. */
+/** Nodes, with the edges in `dependsOn`. */
 export type QuestionGraph = SubQuestion[];
-/**
- * How the answers of the last sub-questions are put together; absent or null when the
- * last answer is the answer.
- */
+/** How the answer follows from the last sub-questions; null if it is the last answer. */
 export type Operation = z.infer<typeof operationSchema>;
 /** Which searches a question needs: see {@link graphQuestionType}. */
 export const questionTypeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
@@ -43,9 +38,9 @@ export const questionMetadataSchema = z.looseObject({
   benchmark: z.string().optional(),
   /** The benchmark's own type, such as `bridge` or `comparison`. */
   type: z.string().optional(),
-  /** The template of the small world that made the question. */
+  /** The template in the small world. */
   template: z.string().optional(),
-  /** Whether training questions are worded in the same way. */
+  /** Whether training questions use the same wording. */
   wording: z.enum(['seen', 'unseen']).optional(),
   graph: z
     .array(subQuestionSchema)
@@ -62,7 +57,7 @@ export const questionMetadataSchema = z.looseObject({
 
 export type QuestionMetadata = z.infer<typeof questionMetadataSchema>;
 
-/** A passage of a corpus. `contents` is the title, a line break and the text. */
+/** `contents` is the title, a line break and the text. */
 export interface Passage {
   id: string;
   contents: string;
@@ -70,7 +65,7 @@ export interface Passage {
   text: string;
 }
 
-/** Passages from texts by their titles, with the ids `own-1`, `own-2` and so on. */
+/** Passages from texts by title, with the ids `own-1`, `own-2` and so on. */
 export function passagesOf(texts: Readonly<Record<string, string>>): Passage[] {
   return Object.entries(texts).map(([title, text], i) => ({
     id: `own-${i + 1}`,
@@ -80,16 +75,16 @@ export function passagesOf(texts: Readonly<Record<string, string>>): Passage[] {
   }));
 }
 
-/** A question with its gold answers, any of which counts as right. */
 export interface Question {
   id: string;
   question: string;
+  /** Alternatives: any of them is right. */
   goldenAnswers: string[];
   split?: string;
   metadata: QuestionMetadata;
 }
 
-/** The questions of a split; one that names no split is of every split. */
+/** The questions of a split. A question without a split is in every split. */
 export const questionsOfSplit = (questions: readonly Question[], split: string): Question[] =>
   questions.filter((question) => (question.split ?? split) === split);
 
@@ -101,25 +96,22 @@ export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =
 export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
   questionsOfSplit(questions, evaluatedSplit(questions));
 
-/**
- * The question of an id.
- * @throws Error naming the id, and one that there is, when there is none
- */
+/** @throws Error naming the id and an example of an existing one */
 export function findQuestion(questions: readonly Question[], id: string): Question {
-  const found = questions.find((question) => question.id === id);
-  if (found) return found;
+  const match = questions.find((question) => question.id === id);
+  if (match) return match;
   const hint = questions.length > 0 ? ` Ids look like ${JSON.stringify(questions[0].id)}.` : '';
   throw new Error(`None of ${questions.length} questions has the id ${JSON.stringify(id)}.${hint}`);
 }
 
-/** The sub-questions that can be asked at once, before anything is known. */
+/** The sub-questions that depend on no other. */
 export function independentSubQuestions(graph: QuestionGraph): SubQuestion[] {
   return graph.filter((node) => node.dependsOn.length === 0);
 }
 
 /**
- * The length of the longest chain of sub-questions: the fewest search turns that answer
- * the question. Throws when an edge names no node or when the edges form a cycle.
+ * The length of the longest chain: the fewest search turns that answer the question.
+ * @throws Error for a cycle, an edge to nowhere, or repeated ids
  */
 export function graphDepth(graph: QuestionGraph): number {
   const nodes = new Map(graph.map((node) => [node.id, node]));
@@ -133,8 +125,8 @@ export function graphDepth(graph: QuestionGraph): number {
       throw new Error(`Expected dependsOn to name a sub-question of the graph, but got ${id}.`);
     if (visiting.has(id))
       throw new Error(`Expected an acyclic graph, but ${id} depends on itself.`);
-    const known = depths.get(id);
-    if (known !== undefined) return known;
+    const memoised = depths.get(id);
+    if (memoised !== undefined) return memoised;
     visiting.add(id);
     const depth = 1 + Math.max(0, ...node.dependsOn.map(depthOf));
     visiting.delete(id);

@@ -1,16 +1,12 @@
-/**
- * How the sub-questions of a dependency graph are searched for: turn by turn, and the
- * thought that says so.
- */
+/** The search turns of a dependency graph, and the thought that announces them. */
 import type { SubQuestion } from './question.js';
 
-/** One sub-question a turn, or at once all that can be asked. */
+/** One sub-question per turn, or all that can be asked at once. */
 export type SearchMode = 'sequential' | 'parallel';
 
 /**
- * Nodes in an order that respects their dependencies, chain by chain, cut into search
- * turns.
- * @throws Error when the graph has a cycle
+ * Nodes by search turn, in an order that respects dependencies, chain by chain.
+ * @throws Error if the graph has a cycle
  */
 export function searchPlan(graph: readonly SubQuestion[], mode: SearchMode): SubQuestion[][] {
   const asked = new Set<string>();
@@ -28,13 +24,13 @@ export function searchPlan(graph: readonly SubQuestion[], mode: SearchMode): Sub
   return turns;
 }
 
-/** Nodes that no other depends on: those that the answer is made of. */
+/** Nodes that no other node depends on: the answer follows from them. */
 export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
   const needed = new Set(graph.flatMap((node) => node.dependsOn));
   return graph.filter((node) => !needed.has(node.id));
 }
 
-/** The chain of sub-questions that leads to a node, from its root on. */
+/** The chain of sub-questions from the root to a node. */
 export function chainTo(node: SubQuestion, graph: readonly SubQuestion[]): SubQuestion[] {
   const parent = graph.find((other) => node.dependsOn.includes(other.id));
   return parent ? [...chainTo(parent, graph), node] : [node];
@@ -45,9 +41,8 @@ export const attributeWords = ({ attribute }: SubQuestion): string =>
   attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /**
- * The first thought of a demonstration: what is to be found out, in order, and how,
- * such as `Need director, then birth year.` or `Need year of each, all at once.` Naming
- * the attributes first tells the policy what to read for later.
+ * The first thought of a demonstration, such as `Need director, then birth year.` or `Need
+ * year of each, all at once.` Naming the attributes first tells the policy what to look for.
  */
 export function planOf(graph: readonly SubQuestion[], mode: SearchMode): string {
   const finals = finalNodes(graph);

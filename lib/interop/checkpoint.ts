@@ -1,11 +1,11 @@
-/** Weights that another trainer has written, in Hugging Face format. */
+/** Another trainer's weights in Hugging Face format. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { copySafely, readJson } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
 import { parseModelConfig } from '../policy/families.js';
 
-/** What `evaluate --model` reads of such a folder. */
+/** Files that `evaluate --model` reads. */
 const NEEDED =
   /^(config|generation_config|tokenizer|tokenizer_config|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
 
@@ -14,10 +14,7 @@ const hasWeights = (folder: string): boolean =>
   existsSync(path.join(folder, 'config.json')) &&
   filesOf(folder).some((name) => name.endsWith('.safetensors'));
 
-/**
- * The newest `global_step_N` (verl) or `checkpoint-N` (TRL) of a folder, or the folder
- * itself.
- */
+/** The latest `global_step_N` (verl) or `checkpoint-N` (TRL), or the folder itself. */
 function newestStep(folder: string): string {
   const steps = filesOf(folder).flatMap((name) => {
     const [, step] = /^(?:global_step_|checkpoint-)(\d+)$/.exec(name) ?? [];
@@ -28,23 +25,22 @@ function newestStep(folder: string): string {
 }
 
 /**
- * The folder in Hugging Face format of a checkpoint: what verl's merger wrote, the
- * `actor/huggingface` of a step, or the newest step of a training's folder; null where
- * there is none.
- * @throws Error where weights are there in verl's own shards only
+ * Finds a checkpoint's folder in Hugging Face format: the output of verl's merger, the
+ * `actor/huggingface` of a step, or the latest step in a folder; null if there is none.
+ * @throws Error if there are only verl's shards
  */
 export function findCheckpoint(folder: string): string | null {
   const step = hasWeights(folder) ? folder : newestStep(folder);
-  const found = [[], ['huggingface'], ['actor', 'huggingface']]
+  const checkpoint = [[], ['huggingface'], ['actor', 'huggingface']]
     .map((parts) => path.join(step, ...parts))
     .find(hasWeights);
-  if (found) return found;
+  if (checkpoint) return checkpoint;
   const shards = [step, path.join(step, 'actor')].find((place) =>
     filesOf(place).some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name)),
   );
   if (shards)
     throw new Error(
-      `Expected weights in Hugging Face format, but ${shards} has verl's shards only. Merge them, then import the result: ` +
+      `Expected weights in Hugging Face format, but ${shards} has only verl's shards. Merge them and import the result: ` +
         `python3 -m verl.model_merger merge --backend fsdp --local_dir ${shards} --target_dir merged`,
     );
   return null;

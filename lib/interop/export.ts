@@ -1,21 +1,34 @@
 /**
- * What a training elsewhere is given, whatever the trainer: questions as rows, the
- * rewards, and how a rollout goes.
+ * Exports a training for another trainer, whichever it is: questions as rows, the rewards
+ * and rollout settings, and the Python package with tests that its rewards are equal.
  */
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { questionsOfSplit, type Question, questionType } from '../data/question.js';
+import { questionsOfSplit, questionType, type Question } from '../data/question.js';
+import { writeFileSafely } from '../io/files.js';
+import { packagePath } from '../io/paths.js';
 import { METHODS, rolloutConfigOf, type Method } from '../methods/index.js';
-import { REWARD_PRESETS, rewardOptions, type RewardPresetName } from '../rewards/presets.js';
+import { createRandom } from '../random.js';
+import type { RewardOptions } from '../rewards/parallelsearch.js';
+import {
+  REWARD_PRESETS,
+  rewardOptions,
+  rewardsFrom,
+  type RewardPresetName,
+} from '../rewards/presets.js';
+import {
+  scoreRollout,
+  scoringInputFromSegments,
+  scoringInputFromTranscript,
+} from '../rewards/reward.js';
 import type { PromptForm } from '../text/prompts.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
-import { printRewardTest, writePython } from './python.js';
-import type { RewardCase } from './test-cases.js';
 import { writeRows } from './rows.js';
+import { drawRewardCases, drawRolloutCase, type RewardCase } from './test-cases.js';
 
-/** A training to be handed over. */
 export interface TrainingExport {
   questions: readonly Question[];
-  /** One of {@link methodsElsewhere}. */
+  /** One of {@link exportableMethods}. */
   method: string;
   /** A folder in Hugging Face format, or a name on the hub. */
   model: string;
@@ -24,53 +37,44 @@ export interface TrainingExport {
   promptForm: PromptForm;
   /** Passages per query. */
   topK: number;
-  /** The test of the rewards: recorded responses, and how many are drawn beside them. */
+  /** Cases for the test of the rewards: recorded responses, and the number of drawn ones. */
   rewardTest: { recorded: readonly RewardCase[]; numDrawn: number };
 }
 
-/** The trainer and the rewards of a method, where Python has both; else null. */
-function trainingElsewhere({
-  training,
-}: Method): { algorithm: string; rewards: RewardPresetName } | null {
+export interface ExportedTraining {
+  algorithm: string;
+  rewards: RewardPresetName;
+}
+
+/** Algorithm and rewards of a method, if the Python package has both; else null. */
+function exportedTraining({ training }: Method): ExportedTraining | null {
   if (!training || !('trainer' in training) || REWARD_PRESETS[training.rewards].options.rewards)
     return null;
   const { trainer: algorithm, rewards } = training;
   return algorithm === 'grpo' || algorithm === 'ppo' ? { algorithm, rewards } : null;
 }
 
-/**
- * The methods that other trainers can be given: by GRPO or PPO, with the rewards of Eq. 3
- * to 7 or some of them.
- */
-export const methodsElsewhere = (): string[] =>
-  METHODS.all().flatMap((method) => (trainingElsewhere(method) ? [method.name] : []));
+/** Methods trained by GRPO or PPO with rewards of Eq. 3 to 7. */
+export const exportableMethods = (): string[] =>
+  METHODS.all().flatMap((method) => (exportedTraining(method) ? [method.name] : []));
 
-/**
- * How a method is trained elsewhere. @throws RangeError for one that Python has no
- * trainer or rewards for
- */
-export function requireTraining(method: string): { algorithm: string; rewards: RewardPresetName } {
-  const training = trainingElsewhere(METHODS.get(method));
+/** @throws RangeError for a method without algorithm or rewards in Python */
+export function requireExportable(method: string): ExportedTraining {
+  const training = exportedTraining(METHODS.get(method));
   if (training) return training;
   throw new RangeError(
-    `Expected one of the methods ${methodsElsewhere().join(', ')}, but got ${method}.`,
+    `Expected one of the methods ${exportableMethods().join(', ')}, but got ${method}.`,
   );
 }
 
-/**
- * A chat template without anything around the message, for models that have none and
- * prompts that are no message.
- */
+/** For models without a chat template: the message as it is. */
 export const PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
-/**
- * The lengths of the paper (App. A.4), and the search turns of its authors' code, unless
- * a method has fewer.
- */
+/** The paper's lengths (App. A.4), and the search turns of the authors' code. */
 const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 };
 const RETRIEVAL_SECONDS = 10;
 
-/** Where and how the rollout in Python searches, and Algorithm 1's limits. */
+/** Settings of the rollout in Python. */
 export function pythonRollout({ method, retriever, topK, promptForm }: TrainingExport) {
   const { splitQueries, maxSubQueries, maxSearchTurns } = rolloutConfigOf(method);
   return {
@@ -89,46 +93,118 @@ export function pythonRollout({ method, retriever, topK, promptForm }: TrainingE
 }
 
 /**
- * The questions to train on, and those to validate with: of test, or else of dev. @throws
- * Error where there are none, or none with a shape that the rewards need
+ * Training questions, and validation questions: `test` or else `dev`.
+ * @throws Error if there are none, or if the rewards need question types and none is known
  */
-function splitsOf({ questions, method }: TrainingExport): { train: Question[]; val: Question[] } {
-  const named = (split: string): Question[] => questionsOfSplit(questions, split);
-  const [train, test, dev] = ['train', 'test', 'dev'].map(named);
+function splitQuestions({ questions, method }: TrainingExport): {
+  train: Question[];
+  val: Question[];
+} {
+  const [train, test, dev] = ['train', 'test', 'dev'].map((split) =>
+    questionsOfSplit(questions, split),
+  );
   const val = test.length > 0 ? test : dev;
-  for (const [name, some] of Object.entries({ train, 'test or dev': val }))
-    if (some.length === 0)
+  for (const [name, { length }] of Object.entries({ train, 'test or dev': val }))
+    if (length === 0)
       throw new Error(
-        `Expected questions of ${name}, but there are none among ${questions.length}. Name another --data.`,
+        `Expected questions of ${name}, but none of ${questions.length} are. Use another --data.`,
       );
-  const { lambdaD, lambdaS } = rewardOptions(requireTraining(method).rewards);
-  if (
-    (lambdaD > 0 || lambdaS > 0) &&
-    train.every((question) => questionType(question) === undefined)
-  )
+  const { lambdaD, lambdaS } = rewardOptions(requireExportable(method).rewards);
+  if ((lambdaD > 0 || lambdaS > 0) && train.every((question) => !questionType(question)))
     throw new Error(
-      'Expected questions with a type or a dependency graph, which tell the rewards what is parallelizable, but none has either. ' +
-        'See docs/data.md, or choose --method search-r1.',
+      'Expected questions with a type or a dependency graph, which the rewards need, but none has either. ' +
+        'See docs/data.md, or use --method search-r1.',
     );
   return { train, val };
 }
 
 /**
- * Writes what every trainer needs: `data/train.parquet` and `data/val.parquet`, the
- * package in Python, the test of its rewards.
+ * Writes what every trainer needs: `data/train.parquet`, `data/val.parquet`, the Python
+ * package and its tests. Returns the numbers of questions.
  */
 export async function writeExport(
   folder: string,
-  handOver: TrainingExport,
+  training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
-  const { method, promptForm, rewardTest } = handOver;
-  const { train, val } = splitsOf(handOver);
+  const { method, promptForm, rewardTest } = training;
+  const { train, val } = splitQuestions(training);
   const row = { prompt: rolloutConfigOf(method).prompt, promptForm };
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
-  await writePython(
-    folder,
-    printRewardTest(rewardOptions(requireTraining(method).rewards), rewardTest),
-  );
+  const options = rewardOptions(requireExportable(method).rewards);
+  await writePython(folder, printRewardTest(options, rewardTest));
   return { train: train.length, val: val.length };
+}
+
+/** Keyword arguments of Python's `compute_score`. @throws RangeError for other rewards */
+export function rewardKeywords(options: RewardOptions): Record<string, number | boolean | string> {
+  if (options.rewards)
+    throw new RangeError(
+      'Expected the rewards paper, authors-code or search-r1: Python has no others.',
+    );
+  return {
+    lambda_d: options.lambdaD,
+    lambda_s: options.lambdaS,
+    lambda_f: options.lambdaF,
+    alpha: options.alpha,
+    search_count_shifted: options.searchCountShifted,
+    decomposed_by: options.decomposedBy,
+  };
+}
+
+const SEED = 'Python';
+const NUM_ROLLOUT_CASES = 300;
+const printLines = (lines: readonly object[]): string =>
+  lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+/** The arguments of Python's `compute_score`, and the expected result. */
+function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptions): object {
+  const isText = typeof response === 'string';
+  const input = isText
+    ? scoringInputFromTranscript(response, truth)
+    : scoringInputFromSegments(response, truth);
+  const { total: score, ...parts } = scoreRollout(rewardsFrom(options), input).components;
+  return {
+    ...(isText
+      ? { solution_str: response }
+      : { segments: response.map(({ kind, text }) => [kind, text]) }),
+    ground_truth: { target: truth.goldenAnswers, shape: truth.questionType ?? null },
+    expected: { score, ...parts },
+  };
+}
+
+/**
+ * JSON lines: the weights, then recorded and drawn cases with their rewards. JSON prints a
+ * double exactly, so that the test can ask for equal numbers.
+ */
+export function printRewardTest(
+  options: RewardOptions,
+  { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
+): string {
+  const cases = [...recorded, ...drawRewardCases(createRandom(SEED), numDrawn)];
+  return printLines([
+    { reward_kwargs: rewardKeywords(options) },
+    ...cases.map((one) => rewardTestLine(one, options)),
+  ]);
+}
+
+async function printRolloutTest(): Promise<string> {
+  const random = createRandom(SEED);
+  const cases: object[] = [];
+  for (let i = 0; i < NUM_ROLLOUT_CASES; i++) cases.push(await drawRolloutCase(random.fork(i)));
+  return printLines(cases);
+}
+
+/** Writes the Python package and its tests. @param rewardTest of {@link printRewardTest} */
+export async function writePython(folder: string, rewardTest: string): Promise<void> {
+  const template = packagePath('data', 'templates', 'python');
+  await cp(path.join(template, 'parallelsearch'), path.join(folder, 'parallelsearch'), {
+    recursive: true,
+    filter: (file) => !file.includes('__pycache__'),
+  });
+  const testFile = (name: string): string => path.join(folder, 'tests', name);
+  for (const name of ['test_rewards.py', 'test_rollout.py'])
+    await cp(path.join(template, name), testFile(name));
+  await writeFileSafely(testFile('rewards.jsonl'), rewardTest);
+  await writeFileSafely(testFile('rollouts.jsonl'), await printRolloutTest());
 }

@@ -1,7 +1,4 @@
-/**
- * Rollouts that another trainer recorded, as trajectories and metrics of a run of this
- * project.
- */
+/** Imports another trainer's rollouts as trajectories and metrics of a run. */
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
@@ -16,12 +13,9 @@ import type { TextSegment } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { groupAdvantages } from '../training/advantages.js';
 import { rolloutMetrics, type Metrics } from '../training/metrics.js';
-import { askedIn } from './rows.js';
+import { promptQuestion } from './rows.js';
 
-/**
- * The ground truth of a row, as `export` writes it; that of others has right answers
- * alone.
- */
+/** The ground truth of a row, as `export` writes it. Other rows have only `target`. */
 export const truthSchema = z.object({
   target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
   shape: questionTypeSchema.nullish(),
@@ -32,28 +26,27 @@ export interface RecordedRollout {
   prompt: string;
   segments: TextSegment[];
   truth: z.infer<typeof truthSchema>;
-  /** The reward that it was trained on. */
+  /** The reward in training. */
   score: number;
-  /** Where the trainer recorded it; else that of its group, where it has one. */
+  /** Absent if not recorded; it is then computed within the group. */
   advantage?: number;
   /** Why the recording does not tell who wrote what. */
   ambiguous?: string | null;
 }
 
-/** A training step's rollouts. */
 export interface RecordedStep {
   step: number;
   rollouts: RecordedRollout[];
 }
 
 export interface ImportOptions {
-  /** Where `trajectories.jsonl`, `metrics.jsonl` and `train_config.json` go. */
+  /** Gets `trajectories.jsonl`, `metrics.jsonl` and `train_config.json`. */
   folder: string;
-  /** Those that were trained on, found by id or text, for their graphs and types. */
+  /** The training questions with graphs and types; found by id or text. */
   questions: readonly Question[];
-  /** Whose rewards they got. */
+  /** The method whose rewards were used. */
   method: string;
-  /** What they were trained with, such as `verl`. */
+  /** Such as `verl`. */
   trainer: string;
   onStep?: (step: number) => void;
 }
@@ -62,16 +55,16 @@ export interface Imported {
   numSteps: number;
   numRollouts: number;
   /**
-   * Rollouts whose reward is another one here: their text does not tell who wrote what,
-   * or the weights were others.
+   * Rollouts with another reward here, because the weights differed or their text does not
+   * tell who wrote what.
    */
   numDifferent: number;
   /** Rollouts whose text does not tell who wrote what. */
   numAmbiguous: number;
 }
 
-/** Metrics that a recording without token ids and searches' outcomes does not tell. */
-const UNKNOWN = [
+/** Metrics that need token ids or search results, which a recording does not have. */
+const UNKNOWN_METRICS = [
   'completions/mean_length',
   'completions/truncated_ratio',
   'retrievals',
@@ -90,7 +83,7 @@ function toTrajectory(
   { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
   { rewards, index }: { rewards: readonly Reward[]; index: ReadonlyMap<string, Question> },
 ): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
-  const asked = askedIn(prompt);
+  const asked = promptQuestion(prompt);
   const question =
     index.get(truth.id ?? '') ?? index.get(asked) ?? index.get(asked.replace(/\?$/, ''));
   const type = (question && questionType(question)) ?? truth.shape ?? undefined;
@@ -125,31 +118,23 @@ function toTrajectory(
   return { trajectory, isSame };
 }
 
-/**
- * The rollouts of a step, group after group, with the advantages of their groups where
- * none were recorded.
- */
+/** A step's rollouts by group, with computed advantages where none were recorded. */
 function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   rollouts: RecordedRollout[];
   groupSize: number;
 } {
   const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
   const sizes = new Set(groups.map(({ length }) => length));
-  const advantaged = groups.flatMap((own) => {
-    if (own.length < 2) return own;
-    const advantages = groupAdvantages(
-      own.map(({ score }) => score),
-      own.length,
-    );
-    return own.map((rollout, i) => ({ advantage: advantages[i], ...rollout }));
+  const advantaged = groups.flatMap((members) => {
+    if (members.length < 2) return members;
+    const scores = members.map(({ score }) => score);
+    const advantages = groupAdvantages(scores, members.length);
+    return members.map((rollout, i) => ({ advantage: advantages[i], ...rollout }));
   });
   return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
 }
 
-/**
- * Writes what a folder of `train` has, as far as the recording tells it, for `compare`
- * and `view`.
- */
+/** Writes a run's folder as `train` does, as far as recorded, for `compare` and `view`. */
 export async function importRollouts(
   steps: AsyncIterable<RecordedStep>,
   options: ImportOptions,
@@ -162,17 +147,20 @@ export async function importRollouts(
   const metrics: (Metrics & { alarms: string[] })[] = [];
   async function* lines(): AsyncGenerator<string> {
     for await (const { step, rollouts } of steps) {
-      // A training that was killed may leave an empty file.
+      // A killed training may leave an empty file.
       if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
       const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, index }));
-      const told = rolloutMetrics(
+      const stepMetrics = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
         { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
       );
-      const unknown = grouped.groupSize > 1 ? UNKNOWN : [...UNKNOWN, 'frac_reward_zero_std'];
-      for (const name of unknown) delete told[name];
-      metrics.push({ step, ...told, alarms: [] } as unknown as Metrics & { alarms: string[] });
+      const unknown =
+        grouped.groupSize > 1 ? UNKNOWN_METRICS : [...UNKNOWN_METRICS, 'frac_reward_zero_std'];
+      for (const name of unknown) delete stepMetrics[name];
+      metrics.push({ step, ...stepMetrics, alarms: [] } as unknown as Metrics & {
+        alarms: string[];
+      });
       imported.numSteps++;
       imported.numRollouts += all.length;
       imported.numDifferent += all.filter(({ isSame }) => !isSame).length;

@@ -1,6 +1,6 @@
 /**
- * Questions as rows of verl's Parquet files, and back: `data_source`, `prompt`,
- * `ability`, `reward_model`, `extra_info`. Search-R1's own files are read, too.
+ * Questions as rows of verl's Parquet files: `data_source`, `prompt`, `ability`,
+ * `reward_model`, `extra_info`. Also reads Search-R1's files.
  */
 import { z } from 'zod';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
@@ -15,21 +15,17 @@ const COLUMNS = {
   extra_info: { split: 'text', index: 'integer', type: 'text', question: 'text', metadata: 'text' },
 } satisfies Record<string, ColumnType>;
 
-/** How the question is put to the policy. */
 export interface RowPrompt {
   /** A name of `PROMPTS`. */
   prompt: string;
-  /**
-   * `chat` and `full` have the same words; the trainer puts a model's chat template
-   * around them, or not.
-   */
+  /** `chat` and `full` have the same text; the trainer applies the chat template or not. */
   promptForm: PromptForm;
 }
 
 /**
- * Writes questions as a Parquet file of verl. The ground truth tells the reward the
- * shape of the question; what else is known of it is JSON in `extra_info.metadata`, so
- * that {@link readRows} gives the same questions again.
+ * Writes questions as a Parquet file of verl. `shape` in the ground truth is the question
+ * type; `extra_info.metadata` is all metadata as JSON, so that {@link readRows} restores
+ * the questions.
  */
 export async function writeRows(
   file: string,
@@ -79,35 +75,39 @@ const rowSchema = z.object({
       metadata: text,
     })
     .nullish(),
-  /** In Search-R1's files. */
+  /** Search-R1's files. */
   metadata: z.object({ type: text }).nullish(),
 });
 
-/** What stands after the last "Question: " of a prompt, on its line. */
-export const askedIn = (prompt: string): string =>
+/** The line after the last "Question: " of a prompt. */
+export const promptQuestion = (prompt: string): string =>
   /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
   prompt;
 
-/**
- * The questions of a Parquet file of verl. @throws Error naming the row that does not fit
- */
+/** Reads questions from a Parquet file of verl. @throws Error naming an invalid row */
 export async function readRows(file: string): Promise<Question[]> {
   const rows = await readParquet(file);
-  return rows.map((value, row) => {
+  return rows.map((value, number) => {
     const parsed = rowSchema.safeParse(value);
     if (!parsed.success)
       throw new Error(
-        `${file}, row ${row}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${z.prettifyError(parsed.error)}`,
+        `${file}, row ${number}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${z.prettifyError(parsed.error)}`,
       );
-    const { data_source: source, prompt, reward_model, extra_info, ...own } = parsed.data;
+    const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
     const { id, target } = reward_model.ground_truth;
-    const { index = row, split, type = own.metadata?.type, question, metadata } = extra_info ?? {};
+    const {
+      index = number,
+      split,
+      type = row.metadata?.type,
+      question,
+      metadata,
+    } = extra_info ?? {};
     return {
       id:
-        own.id ??
+        row.id ??
         id ??
         [source, split, index].filter((part) => part !== null && part !== undefined).join('-'),
-      question: own.question ?? question ?? askedIn(prompt.at(-1)!.content),
+      question: row.question ?? question ?? promptQuestion(prompt.at(-1)!.content),
       goldenAnswers: target,
       ...(split ? { split } : {}),
       metadata: metadata

@@ -1,21 +1,25 @@
 /**
- * Trajectories of every question type, drawn from a seed, to compare two implementations of the
- * rewards by: kept and broken grammar, half and nested tags, tags welded together,
- * missing and repeated answers, repeated and empty searches, `##` everywhere, information
- * that the policy made up, notices, and text of many alphabets.
+ * Random cases that compare two implementations of the rewards and of Algorithm 1. The
+ * trajectories have valid and broken grammar: half, nested and fused tags, missing and
+ * repeated answers, repeated and empty searches, `##` everywhere, information blocks written
+ * by the policy, notices, and text in many scripts.
  */
 import { range } from 'd3-array';
 import type { QuestionType } from '../data/question.js';
+import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { rollOut } from '../rollout/rollout.js';
+import { lossMask, tokenIds } from '../rollout/trajectory.js';
+import { buildPrompt } from '../text/prompts.js';
 import type { TextSegment } from '../text/response.js';
-import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
+import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, nextAction } from '../text/tags.js';
+import type { Tokenizer } from '../text/tokenizer.js';
 
-/** What is rewarded, and the truth about its question. */
+/** A response with the ground truth of its question. */
 export interface RewardCase {
-  /**
-   * A response as text, which tells who wrote what, or not; or as the segments that say
-   * it.
-   */
+  /** Text, or segments that tell who wrote what. */
   response: string | TextSegment[];
   goldenAnswers: string[];
   questionType: QuestionType | undefined;
@@ -23,7 +27,7 @@ export interface RewardCase {
 
 const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 
-/** Names, each with ways to write it: some are equal once normalised, some not. */
+/** Spellings of a name: some are equal once normalised, some are not. */
 const ANSWERS = [
   ['Paris', ' paris ', 'The Paris!', 'PARIS', 'Pa-ris', 'paris a', 'Paris, France', 'an\tParis'],
   ['The Beatles', 'beatles', 'Beatles the', 'A Beatles', 'Theatre Beatles', 'the_beatles'],
@@ -75,7 +79,7 @@ const SEARCH_R1_NOTICE =
   '\nMy previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
   'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.\n';
 const NOTICES = [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, SEARCH_R1_NOTICE];
-/** What is put between pieces, or in their place. */
+/** Inserted between pieces, or in their place. */
 const DEBRIS = [
   '</search>',
   '<search>',
@@ -99,40 +103,42 @@ const DEBRIS = [
 ];
 
 const isLikely = (random: Random, share: number): boolean => random.uniform() < share;
-const textOf = (random: Random): string =>
+const drawText = (random: Random): string =>
   range(random.integer(5))
     .map(() => random.choice(WORDS))
     .join(' ');
 
-/** One to four queries, of which some are the same or empty. */
-function queriesOf(random: Random): string {
-  const queries = range(1 + random.integer(4)).map(() => `q${random.integer(3)} ${textOf(random)}`);
+/** One to four queries, some equal or empty. */
+function drawQueries(random: Random): string {
+  const queries = range(1 + random.integer(4)).map(
+    () => `q${random.integer(3)} ${drawText(random)}`,
+  );
   return queries.join(random.choice([' ## ', '##', ' ## ## ']));
 }
 
 const block = (tag: (typeof TAGS)[number], body: string): string => `<${tag}>${body}</${tag}>`;
-const thought = (random: Random): string =>
-  isLikely(random, 0.05) ? '' : block('think', random.choice([' t ', `${textOf(random)}\n`]));
-const passages = (random: Random): string =>
+const drawThought = (random: Random): string =>
+  isLikely(random, 0.05) ? '' : block('think', random.choice([' t ', `${drawText(random)}\n`]));
+const drawInformation = (random: Random): string =>
   block(
     'information',
-    `Doc 1(Title: t) ${random.choice(['x', textOf(random), '<answer> x </answer>', '</information>'])}`,
+    `Doc 1(Title: t) ${random.choice(['x', drawText(random), '<answer> x </answer>', '</information>'])}`,
   );
 
-/** A trajectory that keeps the format: up to four searches, then an answer. */
+/** A well-formed trajectory: up to four searches, then an answer. */
 function drawTidy(random: Random, answer: string): TextSegment[] {
   const searches = range(random.integer(5)).flatMap((): TextSegment[] => [
     {
       kind: 'policy',
-      text: `${thought(random)}${random.choice(['', '\n', '\u00a0'])}${block('search', ` ${queriesOf(random)} `)}`,
+      text: `${drawThought(random)}${random.choice(['', '\n', '\u00a0'])}${block('search', ` ${drawQueries(random)} `)}`,
     },
-    { kind: 'information', text: passages(random) },
+    { kind: 'information', text: drawInformation(random) },
   ]);
-  const last = `${thought(random)}\n${block('answer', ` ${answer} `)}`;
+  const last = `${drawThought(random)}\n${block('answer', ` ${answer} `)}`;
   return [...searches, { kind: 'policy', text: last }];
 }
 
-/** One thing wrong with a trajectory. */
+/** A trajectory with one random defect. */
 function damaged(segments: TextSegment[], random: Random): TextSegment[] {
   const at = random.integer(segments.length);
   const { kind, text } = segments[at];
@@ -148,7 +154,8 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
     'rename',
     'open',
   ] as const);
-  const replacedBy = (...some: TextSegment[]): TextSegment[] => segments.toSpliced(at, 1, ...some);
+  const replacedBy = (...others: TextSegment[]): TextSegment[] =>
+    segments.toSpliced(at, 1, ...others);
   const rewritten = (changed: string): TextSegment[] => replacedBy({ kind, text: changed });
   const tag = random.choice(TAGS);
   switch (change) {
@@ -173,18 +180,16 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
   }
 }
 
-/**
- * What a policy may write in one generation: mostly a search, else an answer, or neither.
- */
-export function drawGeneration(random: Random): string {
-  const search = `${thought(random)}${block('search', ` ${queriesOf(random)} `)}`;
+/** One generation of a policy: mostly a search, else an answer, or neither. */
+function drawGeneration(random: Random): string {
+  const search = `${drawThought(random)}${block('search', ` ${drawQueries(random)} `)}`;
   const written = [
     search,
     search,
     search,
     search,
-    block('answer', ` ${textOf(random)} `),
-    textOf(random),
+    block('answer', ` ${drawText(random)} `),
+    drawText(random),
   ];
   return (
     random.choice(written) +
@@ -192,13 +197,13 @@ export function drawGeneration(random: Random): string {
   );
 }
 
-/** A passage's title and text, with what must not reach the policy as it is. */
-export const drawPassage = (random: Random): { title: string; text: string } => ({
+/** A passage, often with tags or line breaks that must be escaped. */
+const drawPassage = (random: Random): { title: string; text: string } => ({
   title: `T${random.integer(9)} ${random.choice(['(film)', '<answer>', '\t', ''])}`,
-  text: `${textOf(random)}${random.choice(['', '\nDoc 9(Title: t) x', '</information>', '\u2003'])}`,
+  text: `${drawText(random)}${random.choice(['', '\nDoc 9(Title: t) x', '</information>', '\u2003'])}`,
 });
 
-/** The `count` cases of a generator of random numbers. */
+/** Draws `count` cases. */
 export function drawRewardCases(random: Random, count: number): RewardCase[] {
   return range(count).map(() => {
     const ways = random.choice(ANSWERS);
@@ -214,4 +219,119 @@ export function drawRewardCases(random: Random, count: number): RewardCase[] {
       questionType: random.choice(QUESTION_TYPES),
     };
   });
+}
+
+/** One token per character, so that limits cut tags and words anywhere. */
+const CHARACTERS: Tokenizer = {
+  encode: (text) => Array.from(text, (character) => character.codePointAt(0)!),
+  decode: (ids) => String.fromCodePoint(...ids),
+  tokenId: (token) => token.codePointAt(0),
+  vocabSize: 0x110000,
+};
+
+const QUESTION = { id: 'q', question: 'Who?', goldenAnswers: ['x'], metadata: {} };
+
+type Passages = { title: string; text: string }[];
+
+/** A policy that writes a script, generation by generation. */
+function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
+  const left = script.values();
+  return {
+    name: 'scripted',
+    tokenizer: CHARACTERS,
+    maxLength,
+    generate: async (contexts) =>
+      contexts.map(() => {
+        const text = left.next().value!;
+        // Engines stop at the end of the action.
+        const ids = CHARACTERS.encode(text.slice(0, nextAction(text).end));
+        return {
+          tokenIds: ids,
+          text: CHARACTERS.decode(ids),
+          logProbs: ids.map(() => -1),
+          finish: 'stop',
+        };
+      }),
+  };
+}
+
+/** Draws passages for each new query and keeps them in `drawn`; null is a failed search. */
+function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): Retriever {
+  const search = (query: string): Passages | null => {
+    if (!drawn.has(query))
+      drawn.set(
+        query,
+        random.uniform() < 0.1 ? null : range(random.integer(4)).map(() => drawPassage(random)),
+      );
+    return drawn.get(query)!;
+  };
+  return {
+    name: 'drawn',
+    retrieve: async (queries, { topK }) => {
+      const lists = queries.map(search);
+      if (lists.includes(null)) throw new Error('This search fails.');
+      return lists.map((passages) =>
+        passages!
+          .slice(0, topK)
+          .map(({ title, text }, i) => ({
+            passage: { id: `${i}`, title, text, contents: `${title}\n${text}` },
+            score: 1 / (i + 1),
+          })),
+      );
+    },
+  };
+}
+
+/** A drawn rollout: options, script and passages of each query, and the expected result. */
+export async function drawRolloutCase(random: Random): Promise<object> {
+  const config: RolloutConfig = {
+    prompt: 'parallel',
+    promptForm: random.choice(['short', 'full'] as const),
+    maxSearchTurns: random.integer(5),
+    topK: 1 + random.integer(3),
+    splitQueries: random.uniform() < 0.7,
+    maxSubQueries: 1 + random.integer(4),
+    maxInformationTokens: random.choice([40, 120, 100_000]),
+    maxNewTokens: 50,
+    topP: 1,
+    retrievalTimeoutMs: 10_000,
+  };
+  const room = random.choice([200, 600, 100_000]);
+  const maxLength =
+    buildPrompt(config.prompt, QUESTION.question, { form: config.promptForm }).length + room;
+  const script = range(config.maxSearchTurns + 1).map(() => drawGeneration(random));
+  const drawn = new Map<string, Passages | null>();
+  const { trajectories } = await rollOut(
+    scriptedPolicy(script, maxLength),
+    drawingRetriever(random.fork('passages'), drawn),
+    [QUESTION],
+    { ...config, temperature: 1, randoms: [random] },
+  );
+  const [{ segments }] = trajectories;
+  const [prompt, ...response] = segments;
+  return {
+    options: {
+      max_search_turns: config.maxSearchTurns,
+      top_k: config.topK,
+      split_queries: config.splitQueries,
+      max_sub_queries: config.maxSubQueries,
+      max_new_tokens: config.maxNewTokens,
+      max_information_tokens: config.maxInformationTokens,
+      notice: config.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
+    },
+    max_length: maxLength,
+    prompt: prompt.text,
+    script,
+    found: Object.fromEntries(
+      Array.from(drawn, ([query, passages]) => [
+        query,
+        passages?.map(({ title, text }) => [title, text]) ?? null,
+      ]),
+    ),
+    expected: {
+      segments: response.map(({ kind, text }) => [kind, text]),
+      token_ids: tokenIds({ segments: response }),
+      mask: lossMask({ segments: response }),
+    },
+  };
 }

@@ -1,47 +1,95 @@
-/**
- * A training on TRL's GRPOTrainer: Parquet files, rewards, rollout function and
- * configuration in one folder.
- */
+/** TRL's GRPOTrainer: a training exported as one folder, and the completions it logs. */
+import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import { writeFileSafely } from '../io/files.js';
+import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
 import {
   PLAIN_TEMPLATE,
   pythonRollout,
-  requireTraining,
+  requireExportable,
+  rewardKeywords,
   writeExport,
   type TrainingExport,
 } from './export.js';
-import { rewardKeywords } from './python.js';
+import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** The longest context with its continuation (App. A.4), tokens. */
+/** The longest context including its continuation (App. A.4), in tokens. */
 const MAX_LENGTH = 4096;
 
 /**
- * Writes the folder. Returns the numbers of questions. @throws Error for a method that is
- * not trained by GRPO, or where the questions do not suffice
+ * Writes Parquet files, rewards, rollout function and configuration. Returns the numbers of
+ * questions.
+ * @throws RangeError for a method not trained by GRPO
  */
 export async function writeTrl(
   folder: string,
-  handOver: TrainingExport,
+  training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
-  const { algorithm, rewards } = requireTraining(handOver.method);
+  const { algorithm, rewards } = requireExportable(training.method);
   if (algorithm !== 'grpo')
     throw new RangeError(
-      `Expected a method that is trained by grpo, but ${handOver.method} is by ${algorithm}. Export it for verl.`,
+      `Expected a method trained by grpo, but ${training.method} is trained by ${algorithm}. Export it for verl.`,
     );
-  const numbers = await writeExport(folder, handOver);
+  const numbers = await writeExport(folder, training);
   for (const name of ['train.py', 'config.yaml', 'README.md'])
     await cp(packagePath('data', 'templates', 'trl', name), path.join(folder, name));
   const search = {
-    model: handOver.model,
-    chat_template: handOver.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
+    model: training.model,
+    chat_template: training.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
     max_length: MAX_LENGTH,
-    ...pythonRollout(handOver),
+    ...pythonRollout(training),
     reward_kwargs: rewardKeywords(rewardOptions(rewards)),
   };
   await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
   return numbers;
+}
+
+const json = z.string().transform((text): unknown => JSON.parse(text));
+const segmentSchema = z
+  .tuple([z.enum(['policy', 'information', 'notice']), z.string()])
+  .transform(([kind, text]) => ({ kind, text }));
+const rowSchema = z
+  .object({
+    prompt: z.array(z.object({ content: z.string() })).min(1),
+    segments: json.pipe(z.array(segmentSchema)),
+    ground_truth: json.pipe(truthSchema),
+    reward: z.number(),
+    advantage: z.number(),
+  })
+  .transform(
+    ({ prompt, segments, ground_truth: truth, reward: score, advantage }): RecordedRollout => {
+      return { prompt: prompt.at(-1)!.content, segments, truth, score, advantage };
+    },
+  );
+
+const stepNumber = (name: string): number => Number(/\d+/.exec(name)![0]);
+
+/** The files `completions_STEP.parquet` of `log_completions`, in order of steps. */
+export const trlRolloutFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^completions_\d+\.parquet$/.test(name))
+    .sort((a, b) => stepNumber(a) - stepNumber(b));
+
+/**
+ * The rollouts of each generation, with the columns that the exported `train.py` adds.
+ * Further updates with the same rollouts are skipped.
+ * @throws Error naming a file without these columns
+ */
+export async function* readTrlRollouts(folder: string): AsyncGenerator<RecordedStep> {
+  let previous = '';
+  for (const name of trlRolloutFiles(folder)) {
+    const parsed = z.array(rowSchema).safeParse(await readParquet(path.join(folder, name)));
+    if (!parsed.success)
+      throw new Error(
+        `Expected ${name} to have the columns that the exported train.py logs, but ${z.prettifyError(parsed.error)}`,
+      );
+    const rollouts = parsed.data;
+    const current = JSON.stringify(rollouts);
+    if (current !== previous) yield { step: stepNumber(name), rollouts };
+    previous = current;
+  }
 }

@@ -1,30 +1,38 @@
-/**
- * A training on verl: Parquet files, rewards, agent loop, configuration and a launch
- * script in one folder.
- */
+/** verl: a training exported as one folder, and the rollouts that verl records. */
+import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { writeFileSafely } from '../io/files.js';
+import { z } from 'zod';
+import { streamJsonLines, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
+import { ambiguity, splitTranscript } from '../text/response.js';
 import {
   PLAIN_TEMPLATE,
   pythonRollout,
-  requireTraining,
+  requireExportable,
+  rewardKeywords,
   writeExport,
   type TrainingExport,
 } from './export.js';
-import { rewardKeywords } from './python.js';
-import { printYaml } from './yaml.js';
+import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/**
- * The primary configuration: verl's own, then the paper's settings, then those of this
- * export.
- */
-function printConfig(handOver: TrainingExport): string {
-  const { algorithm, rewards } = requireTraining(handOver.method);
-  const { model, method, promptForm } = handOver;
-  const own = {
+/** A nested value as YAML: mappings as lines, everything else as JSON, which YAML reads. */
+export function printYaml(value: object, indent = ''): string {
+  return Object.entries(value)
+    .map(([key, inner]: [string, unknown]) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? `${indent}${key}:\n${printYaml(inner, `${indent}  `)}`
+        : `${indent}${key}: ${JSON.stringify(inner)}\n`,
+    )
+    .join('');
+}
+
+/** The primary configuration: verl's defaults, the paper's settings, this export's. */
+function printConfig(training: TrainingExport): string {
+  const { algorithm, rewards } = requireExportable(training.method);
+  const { model, method, promptForm } = training;
+  const settings = {
     actor_rollout_ref: {
       model: {
         path: model,
@@ -34,45 +42,66 @@ function printConfig(handOver: TrainingExport): string {
     reward: { custom_reward_function: { reward_kwargs: rewardKeywords(rewardOptions(rewards)) } },
     trainer: { experiment_name: method },
   };
-  return `# ${method}: verl's defaults, then paper.yaml and ${algorithm}.yaml beside this, then what follows.
+  return `# ${method}: verl's defaults, overridden by paper.yaml and ${algorithm}.yaml in this folder, then by the settings below.
 hydra:
   searchpath: [pkg://verl.trainer.config]
 defaults: [ppo_trainer, paper, ${algorithm}, _self_]
-root: ??? # this folder; launch.sh fills it in
+root: ??? # this folder, set by launch.sh
 data:
   train_files: \${root}/data/train.parquet
   val_files: \${root}/data/val.parquet
-${printYaml(own)}`;
+${printYaml(settings)}`;
 }
 
 /**
- * Writes the folder. Returns the numbers of questions. @throws Error where the questions
- * do not suffice
+ * Writes Parquet files, rewards, agent loop, configuration and a launch script. Returns the
+ * numbers of questions.
  */
 export async function writeVerl(
   folder: string,
-  handOver: TrainingExport,
+  training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
-  const template = (...parts: string[]): string =>
-    packagePath('data', 'templates', 'verl', ...parts);
-  const { algorithm } = requireTraining(handOver.method);
-  const numbers = await writeExport(folder, handOver);
-  const copies = {
-    'agent_loop.py': 'parallelsearch/agent_loop.py',
-    'check.py': 'check.py',
-    'launch.sh': 'launch.sh',
-    'README.md': 'README.md',
-    ...Object.fromEntries(
-      ['paper', algorithm].map((name) => [`config/${name}.yaml`, `config/${name}.yaml`]),
+  const { algorithm } = requireExportable(training.method);
+  const numbers = await writeExport(folder, training);
+  const copies = [
+    ['agent_loop.py', 'parallelsearch/agent_loop.py'],
+    ...['check.py', 'launch.sh', 'README.md', 'config/paper.yaml', `config/${algorithm}.yaml`].map(
+      (name) => [name, name],
     ),
-  };
-  for (const [from, to] of Object.entries(copies)) await cp(template(from), path.join(folder, to));
+  ];
+  for (const [from, to] of copies)
+    await cp(packagePath('data', 'templates', 'verl', from), path.join(folder, to));
   const loop = { name: 'parallelsearch', _target_: 'parallelsearch.agent_loop.SearchAgentLoop' };
-  const loops = [{ ...loop, ...pythonRollout(handOver) }];
-  await writeFileSafely(
-    path.join(folder, 'agent_loops.yaml'),
-    `${JSON.stringify(loops, null, 2)}\n`,
-  );
-  await writeFileSafely(path.join(folder, 'config', 'train.yaml'), printConfig(handOver));
+  const loops = [{ ...loop, ...pythonRollout(training) }];
+  const loopsFile = path.join(folder, 'agent_loops.yaml');
+  await writeFileSafely(loopsFile, `${JSON.stringify(loops, null, 2)}\n`);
+  await writeFileSafely(path.join(folder, 'config', 'train.yaml'), printConfig(training));
   return numbers;
+}
+
+const lineSchema = z
+  .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number() })
+  .transform(({ input, output, gts, score }): RecordedRollout => {
+    const segments = splitTranscript(output);
+    return { prompt: input, segments, truth: gts, score, ambiguous: ambiguity(segments) };
+  });
+
+/** The files `STEP.jsonl` of `trainer.rollout_data_dir`, in order of steps. */
+export const verlRolloutFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^\d+\.jsonl$/.test(name))
+    .sort((a, b) => parseInt(a) - parseInt(b));
+
+/** @throws Error naming a line that verl did not write */
+export async function* readVerlRollouts(folder: string): AsyncGenerator<RecordedStep> {
+  for (const name of verlRolloutFiles(folder)) {
+    const rollouts: RecordedRollout[] = [];
+    const file = path.join(folder, name);
+    for await (const line of streamJsonLines(file, (value) => lineSchema.parse(value))) {
+      if ('complaint' in line)
+        throw new Error(`Expected input, output, gts and score from verl, but: ${line.complaint}`);
+      rollouts.push(line.value);
+    }
+    yield { step: parseInt(name), rollouts };
+  }
 }

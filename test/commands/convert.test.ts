@@ -30,22 +30,22 @@ beforeAll(() => {
 });
 const convert = (args: readonly string[]) => runCommand(['data', 'convert', ...args], root);
 
-describe.skipIf(!isBuilt)('data convert (skipped without dist/: npm run build)', () => {
-  it('makes a folder of several benchmarks’ files that `data check` finds nothing wrong with', async () => {
+describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
+  it('merges files of several benchmarks into a valid folder', async () => {
     const { code, stderr } = await convert([...Object.keys(ORIGINALS), '--out', 'all']);
     expect(stderr).toContain(
       '4 questions (1 sequential, 1 parallelizable and 2 hybrid; 4 with a dependency graph) and 13 passages: all/corpus.jsonl and all/questions.jsonl',
     );
-    expect(stderr).toContain('left out, for they have no answer or none in their paragraphs: 1');
+    expect(stderr).toContain('Skipped 1 rows');
     expect(code).toBe(0);
     const checked = await runCommand(['data', 'check', at('all')]);
-    expect(checked.stdout).toContain('Nothing is wrong.');
+    expect(checked.stdout).toContain('No problems.');
     expect(checked).toMatchObject({ code: 0 });
     const { questions } = await loadDataSet(at('all'));
     expect(questions.map(({ split }) => split)).toEqual(['train', 'train', 'dev', 'dev']);
   });
 
-  it('goes through verl’s files and comes back with the same questions', async () => {
+  it('converts to verl’s files and back without loss', async () => {
     await convert(['all', '--to', 'verl', '--method', 'search-r1', '--out', 'rows']);
     const rows = await readRows(at('rows', 'train.parquet'));
     expect(rows.map(({ id }) => id)).toEqual(['h2', 'h1']);
@@ -55,7 +55,7 @@ describe.skipIf(!isBuilt)('data convert (skipped without dist/: npm run build)',
     expect(existsSync(at('back', 'corpus.jsonl'))).toBe(false);
   });
 
-  it('writes what the benchmarks’ authors publish', async () => {
+  it('writes the benchmarks’ original formats', async () => {
     for (const layout of ['hotpotqa', '2wikimultihopqa', 'musique'])
       expect(await convert(['all', '--to', layout, '--out', layout])).toMatchObject({ code: 0 });
     const hotpot = JSON.parse(readFileSync(at('hotpotqa', 'train.json'), 'utf8')) as object[];
@@ -80,17 +80,14 @@ describe.skipIf(!isBuilt)('data convert (skipped without dist/: npm run build)',
     });
   });
 
-  it('says what it cannot read', async () => {
+  it('rejects empty and missing sources', async () => {
     writeFileSync(at('none.json'), '[]');
     const none = await convert(['none.json', '--out', 'none']);
-    expect(none).toMatchObject({
-      code: 1,
-      stderr: 'Expected questions with answers in none.json, but there are none.\n',
-    });
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('none.json') as string });
     const missing = await convert(['missing.json', '--out', 'none']);
     expect(missing).toMatchObject({
       code: 1,
-      stderr: 'Expected missing.json, but there is none. Check the path.\n',
+      stderr: expect.stringContaining('missing.json') as string,
     });
     expect(existsSync(at('none'))).toBe(false);
   });

@@ -12,8 +12,8 @@ const root = temporaryFolder();
 const check = (folder: string): ReturnType<typeof runCommand> =>
   runCommand(['data', 'check', folder]);
 
-describe.skipIf(!isBuilt)('data check (skipped without dist/: npm run build)', () => {
-  it('says what is there and what it is good for', async () => {
+describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
+  it('prints what a folder contains and what it can be used for', async () => {
     const own = join(root, 'own');
     writeOwnData(own, { type: 'comparison' });
     const { code, stdout } = await check(own);
@@ -24,13 +24,13 @@ describe.skipIf(!isBuilt)('data check (skipped without dist/: npm run build)', (
       /^ {2}type +8 comparison \(parallelizable\)$/m,
       /^ {2}dependency graph +0 of 8 questions$/m,
       /^ {2}evaluate +4 questions of test: EM, F1, turns, calls and time; .* need graphs$/m,
-      /^ {2}train +type or graph tells the rewards of ParallelSearch/m,
-      /^Nothing is wrong\.$/m,
+      /^ {2}train +ParallelSearch’s rewards know/m,
+      /^No problems\.$/m,
     ])
       expect(stdout).toMatch(line);
   });
 
-  it('names file and line of what is wrong, however much it is, and the remedy', async () => {
+  it('names file and line of problems, and limits their number', async () => {
     const wrong = join(root, 'wrong');
     mkdirSync(wrong);
     const node = {
@@ -63,23 +63,21 @@ describe.skipIf(!isBuilt)('data check (skipped without dist/: npm run build)', (
     );
     const { code, stdout } = await check(wrong);
     expect(code).toBe(1);
-    expect(stdout).toContain('22 things are wrong');
-    expect(stdout).toContain(
-      'corpus.jsonl, line 2: expected unique ids, but p1 names line 1 too; rename one.',
-    );
-    expect(stdout).toMatch(/questions\.jsonl, line 3: golden_answers: .*each line must be/);
+    expect(stdout).toContain('22 problems:');
+    expect(stdout).toMatch(/corpus\.jsonl, line 2: .*unique.*p1/);
+    expect(stdout).toMatch(/questions\.jsonl, line 3: golden_answers/);
     expect(stdout).toContain('  and 12 more\n');
-    expect(stdout).toContain('need type or a graph, as "metadata": {"type": "comparison"}');
+    expect(stdout).toContain('"metadata": {"type": "comparison"}');
   });
 
-  it.skipIf(!existsSync(SMALL_WORLD))('finds nothing wrong with the small world', async () => {
+  it.skipIf(!existsSync(SMALL_WORLD))('finds no problem in the small world', async () => {
     const { code, stdout } = await check(SMALL_WORLD);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/with a graph$/m)]);
   });
 });
 
 describe('docs/data.md', () => {
-  it('has examples that are read, of the kinds that they say', () => {
+  it('has valid examples of the stated question types', () => {
     const page = readFileSync(packagePath('docs', 'data.md'), 'utf8');
     const examples = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) =>
       JSON.stringify(JSON.parse(json)),
@@ -88,7 +86,7 @@ describe('docs/data.md', () => {
     expect(questions.map(questionType)).toEqual(['parallelizable', 'sequential']);
   });
 
-  it('says of each type what it stands for', () => {
+  it('gives the question type of each benchmark type', () => {
     const page = readFileSync(packagePath('docs', 'data.md'), 'utf8');
     const rows = [...page.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| ([\w ]+) \| /gm)];
     const kinds = { 'single hop': 'single_hop' } as Record<string, string>;

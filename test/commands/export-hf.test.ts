@@ -1,7 +1,4 @@
-/**
- * A policy written for other engines: what transformers, PEFT and vLLM make of it is in
- * test/policy/engines.test.ts.
- */
+/** `export hf`; test/policy/engines.test.ts loads its output in other engines. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -32,19 +29,17 @@ beforeAll(async () => {
   captured('stderr');
   await runTrain({ config, data: world.data, seed: 5, out: join(root, 'run'), backend: 'wasm' });
 });
-let told: () => string;
-beforeEach(() => (told = captured('stderr')));
+let printed: () => string;
+beforeEach(() => (printed = captured('stderr')));
 afterEach(() => vi.restoreAllMocks());
 
 const run = (...words: string[]): Promise<unknown> =>
   exportCommand().parseAsync(['hf', ...words], { from: 'user' });
 
 describe('export hf', () => {
-  it('writes a model that says what model and adapter say, with the other files as they are', async () => {
+  it('merges the adapter without changing the answers, and copies the other files', async () => {
     await run(out, '--adapter', adapter);
-    expect(told()).toContain(
-      `${model} with ${adapter}: ${out}, the adapter alone in its folder adapter\n`,
-    );
+    expect(printed()).toContain(`${out}: ${model} with ${adapter}`);
     const [merged, apart] = [await loadLocalPolicy(out), await loadLocalPolicy(model, { adapter })];
     const contexts = ['Who?', 'Answer with search.'].map((text) => apart.tokenizer.encode(text));
     const options = {
@@ -65,7 +60,7 @@ describe('export hf', () => {
     });
   });
 
-  it('writes the adapter with the path to the model by which PEFT finds it', async () => {
+  it("writes the adapter with the model's path for PEFT", async () => {
     const written = (await readJson(join(out, 'adapter', 'adapter_config.json'))) as object;
     const trained = (await readJson(join(adapter, 'adapter_config.json'))) as object;
     expect(written).toEqual({ ...trained, base_model_name_or_path: model });
@@ -75,7 +70,7 @@ describe('export hf', () => {
     );
   });
 
-  it('writes a model without adapter, in half precision where that is wanted', async () => {
+  it('writes a model without an adapter, also in half precision', async () => {
     const half = join(root, 'half');
     await run(half, '--model', model, '--dtype', 'float16');
     expect(await readJson(join(half, 'config.json'))).toMatchObject({ torch_dtype: 'float16' });
@@ -88,7 +83,7 @@ describe('export hf', () => {
     expect(await names[0]).toEqual(await names[1]);
   });
 
-  it('names what is missing', async () => {
+  it('names missing weights', async () => {
     await expect(run(out, '--adapter', join(root, 'none'))).rejects.toThrow(
       `Expected weights in ${root}/none`,
     );

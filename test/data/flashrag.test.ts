@@ -28,7 +28,7 @@ describe('parsePassages', () => {
     });
   });
 
-  it("drops the quotes of the Wikipedia dump's titles and allows a passage without a title", () => {
+  it('drops quotes around titles and allows passages without a title', () => {
     const passages = parsePassages(
       '{"id":"a","contents":"\\"Oslo\\"\\nA city."}\n{"id":"b","contents":"No title"}',
     );
@@ -38,23 +38,21 @@ describe('parsePassages', () => {
     ]);
   });
 
-  it('names file, line and remedy in its errors', () => {
+  it('reports file and line', () => {
     const good = '{"id":"a","contents":"T\\nx"}\n';
-    expect(() => parsePassages(`${good}{oops`, 'c.jsonl')).toThrow(
-      /c\.jsonl, line 2: expected JSON, but got "\{oops".*each line must be/,
-    );
+    expect(() => parsePassages(`${good}{oops`, 'c.jsonl')).toThrow(/c\.jsonl, line 2: .*JSON/);
     expect(() => parsePassages(`${good}\n{"id":"b"}`, 'c.jsonl')).toThrow(
-      /c\.jsonl, line 3: contents: .*each line must be/,
+      /c\.jsonl, line 3: contents/,
     );
     expect(() => parsePassages(good + good, 'c.jsonl')).toThrow(
-      'c.jsonl, line 2: expected unique ids, but a names line 1 too',
+      /c\.jsonl, line 2: .*unique.*line 1/,
     );
-    expect(() => parsePassages('\n', 'c.jsonl')).toThrow('c.jsonl: expected at least one row');
+    expect(() => parsePassages('\n', 'c.jsonl')).toThrow(/c\.jsonl: .*empty/);
   });
 });
 
 describe('parseQuestions', () => {
-  it('reads questions without metadata and keeps unknown metadata', () => {
+  it('keeps unknown metadata and allows none', () => {
     const text =
       '{"id":"a","question":"Q?","golden_answers":["x","y"]}\n' +
       '{"id":"b","question":"Q?","golden_answers":["x"],"metadata":{"type":"bridge","supporting":["p1"]},"split":"dev"}';
@@ -70,12 +68,12 @@ describe('parseQuestions', () => {
     ]);
   });
 
-  it('refuses a question without answers and a malformed graph', () => {
+  it('rejects missing answers and malformed graphs', () => {
     const row = (extra: string): string =>
       `{"id":"a","question":"Q?","golden_answers":["x"],${extra}}`;
     expect(() =>
       parseQuestions('{"id":"a","question":"Q?","golden_answers":[]}', 'q.jsonl'),
-    ).toThrow(/q\.jsonl, line 1: golden_answers: .*each line must be/);
+    ).toThrow(/q\.jsonl, line 1: golden_answers/);
     expect(() => parseQuestions(row('"metadata":{"graph":[{"id":"q1"}]}'), 'q.jsonl')).toThrow(
       /line 1: metadata\.graph\.0/,
     );
@@ -85,8 +83,8 @@ describe('parseQuestions', () => {
   });
 });
 
-describe('a graph that cannot be', () => {
-  it('is refused with file, line and reason', () => {
+describe('an impossible graph', () => {
+  it('is rejected with file, line and reason', () => {
     const node = {
       id: 'q1',
       question: 'a?',
@@ -98,7 +96,7 @@ describe('a graph that cannot be', () => {
     const graph = [{ ...node, dependsOn: ['q1'], evidence: [] }];
     const row = { id: 'a', question: 'Q?', golden_answers: ['x'], metadata: { graph } };
     expect(() => parseQuestions(JSON.stringify(row), 'q.jsonl')).toThrow(
-      /^q\.jsonl, line 1: metadata\.graph: Expected an acyclic graph/,
+      /^q\.jsonl, line 1: metadata\.graph: .*acyclic/,
     );
   });
 });
@@ -113,7 +111,7 @@ describe('loadDataSet', () => {
     writeFileSync(inFolder(name), content);
   };
 
-  it('reads FlashRAG’s own files: compressed, with a byte order mark, a file for each split', async () => {
+  it('reads compressed files, byte order marks, and one file per split', async () => {
     write('corpus.jsonl.gz', gzipSync(passage));
     write('train.jsonl', `\uFEFF${row('train_0')}`);
     write('test.jsonl.gz', gzipSync(row('test_0') + row('own', ',"split":"dev"')));
@@ -126,7 +124,7 @@ describe('loadDataSet', () => {
     ]);
   });
 
-  it('reads questions without a split, which are of every split', async () => {
+  it('puts questions without a split into every split', async () => {
     write('passages.jsonl', passage);
     write('questions.jsonl', row('a') + row('b', ',"split":"train"'));
     const { questions } = await loadDataSet(inFolder());
@@ -135,16 +133,12 @@ describe('loadDataSet', () => {
     expect([idsOf('train'), idsOf('test')]).toEqual([['a', 'b'], ['a']]);
   });
 
-  it('names the files that it expects, and the remedy for one that is broken', async () => {
-    await expect(loadDataSet(inFolder())).rejects.toThrow(
-      'Expected corpus.jsonl or passages.jsonl (also with .gz) in',
-    );
+  it('names missing and broken files', async () => {
+    await expect(loadDataSet(inFolder())).rejects.toThrow('corpus.jsonl');
     write('corpus.jsonl.gz', 'no gzip');
-    await expect(loadDataSet(inFolder())).rejects.toThrow(
-      /corpus\.jsonl\.gz \(Z_DATA_ERROR\)\. Check the path/,
-    );
+    await expect(loadDataSet(inFolder())).rejects.toThrow(/corpus\.jsonl\.gz.*Z_DATA_ERROR/);
     write('corpus.jsonl', passage); // the plain file comes first
-    await expect(loadDataSet(inFolder())).rejects.toThrow('Expected questions.jsonl, train.jsonl');
+    await expect(loadDataSet(inFolder())).rejects.toThrow('questions.jsonl');
   });
 });
 
@@ -159,27 +153,19 @@ describe('formatting', () => {
   });
 });
 
-it.each([readPassages, readQuestions])(
-  'reading says which file is missing and what to do',
-  async (read) => {
-    await expect(read('/none.jsonl')).rejects.toThrow(
-      'Could not read /none.jsonl (ENOENT). Check the path',
-    );
-  },
-);
+it.each([readPassages, readQuestions])('names a missing file', async (read) => {
+  await expect(read('/none.jsonl')).rejects.toThrow(/none\.jsonl.*ENOENT/);
+});
 
 const benchmarks = process.env.PARALLELSEARCH_BENCHMARKS ?? '../shared/benchmarks';
 const folders = existsSync(benchmarks)
   ? readdirSync(benchmarks).filter((name) => dataSetFiles(join(benchmarks, name)).passages)
   : [];
 
-describe.skipIf(folders.length === 0)(
-  `benchmark folders (skipped without ${benchmarks}; PARALLELSEARCH_BENCHMARKS names another)`,
-  () => {
-    it.each(folders)('reads %s as it is', async (name) => {
-      const { passages, questions } = await loadDataSet(join(benchmarks, name));
-      expect(passages.every(({ title }) => title !== '')).toBe(true);
-      expect(questionsOfSplit(questions, 'test').length).toBeGreaterThan(10);
-    });
-  },
-);
+describe.skipIf(folders.length === 0)('benchmark folders (needs PARALLELSEARCH_BENCHMARKS)', () => {
+  it.each(folders)('reads %s', async (name) => {
+    const { passages, questions } = await loadDataSet(join(benchmarks, name));
+    expect(passages.every(({ title }) => title !== '')).toBe(true);
+    expect(questionsOfSplit(questions, 'test').length).toBeGreaterThan(10);
+  });
+});

@@ -6,7 +6,7 @@ const graphOf = ({ metadata }: typeof HYBRID) => metadata.graph!;
 const MODES = ['sequential', 'parallel'] as const;
 
 describe('searchPlan', () => {
-  it('asks every sub-question once, after all that it depends on', () => {
+  it('asks every sub-question once, after its dependencies', () => {
     for (const mode of MODES) {
       for (const graph of QUESTIONS.map(graphOf)) {
         const asked = new Set<string>();
@@ -19,21 +19,21 @@ describe('searchPlan', () => {
     }
   });
 
-  it('asks one a turn, or all that is known enough at once', () => {
+  it('asks one per turn, or all independent ones at once', () => {
     const sizes = (mode: (typeof MODES)[number]) =>
       searchPlan(graphOf(HYBRID), mode).map(({ length }) => length);
     expect(sizes('sequential')).toEqual([1, 1, 1, 1]);
     expect(sizes('parallel')).toEqual([2, 2]);
   });
 
-  it('refuses a cycle', () => {
+  it('rejects a cycle', () => {
     const cycle = [bornIn(0, 'q1', ['q2']), bornIn(1, 'q2', ['q1'])];
-    expect(() => searchPlan(cycle, 'parallel')).toThrow('Expected an acyclic dependency graph');
+    expect(() => searchPlan(cycle, 'parallel')).toThrow('acyclic');
   });
 });
 
 describe('finalNodes and chainTo', () => {
-  it('give the nodes that nothing depends on, and how each is reached', () => {
+  it('give the last nodes and the chain to each', () => {
     const finals = finalNodes(graphOf(HYBRID));
     expect(finals.map(({ id }) => id)).toEqual(['q2', 'q4']);
     expect(chainTo(finals[1], graphOf(HYBRID)).map(({ id }) => id)).toEqual(['q3', 'q4']);
@@ -46,7 +46,7 @@ describe('planOf', () => {
     [SEQUENTIAL, 'parallel', 'Need director, then born.'],
     [COMPARISON, 'parallel', 'Need born of each, all at once.'],
     [HYBRID, 'sequential', 'Need director, then born of each, one by one.'],
-  ] as const)('names what is to be found out, and how (%#)', (question, mode, plan) => {
+  ] as const)('names the attributes and the mode (%#)', (question, mode, plan) => {
     expect(planOf(graphOf(question), mode)).toBe(plan);
   });
 

@@ -14,8 +14,6 @@ import { readBenchmark } from '../../lib/data/formats/read.js';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
 import { importRollouts, type RecordedStep } from '../../lib/interop/import.js';
 import { readRows } from '../../lib/interop/rows.js';
-import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
-import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { loadAnswerFiles } from '../../lib/experiments/answer-files.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { writeParquet } from '../../lib/io/parquet.js';
@@ -58,6 +56,8 @@ import { COMPARISON, PASSAGES, QUESTIONS, TOKENIZER_JSON } from '../training/tin
 import { jsonBytes, nearlyBytes, nearlyJson, nearlyJsonLines, textBytes } from './inputs.js';
 import { parsed, tryReaders, type Reader } from './reader.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { readTrlRollouts } from '../../lib/interop/trl.js';
+import { readVerlRollouts } from '../../lib/interop/verl.js';
 
 const folder = temporaryFolder();
 const inFolder = (name: string): string => join(folder, name);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
 import { folderForEach } from '../folder.js';
-import { MODEL } from './hand-overs.js';
+import { MODEL } from './exports.js';
 
 const inFolder = folderForEach();
 const write = (...parts: string[]): string => {
@@ -18,14 +18,14 @@ const writeModel = (...parts: string[]): string => {
 };
 
 describe('findCheckpoint', () => {
-  it('takes a folder in Hugging Face format as it is, and that of verl’s actor', () => {
+  it('finds a folder in Hugging Face format and verl’s actor folder', () => {
     const merged = writeModel('merged');
     expect(findCheckpoint(merged)).toBe(merged);
     const step = writeModel('run', 'global_step_90', 'actor', 'huggingface');
     expect(findCheckpoint(inFolder('run', 'global_step_90'))).toBe(step);
   });
 
-  it('takes the newest step by its number', () => {
+  it('takes the step with the highest number', () => {
     writeModel('run', 'global_step_90', 'actor', 'huggingface');
     const newest = writeModel('run', 'global_step_500', 'actor', 'huggingface');
     expect(findCheckpoint(inFolder('run'))).toBe(newest);
@@ -34,19 +34,17 @@ describe('findCheckpoint', () => {
     expect(findCheckpoint(inFolder('trl'))).toBe(trl);
   });
 
-  it('says how to merge shards, and finds nothing in an empty folder or none', () => {
+  it('explains how to merge shards, and finds nothing in an empty or missing folder', () => {
     write('run', 'global_step_5', 'actor', 'model_world_size_8_rank_0.pt');
     write('run', 'global_step_5', 'actor', 'huggingface', 'config.json');
-    expect(() => findCheckpoint(inFolder('run'))).toThrow(
-      /python3 -m verl\.model_merger merge --backend fsdp --local_dir \S+actor /,
-    );
+    expect(() => findCheckpoint(inFolder('run'))).toThrow(/model_merger.*actor /);
     expect(findCheckpoint(inFolder('run', 'global_step_5', 'actor', 'huggingface'))).toBeNull();
     expect(findCheckpoint(inFolder('none'))).toBeNull();
   });
 });
 
 describe('copyCheckpoint', () => {
-  it('copies what a policy is loaded from, and nothing else', async () => {
+  it('copies only the files that a policy needs', async () => {
     await copyCheckpoint(MODEL, inFolder('model'));
     expect(readdirSync(inFolder('model')).sort()).toEqual([
       'config.json',
@@ -56,13 +54,13 @@ describe('copyCheckpoint', () => {
     ]);
   });
 
-  it('refuses a model that is not known, and one without a tokenizer', async () => {
+  it('rejects an unsupported model and one without a tokenizer', async () => {
     writeModel('unknown');
     await expect(copyCheckpoint(inFolder('unknown'), inFolder('model'))).rejects.toThrow();
     await copyCheckpoint(MODEL, inFolder('cut'));
     rmSync(inFolder('cut', 'tokenizer.json'));
     await expect(copyCheckpoint(inFolder('cut'), inFolder('model'))).rejects.toThrow(
-      /^Expected tokenizer\.json in /,
+      /tokenizer\.json/,
     );
   });
 });

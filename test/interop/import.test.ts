@@ -6,8 +6,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { importRollouts, type ImportOptions } from '../../lib/interop/import.js';
-import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
-import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { readSteps } from '../../lib/pages/run/folder.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
@@ -15,6 +13,8 @@ import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 import { COMPARISON, SINGLE } from '../training/tiny.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { readTrlRollouts } from '../../lib/interop/trl.js';
+import { readVerlRollouts } from '../../lib/interop/verl.js';
 
 const inFolder = folderForEach();
 const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill </search>';
@@ -99,7 +99,7 @@ describe('rollouts of verl', () => {
     expect(ten.metrics).not.toHaveProperty('completions/mean_length');
   });
 
-  it('keep their own reward where it is another one here', async () => {
+  it('keep a reward that differs here', async () => {
     writeStep(1, [line(RIGHT, 0.25), line(WRONG, SCORES[1])]);
     const imported = await importRollouts(readVerlRollouts(recorded), options);
     expect(imported.numDifferent).toBe(1);
@@ -107,7 +107,7 @@ describe('rollouts of verl', () => {
     expect(first.rewards).toEqual({ total: 0.25 });
   });
 
-  it('say where their text does not tell who wrote what', async () => {
+  it('report text that does not tell who wrote what', async () => {
     // A passage that ends its block of information.
     writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);
     const { numAmbiguous } = await importRollouts(readVerlRollouts(recorded), options);
@@ -119,7 +119,7 @@ describe('rollouts of verl', () => {
     ]);
   });
 
-  it('of single rollouts, as PPO has them, have no group', async () => {
+  it('without groups, as in PPO, have no group metrics', async () => {
     writeStep(1, [
       line(RIGHT, SCORES[0]),
       line(WRONG, SCORES[1], { input: `Question: ${SINGLE.question}\n` }),
@@ -129,7 +129,7 @@ describe('rollouts of verl', () => {
     expect(metrics).not.toHaveProperty('frac_reward_zero_std');
   });
 
-  it('of a question that nobody knows tell what the line tells', async () => {
+  it('of an unknown question keep what the line says', async () => {
     const gts = { target: ['x'] };
     writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);
     await importRollouts(readVerlRollouts(recorded), { ...options, method: 'search-r1' });
@@ -143,7 +143,7 @@ describe('rollouts of verl', () => {
     expect(run.questionType).toBeUndefined();
   });
 
-  it('name the line that is none', async () => {
+  it('name an invalid line', async () => {
     writeStep(1, [line(RIGHT, 1), '{"input": "x"}\n']);
     await expect(importRollouts(readVerlRollouts(recorded), options)).rejects.toThrow(
       /1\.jsonl:2: /,
@@ -165,7 +165,7 @@ describe('rollouts of TRL', () => {
     ['policy', '<think> t </think>\n<answer> Bo Reed </answer>'],
   ];
 
-  it('are read by their segments', async () => {
+  it('are read from their segments', async () => {
     const row = {
       prompt: [{ role: 'user', content: `Question: ${COMPARISON.question}\n` }],
       segments: JSON.stringify(segments),
@@ -183,12 +183,10 @@ describe('rollouts of TRL', () => {
     expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1, numAmbiguous: 0 });
   });
 
-  it('of another script are refused by the name of the file', async () => {
+  it('of another script are rejected, naming the file', async () => {
     await writeParquet(join(recorded, 'completions_00001.parquet'), [{ prompt: 'x' }], {
       prompt: 'text',
     });
-    await expect(readTrlRollouts(recorded).next()).rejects.toThrow(
-      /^Expected completions_00001\.parquet to have the columns/,
-    );
+    await expect(readTrlRollouts(recorded).next()).rejects.toThrow(/completions_00001\.parquet/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { askedIn, readRows, writeRows } from '../../lib/interop/rows.js';
+import { readRows, writeRows, promptQuestion } from '../../lib/interop/rows.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readParquet, writeParquet } from '../../lib/io/parquet.js';
 import { folderForEach } from '../folder.js';
@@ -7,7 +7,7 @@ import { COMPARISON, QUESTIONS } from '../training/tiny.js';
 
 const inFolder = folderForEach();
 
-it('keeps questions with their graphs, splits and types, and asks them as the method does', async () => {
+it("keeps graphs, splits and types, and writes the method's prompt", async () => {
   const file = inFolder('train.parquet');
   const questions = [
     ...QUESTIONS,
@@ -29,7 +29,7 @@ it('keeps questions with their graphs, splits and types, and asks them as the me
   });
 });
 
-it('reads the files of Search-R1, also without ids and questions', async () => {
+it("reads Search-R1's files, also without ids and questions", async () => {
   expect(await readRows(packagePath('test', 'fixtures', 'search-r1.parquet'))).toEqual([
     {
       id: 'train_0',
@@ -56,13 +56,13 @@ it('reads the files of Search-R1, also without ids and questions', async () => {
 });
 
 it('finds the question in a prompt, whatever surrounds it', () => {
-  expect(askedIn('Question: a?\nmore')).toBe('a?');
-  expect(askedIn('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
-  expect(askedIn('no such word')).toBe('no such word');
+  expect(promptQuestion('Question: a?\nmore')).toBe('a?');
+  expect(promptQuestion('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
+  expect(promptQuestion('no such word')).toBe('no such word');
 });
 
-it('names the row that is none of verl', async () => {
+it('names an invalid row', async () => {
   const file = inFolder('rows.parquet');
   await writeParquet(file, [{ prompt: 'x' }], { prompt: 'text' });
-  await expect(readRows(file)).rejects.toThrow(/rows\.parquet, row 0: expected verl's columns/);
+  await expect(readRows(file)).rejects.toThrow(/rows\.parquet, row 0/);
 });

@@ -15,7 +15,7 @@ const numWith = (holds: (text: string) => boolean): number =>
     holds(typeof response === 'string' ? response : response.map(({ text }) => text).join('')),
   ).length;
 
-describe('drawn reward cases', () => {
+describe('random reward cases', () => {
   it('are the same for the same seed', () => {
     expect(drawRewardCases(createRandom('cases'), 5)).toEqual(cases.slice(0, 5));
     expect(drawRewardCases(createRandom('others'), 5)).not.toEqual(cases.slice(0, 5));
@@ -29,21 +29,21 @@ describe('drawn reward cases', () => {
         (text.match(/<search>/g) ?? []).length > (text.match(/<\/search>/g) ?? []).length,
     ],
     ['nested tags', (text) => /<think>[^<]*<answer>/.test(text)],
-    ['tags welded together', (text) => text.includes('</</search>')],
+    ['fused tags', (text) => text.includes('</</search>')],
     ['no answer', (text) => !text.includes('<answer>')],
     ['several answers', (text) => text.split('</answer>').length > 2],
     ['decomposed searches', (text) => /<search>[^<]*\w[^<]*##[^<]*\w[^<]*<\/search>/.test(text)],
     ['empty searches', (text) => /<search>[\s#]*<\/search>/.test(text)],
     ['repeated searches', (text) => /<search>([^<]+)<\/search>.*<search>\1<\/search>/s.test(text)],
-    ['letters of other alphabets', (text) => /\p{Script=Han}|\p{Script=Greek}|İ/u.test(text)],
-    ['white space of Unicode', (text) => /[\u00a0\u2003\u2028\ufeff]/.test(text)],
+    ['other scripts', (text) => /\p{Script=Han}|\p{Script=Greek}|İ/u.test(text)],
+    ['Unicode white space', (text) => /[\u00a0\u2003\u2028\ufeff]/.test(text)],
     ['notices', (text) => text.includes('My action is not correct.')],
-  ])('hold %s', (_, holds) => {
+  ])('include %s', (_, holds) => {
     expect(numWith(holds)).toBeGreaterThan(10);
     expect(numWith((text) => !holds(text))).toBeGreaterThan(10);
   });
 
-  it('are rewarded in every way, as text and as segments, with and without knowing who wrote what', () => {
+  it('take every reward value, as text and as segments, ambiguous or not', () => {
     const options = rewardOptions('paper');
     const components = cases.map(({ response, ...question }) => {
       const rollout =

@@ -7,8 +7,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findCheckpoint } from '../../lib/interop/checkpoint.js';
 import { importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
-import { writeTrl } from '../../lib/interop/trl.js';
-import { readTrlRollouts } from '../../lib/interop/trl-rollouts.js';
+import { writeTrl, readTrlRollouts } from '../../lib/interop/trl.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { rewardsOf } from '../../lib/rewards/presets.js';
@@ -17,8 +16,8 @@ import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { groupsOf } from '../../lib/training/rollouts.js';
 import { temporaryFolder } from '../folder.js';
-import { handOver } from './hand-overs.js';
-import { PATIENCE_MS, runPython, trlPython } from './trainer-python.js';
+import { trainingExport } from './exports.js';
+import { PATIENCE_MS, runPython, trlPython } from './python.js';
 
 const root = temporaryFolder();
 const folder = path.join(root, 'trl');
@@ -48,7 +47,7 @@ describe.skipIf(!trlPython)(
       // A model that has learnt to search in the small world.
       const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
       const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
-      await writeTrl(folder, handOver({ questions, retriever: server.url }));
+      await writeTrl(folder, trainingExport({ questions, retriever: server.url }));
       const settings = Object.entries(SMALL).flatMap(([name, value]) => [
         `--${name}`,
         String(value),

@@ -7,13 +7,12 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
 import { importRollouts } from '../../lib/interop/import.js';
-import { writeVerl } from '../../lib/interop/verl.js';
-import { readVerlRollouts } from '../../lib/interop/verl-rollouts.js';
+import { writeVerl, readVerlRollouts } from '../../lib/interop/verl.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
-import { handOver, MODEL } from './hand-overs.js';
-import { PATIENCE_MS, runPython, verlPython } from './trainer-python.js';
+import { trainingExport, MODEL } from './exports.js';
+import { PATIENCE_MS, runPython, verlPython } from './python.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const skipped = '(skipped without PARALLELSEARCH_VERL_PYTHON, a Python with verl)';
@@ -30,8 +29,8 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
     'takes the configuration, rows, reward and agent loop of %s',
     async (method, settings) => {
       const folder = path.join(root, method.replace(':', '-'));
-      const { questions } = handOver();
-      const numbers = await writeVerl(folder, handOver({ method }));
+      const { questions } = trainingExport();
+      const numbers = await writeVerl(folder, trainingExport({ method }));
       expect(numbers).toEqual({ train: questions.length / 2, val: questions.length / 2 });
       const told = await runPython(verlPython!, ['check.py'], folder);
       expect(told).toContain(`configuration: ${settings} of the paper, accepted by verl\n`);
@@ -50,7 +49,7 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
 
   it('reads the configuration by the launch script, with settings of one’s own', async () => {
     const folder = path.join(root, 'launch');
-    await writeVerl(folder, handOver());
+    await writeVerl(folder, trainingExport());
     const told = await runPython('sh', ['launch.sh', '--cfg', 'job', 'trainer.nnodes=3'], folder);
     expect(told).toContain(`root: ${folder}\n`);
     expect(told).toContain('  nnodes: 3\n');
@@ -60,9 +59,9 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
 
 describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_MS }, () => {
   const folder = path.join(root, 'trained');
-  const questions = handOver().questions;
+  const questions = trainingExport().questions;
   beforeAll(async () => {
-    await writeVerl(folder, handOver());
+    await writeVerl(folder, trainingExport());
     await runPython(
       verlPython!,
       [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL],

@@ -1,17 +1,14 @@
-/**
- * How the files of a benchmark are read as questions with graphs and passages, and
- * written.
- */
+/** What a benchmark's format is, and parts that formats share. */
 import { splitContents } from '../flashrag-text.js';
 import type { Passage, Question } from '../question.js';
 
-/** A corpus in the making. */
+/** Builds a corpus. */
 export class PassageCollector {
-  /** The contents of each passage by its id. */
+  /** Contents by id. */
   readonly contents = new Map<string, string>();
   readonly #ids = new Map<string, string>();
 
-  /** The id of a passage, which is added where it is new. */
+  /** Adds a passage if it is new. Returns its id. */
   add(title: string, text: string): string {
     const contents = `${title}\n${text}`;
     const id = this.#ids.get(contents) ?? `p${this.#ids.size + 1}`;
@@ -20,16 +17,15 @@ export class PassageCollector {
     return id;
   }
 
-  /** Adds a passage under its own id. @throws Error where another one has it */
+  /** Adds a passage with its id. @throws Error if another passage has this id */
   keep({ id, contents }: Pick<Passage, 'id' | 'contents'>): void {
     if ((this.contents.get(id) ?? contents) !== contents)
       throw new Error(
-        `Expected passages with ids of their own, but ${id} names two. Convert the sources one by one.`,
+        `Expected unique passage ids, but ${id} names two passages. Convert the sources one by one.`,
       );
     this.contents.set(id, contents);
   }
 
-  /** The passage of an id, undefined where there is none. */
   get(id: string): Omit<Passage, 'contents'> | undefined {
     const contents = this.contents.get(id);
     return contents === undefined ? undefined : { id, ...splitContents(contents) };
@@ -38,28 +34,22 @@ export class PassageCollector {
 
 export interface DataFormat {
   readonly name: string;
-  /** Of the files that are written. */
+  /** Of written files. */
   readonly ending: '.json' | '.jsonl';
-  /** Whether a row of a file is one of this format. */
+  /** Whether a row has this format. */
   readonly matches: (row: object) => boolean;
   /**
-   * The question of a row, with the graph that its annotations give; null for a row
-   * without an answer, as in published test sets.
-   * @throws ZodError for a row that does not fit
+   * The question of a row with the graph from its annotations; null without an answer, as
+   * in published test sets.
+   * @throws ZodError for an invalid row
    */
   readonly read: (row: object, passages: PassageCollector) => Question | null;
-  /**
-   * The row of a question; its paragraphs are those that the annotations name, each of
-   * one sentence.
-   */
+  /** The row of a question; its paragraphs are the annotated passages, as one sentence. */
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 
-/**
- * The passages that a question's annotations name: those of `metadata.supporting`, or
- * else the evidence of its graph.
- */
-export function supportOf(
+/** The passages in `metadata.supporting`, or else the evidence of the graph. */
+export function annotatedPassages(
   { metadata: { graph = [], supporting } }: Question,
   passages: PassageCollector,
 ): Omit<Passage, 'contents'>[] {
@@ -69,6 +59,5 @@ export function supportOf(
   return ids.flatMap((id) => passages.get(id) ?? []);
 }
 
-/** Sentences as one text. */
 export const joinSentences = (sentences: readonly string[]): string =>
   sentences.map((sentence) => sentence.trim()).join(' ');

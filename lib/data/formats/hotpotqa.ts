@@ -1,16 +1,16 @@
 /**
- * HotpotQA (Yang et al. 2018): `hotpot_train_v1.1.json` and its like. The supporting
- * facts name two articles. A comparison asks for both at once; of a bridge question the
- * first is the one that names the other, or else the one without the answer. Where
- * neither tells the order, the question has a type but no graph.
+ * HotpotQA (Yang et al. 2018), such as `hotpot_train_v1.1.json`. The supporting facts name
+ * two articles. A comparison needs both at once. In a bridge question the first article is
+ * the one that names the other, or else the one without the answer; if neither decides, the
+ * question gets no graph.
  */
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { supportOf, joinSentences, type DataFormat } from './format.js';
+import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
 
 const paragraphSchema = z.tuple([z.string(), z.array(z.string())]);
-/** 2WikiMultiHopQA has the same rows, and more. */
+/** 2WikiMultiHopQA extends these rows. */
 export const hotpotSchema = z.object({
   _id: z.string().min(1),
   question: z.string().min(1),
@@ -21,27 +21,25 @@ export const hotpotSchema = z.object({
   context: z.array(paragraphSchema),
 });
 
-/** A supporting article: its title, the sentences that are named, and the passage. */
+/** A supporting article. */
 export interface Article {
   title: string;
+  /** The supporting sentences. */
   facts: string;
   text: string;
   evidence: string[];
 }
 
-export const holds = (text: string, part: string): boolean =>
+export const includesAnswer = (text: string, part: string): boolean =>
   normalizeAnswer(text).includes(normalizeAnswer(part));
-/** `Capote (film)` is called Capote. */
-export const nameOf = (title: string): string => title.replace(/ \([^)]*\)$/, '');
+/** `Capote (film)` is `Capote`. */
+export const plainTitle = (title: string): string => title.replace(/ \([^)]*\)$/, '');
 
-/**
- * The articles of a bridge in the order in which they are asked for, or null where
- * nothing tells it.
- */
-function inOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {
+/** The articles of a bridge question in search order; null if unknown. */
+function bridgeOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {
   const tests: ((first: Article, second: Article) => boolean)[] = [
-    (first, second) => holds(first.text, nameOf(second.title)),
-    (first, second) => holds(second.facts, answer) && !holds(first.facts, answer),
+    (first, second) => includesAnswer(first.text, plainTitle(second.title)),
+    (first, second) => includesAnswer(second.facts, answer) && !includesAnswer(first.facts, answer),
   ];
   for (const leads of tests) {
     if (leads(a, b) !== leads(b, a)) return leads(a, b) ? [a, b] : [b, a];
@@ -49,25 +47,25 @@ function inOrder([a, b]: readonly Article[], answer: string): [Article, Article]
   return null;
 }
 
-/** The graph of two articles; null where nothing tells which one a bridge begins with. */
-export function graphOfArticles(
+/** The graph of two articles; null if the order of a bridge is unknown. */
+export function articleGraph(
   articles: readonly Article[],
   type: string | undefined,
   answer: string,
 ): QuestionGraph | null {
   if (articles.length !== 2) return null;
   const isBridge = type === 'bridge';
-  const ordered = isBridge ? inOrder(articles, answer) : articles;
+  const ordered = isBridge ? bridgeOrder(articles, answer) : articles;
   return (
     ordered?.map(({ title, facts, evidence }, i): SubQuestion => {
       const isLast = i === 1;
-      const bridged = isLast ? answer : nameOf(ordered[1].title);
+      const bridged = isLast ? answer : plainTitle(ordered[1].title);
       return {
         id: `q${i + 1}`,
         question: `What is to be known of ${title}?`,
-        entity: nameOf(title),
+        entity: plainTitle(title),
         attribute: 'supporting fact',
-        query: nameOf(title),
+        query: plainTitle(title),
         dependsOn: isBridge && isLast ? ['q1'] : [],
         answers: [isBridge ? bridged : facts],
         evidence,
@@ -100,14 +98,14 @@ export const hotpotqa: DataFormat = {
     if (!answer) return null;
     const named = articles.filter(({ facts }) => facts !== '');
     const supporting = named.flatMap(({ evidence }) => evidence);
-    const graph = graphOfArticles(named, type, answer);
+    const graph = articleGraph(named, type, answer);
     const kind = { ...(type && { type }), ...(level && { level }) };
     const metadata = { benchmark: 'hotpotqa', ...kind, supporting, ...(graph && { graph }) };
     return { id, question, goldenAnswers: [answer], metadata };
   },
   print: (question, passages) => {
     const { id: _id, goldenAnswers, metadata } = question;
-    const support = supportOf(question, passages);
+    const support = annotatedPassages(question, passages);
     return {
       _id,
       question: question.question,

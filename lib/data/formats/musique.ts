@@ -1,11 +1,11 @@
 /**
- * MuSiQue (Trivedi et al. 2022): `musique_ans_v1.0_train.jsonl` and its like. Its
- * decomposition is the graph: a sub-question that holds `#1` needs the answer of the
- * first. Questions that its paragraphs do not answer are left out.
+ * MuSiQue (Trivedi et al. 2022), such as `musique_ans_v1.0_train.jsonl`. Its decomposition
+ * is the graph: a sub-question with `#1` needs the answer of the first. Unanswerable
+ * questions are skipped.
  */
 import { z } from 'zod';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { supportOf, type DataFormat } from './format.js';
+import { annotatedPassages, type DataFormat } from './format.js';
 
 const rowSchema = z.object({
   id: z.string().min(1),
@@ -28,7 +28,7 @@ type Row = z.infer<typeof rowSchema>;
 
 const REFERENCE = /#(\d+)/g;
 
-/** A sub-question of a decomposition: `#1` stands for the answer of the first. */
+/** `#1` in the question stands for the answer of the first step. */
 export interface DecompositionStep {
   question: string;
   answer: string;
@@ -37,8 +37,8 @@ export interface DecompositionStep {
   evidence: string[];
 }
 
-/** The graph of a decomposition: a sub-question needs the answers that it refers to. */
-export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph =>
+/** The graph of a decomposition. */
+export const decompositionGraph = (steps: readonly DecompositionStep[]): QuestionGraph =>
   steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
     const needed = [
       ...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number))),
@@ -47,7 +47,7 @@ export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph
       REFERENCE,
       (reference, number) => steps[Number(number) - 1]?.answer ?? reference,
     );
-    // Either "Van Hook Township >> capital", or a question in words.
+    // "Van Hook Township >> capital", or a question in words.
     const [subject, relation] = asked.split(' >> ');
     const entity = relation ? subject : (steps[needed[0] - 1]?.answer ?? title ?? asked);
     return {
@@ -62,21 +62,20 @@ export const graphOfSteps = (steps: readonly DecompositionStep[]): QuestionGraph
     };
   });
 
-/** @param idOf the passage of a paragraph */
-const graphOf = (
+const rowGraph = (
   { question_decomposition: steps, paragraphs }: Row,
-  idOf: Map<number, string>,
+  passageIds: Map<number, string>,
 ): QuestionGraph =>
-  graphOfSteps(
+  decompositionGraph(
     steps.map(({ question, answer, paragraph_support_idx: support }) => ({
       question,
       answer,
       title: paragraphs.find(({ idx }) => idx === support)?.title,
-      evidence: [idOf.get(support ?? -1) ?? []].flat(),
+      evidence: [passageIds.get(support ?? -1) ?? []].flat(),
     })),
   );
 
-/** A sub-question with references in place of the answers that it needs. */
+/** Replaces the answers that a sub-question needs by references. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
   const needed = graph.flatMap(({ id, answers }, i) =>
     dependsOn.includes(id) ? [{ answer: answers[0], i }] : [],
@@ -91,14 +90,14 @@ export const musique: DataFormat = {
   read: (row, passages) => {
     const parsed = rowSchema.parse(row);
     const { id, question, answer, answer_aliases: aliases, answerable, paragraphs } = parsed;
-    const idOf = new Map(
+    const passageIds = new Map(
       paragraphs.map(({ idx, title, paragraph_text }) => [
         idx,
         passages.add(title, paragraph_text),
       ]),
     );
     if (!answer || !answerable) return null;
-    const graph = graphOf(parsed, idOf);
+    const graph = rowGraph(parsed, passageIds);
     const metadata = {
       benchmark: 'musique',
       type: id.split('__')[0],
@@ -108,7 +107,7 @@ export const musique: DataFormat = {
   },
   print: (question, passages) => {
     const { graph = [] } = question.metadata;
-    const support = supportOf(question, passages);
+    const support = annotatedPassages(question, passages);
     const [answer, ...aliases] = question.goldenAnswers;
     return {
       id: question.id,

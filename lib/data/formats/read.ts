@@ -1,22 +1,25 @@
 /**
- * Reads files of benchmarks as their authors publish them, row by row: they are larger
- * than what fits into one text.
+ * Reads questions in the formats of benchmarks, row by row because the files are large, and
+ * in the FlashRAG layout, with dependency graphs from their annotations.
  */
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
-import type { Question } from '../question.js';
-import type { DataFormat, PassageCollector } from './format.js';
-import { hotpotqa } from './hotpotqa.js';
-import { musique } from './musique.js';
-import { twoWiki } from './two-wiki.js';
 import { streamJsonLines } from '../../io/files.js';
+import { normalizeAnswer } from '../../text/normalize.js';
+import { sentenceAbout } from '../../text/sentences.js';
+import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
+import type { Question, QuestionGraph } from '../question.js';
+import { annotatedPassages, type DataFormat, type PassageCollector } from './format.js';
+import { articleGraph, hotpotqa, includesAnswer, plainTitle, type Article } from './hotpotqa.js';
+import { decompositionGraph, musique } from './musique.js';
+import { tripleGraph, twoWiki } from './two-wiki.js';
 
-/** The formats of benchmarks. A new one is its file and its line here. */
+/** A new format is a file and an entry here. */
 export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 
-/** The values of a JSON array, or of a file with one a line. */
+/** The elements of a JSON array, or the lines of a JSON Lines file. */
 async function* readRows(file: string): AsyncGenerator<unknown> {
   if (await beginsWithArray(file)) yield* readArray(file);
   else
@@ -26,7 +29,6 @@ async function* readRows(file: string): AsyncGenerator<unknown> {
     }
 }
 
-/** The elements of an array, each as soon as it is there. */
 async function* readArray(file: string): AsyncGenerator<unknown> {
   const rows: unknown[] = [];
   const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
@@ -39,9 +41,7 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
     yield* rows.splice(0);
   }
   if (!parser.isEnded)
-    throw new Error(
-      `Expected the whole of a JSON array in ${file}, but it ends before. Get it again.`,
-    );
+    throw new Error(`Expected a JSON array in ${file}, but the file is truncated.`);
 }
 
 async function beginsWithArray(file: string): Promise<boolean> {
@@ -50,20 +50,20 @@ async function beginsWithArray(file: string): Promise<boolean> {
   return false;
 }
 
-/** `hotpot_train_v1.1.json` is of the split train. */
-const splitOf = (file: string): string | undefined =>
+/** The split in a file name: `hotpot_train_v1.1.json` is `train`. */
+const splitName = (file: string): string | undefined =>
   /(?:^|[^a-z])(train|dev|test)(?:[^a-z]|$)/i.exec(path.basename(file))?.[1].toLowerCase();
 
 /**
- * The questions of a file; what they have for context goes to `passages`. Rows without
- * an answer are null.
- * @throws Error naming the row that fits no format
+ * The questions of a benchmark's file, null for rows without an answer. Their passages are
+ * added to `passages`.
+ * @throws Error naming a row that matches no format
  */
 export async function* readBenchmark(
   file: string,
   passages: PassageCollector,
 ): AsyncGenerator<Question | null> {
-  const split = splitOf(file);
+  const split = splitName(file);
   let number = 0;
   for await (const row of readRows(file)) {
     number++;
@@ -80,9 +80,68 @@ export async function* readBenchmark(
     } catch (error) {
       if (!(error instanceof z.ZodError)) throw error;
       throw new Error(
-        `Row ${number} of ${file} is none of ${format.name}: ${z.prettifyError(error)}`,
+        `Row ${number} of ${file} is not valid ${format.name}: ${z.prettifyError(error)}`,
         { cause: error },
       );
     }
   }
+}
+
+/**
+ * The questions of a folder in the FlashRAG layout, with graphs from their annotations. Its
+ * passages are added to `passages`.
+ * @param benchmark for questions that name none
+ */
+export async function* readFolder(
+  folder: string,
+  passages: PassageCollector,
+  benchmark = path.basename(path.resolve(folder)),
+): AsyncGenerator<Question> {
+  const { passages: corpus } = dataSetFiles(folder);
+  for (const passage of corpus ? await readPassages(corpus) : []) passages.keep(passage);
+  for (const { metadata, ...question } of await loadQuestions(folder))
+    yield withAnnotatedGraph({ ...question, metadata: { benchmark, ...metadata } }, passages);
+}
+
+/** Annotations of 2WikiMultiHopQA and MuSiQue, kept in the metadata. */
+const annotationsSchema = z.object({
+  evidences: z.array(z.tuple([z.string(), z.string(), z.string()])).optional(),
+  decomposition: z.array(z.object({ question: z.string(), answer: z.string() })).optional(),
+});
+
+const isNamed = (title: string, entity: string): boolean =>
+  [title, plainTitle(title)].some((name) => normalizeAnswer(name) === normalizeAnswer(entity));
+
+function annotatedGraph(question: Question, passages: PassageCollector): QuestionGraph | null {
+  const { type } = question.metadata;
+  const { evidences, decomposition } = annotationsSchema.safeParse(question.metadata).data ?? {};
+  const support = annotatedPassages(question, passages);
+  const findIds = (matches: (passage: (typeof support)[number]) => boolean): string[] =>
+    support.filter(matches).map(({ id }) => id);
+  if (evidences?.length)
+    return tripleGraph(evidences, {
+      type,
+      findEvidence: (entity) => findIds(({ title }) => isNamed(title, entity)),
+    });
+  if (decomposition?.length)
+    return decompositionGraph(
+      decomposition.map((step) => ({
+        ...step,
+        evidence: findIds(({ title, text }) => includesAnswer(`${title} ${text}`, step.answer)),
+      })),
+    );
+  if (type !== 'bridge' && type !== 'comparison') return null;
+  const [answer] = question.goldenAnswers;
+  const articles = support.map(({ id, title, text }): Article => {
+    const facts = sentenceAbout(text, type === 'bridge' ? [answer] : [], question.question);
+    return { title, text, facts, evidence: [id] };
+  });
+  return articleGraph(articles, type, answer);
+}
+
+/** Adds the graph that follows from a question's annotations, unless it has one. */
+export function withAnnotatedGraph(question: Question, passages: PassageCollector): Question {
+  const { metadata } = question;
+  const graph = metadata.graph?.length ? null : annotatedGraph(question, passages);
+  return graph ? { ...question, metadata: { ...metadata, graph } } : question;
 }

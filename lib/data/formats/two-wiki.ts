@@ -1,49 +1,47 @@
 /**
- * 2WikiMultiHopQA (Ho et al. 2020): `train.json`, `dev.json`. Its evidence is triples
- * of subject, relation and object, a sub-question each; one whose subject is the object
- * of an earlier one needs it. Where names differ ("John" for "King John of England"), the
- * type of the question says which one is meant.
+ * 2WikiMultiHopQA (Ho et al. 2020): `train.json`, `dev.json`. Each evidence triple (subject,
+ * relation, object) is a sub-question that depends on the triple whose object is its
+ * subject. If the names differ ("John", "King John of England"), the question's type decides.
  */
 import { groups } from 'd3-array';
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { supportOf, joinSentences, type DataFormat } from './format.js';
+import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
 import { hotpotSchema } from './hotpotqa.js';
 
 const rowSchema = hotpotSchema.extend({
   evidences: z.array(z.tuple([z.string(), z.string(), z.string()])),
 });
 
-/**
- * How many triples before its own a later hop finds its subject: in a chain, and in two
- * chains side by side.
- */
+/** How many triples back a later hop finds its subject: in one chain, or in two. */
 const HOPS_BACK: Readonly<Record<string, number>> = {
   compositional: 1,
   inference: 1,
   bridge_comparison: 2,
 };
 
-/** The graph of evidence triples. @param evidenceOfTitle the passages of an article */
-export function graphOfTriples(
+/** @param findEvidence gives the passages of an article */
+export function tripleGraph(
   triples: readonly (readonly [string, string, string])[],
-  { type = '', evidenceOfTitle }: { type?: string; evidenceOfTitle: (title: string) => string[] },
+  { type = '', findEvidence }: { type?: string; findEvidence: (title: string) => string[] },
 ): QuestionGraph {
   const back = HOPS_BACK[type] ?? Infinity;
   // A film with two directors is one question with two answers.
   const asked = groups(triples, ([entity, attribute]) => `${entity}\n${attribute}`).map(
-    ([, some]) => ({
-      entity: some[0][0],
-      attribute: some[0][1],
-      answers: [...new Set(some.map(([, , object]) => object))],
+    ([, same]) => ({
+      entity: same[0][0],
+      attribute: same[0][1],
+      answers: [...new Set(same.map(([, , object]) => object))],
     }),
   );
   return asked.map(({ entity, attribute, answers }, i): SubQuestion => {
     const isSubject = (object: string): boolean =>
       normalizeAnswer(object) === normalizeAnswer(entity);
-    const found = asked.slice(0, i).flatMap((one, at) => (one.answers.some(isSubject) ? [at] : []));
-    const needed = found.length === 0 && i >= back ? [i - back] : found;
+    const sources = asked
+      .slice(0, i)
+      .flatMap((earlier, at) => (earlier.answers.some(isSubject) ? [at] : []));
+    const needed = sources.length === 0 && i >= back ? [i - back] : sources;
     return {
       id: `q${i + 1}`,
       question: `What is the ${attribute} of ${entity}?`,
@@ -52,7 +50,7 @@ export function graphOfTriples(
       query: `${entity} ${attribute}`,
       answers,
       dependsOn: needed.map((at) => `q${at + 1}`),
-      evidence: evidenceOfTitle(entity),
+      evidence: findEvidence(entity),
     };
   });
 }
@@ -76,10 +74,10 @@ export const twoWiki: DataFormat = {
       passage: passages.add(title, joinSentences(sentences)),
     }));
     if (!answer) return null;
-    const evidenceOfTitle = (title: string): string[] =>
+    const findEvidence = (title: string): string[] =>
       added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
-    const supporting = [...new Set(supporting_facts.flatMap(([title]) => evidenceOfTitle(title)))];
-    const graph = graphOfTriples(evidences, { type, evidenceOfTitle });
+    const supporting = [...new Set(supporting_facts.flatMap(([title]) => findEvidence(title)))];
+    const graph = tripleGraph(evidences, { type, findEvidence });
     const metadata = {
       benchmark: '2wikimultihopqa',
       ...(type && { type }),
@@ -90,7 +88,7 @@ export const twoWiki: DataFormat = {
   },
   print: (question, passages) => {
     const { id: _id, goldenAnswers, metadata } = question;
-    const support = supportOf(question, passages);
+    const support = annotatedPassages(question, passages);
     return {
       _id,
       type: metadata.type ?? 'unknown',

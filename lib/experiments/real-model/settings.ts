@@ -7,7 +7,6 @@ import { basename, join } from 'node:path';
 import { range } from 'd3-array';
 import type { Question } from '../../data/flashrag.js';
 import { splitContents } from '../../data/flashrag-text.js';
-import { readFolder } from '../../data/formats/folder.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
 import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../methods/config.js';
@@ -18,6 +17,7 @@ import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { questionType } from '../../data/question.js';
+import { readFolder } from '../../data/formats/read.js';
 
 /** SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =

@@ -22,7 +22,7 @@ const evidenceOf = (question: Question, passages: PassageCollector): (string | u
   graphOf(question).map(({ evidence }) => evidence.map((id) => passages.get(id)?.title));
 
 describe('HotpotQA', () => {
-  it('asks for both articles of a comparison at once', () => {
+  it('searches both articles of a comparison at once', () => {
     const passages = new PassageCollector();
     const question = read(hotpotqa, HOTPOT_COMPARISON, passages);
     expect(question).toMatchObject({
@@ -44,7 +44,7 @@ describe('HotpotQA', () => {
     expect(passages.contents.get('p3')).toBe('Bo Reed\nBo Reed is a singer. He was born in 1904.');
   });
 
-  it('begins a bridge with the article that names the other, whatever their order', () => {
+  it('starts a bridge with the article that names the other', () => {
     const question = read(hotpotqa, HOTPOT_BRIDGE);
     expect(graphQuestionType(graphOf(question))).toBe('sequential');
     expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
@@ -53,7 +53,7 @@ describe('HotpotQA', () => {
     ]);
   });
 
-  it('else ends it with the one that has the answer; a bridge without an order has a type alone', () => {
+  it('otherwise ends it with the article that has the answer, or gives no graph', () => {
     const context = [
       ['Bo Reed', ['A man of 1904.']],
       ['Red River (film)', ['A film.']],
@@ -68,7 +68,7 @@ describe('HotpotQA', () => {
     });
   });
 
-  it('has no question in a row without an answer, whose context counts all the same', () => {
+  it('skips rows without an answer but keeps their passages', () => {
     const { answer: _, supporting_facts: __, type: ___, ...test } = HOTPOT_COMPARISON;
     const passages = new PassageCollector();
     expect(hotpotqa.read(test, passages)).toBeNull();
@@ -77,7 +77,7 @@ describe('HotpotQA', () => {
 });
 
 describe('2WikiMultiHopQA', () => {
-  it('has a sub-question for each triple, which needs that whose object it asks about', () => {
+  it('turns each triple into a sub-question', () => {
     const passages = new PassageCollector();
     const question = read(twoWiki, TWO_WIKI_BRIDGE_COMPARISON, passages);
     expect(graphQuestionType(graphOf(question))).toBe('hybrid');
@@ -98,7 +98,7 @@ describe('2WikiMultiHopQA', () => {
     );
   });
 
-  it('takes the order of the hops where a name differs', () => {
+  it('uses the order of hops if names differ', () => {
     const [red, blue, , ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
     const evidences = [red, blue, ['B. Reeves Reed', 'date of death', '1956'], ada];
     const compared = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences });
@@ -114,7 +114,7 @@ describe('2WikiMultiHopQA', () => {
     );
   });
 
-  it('asks once for what has several answers, and writes a triple for each', () => {
+  it('merges triples with several answers, and writes them separately', () => {
     const [red, blue, bo, ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
     const evidences = [
       red,
@@ -142,7 +142,7 @@ describe('2WikiMultiHopQA', () => {
     expect(graphOf(compared).map(({ dependsOn }) => dependsOn)).toEqual([[], [], ['q1'], ['q2']]);
   });
 
-  it('is not taken for HotpotQA, nor the other way round', () => {
+  it('is told apart from HotpotQA', () => {
     expect(hotpotqa.matches(TWO_WIKI_BRIDGE_COMPARISON)).toBe(false);
     expect(twoWiki.matches(HOTPOT_BRIDGE)).toBe(false);
     expect(musique.matches(HOTPOT_BRIDGE)).toBe(false);
@@ -150,7 +150,7 @@ describe('2WikiMultiHopQA', () => {
 });
 
 describe('MuSiQue', () => {
-  it('has its decomposition for a graph, with the answers in place of references', () => {
+  it('turns the decomposition into a graph, with answers for references', () => {
     const passages = new PassageCollector();
     const question = read(musique, MUSIQUE_TWO_AND_ONE, passages);
     expect(question).toMatchObject({
@@ -170,7 +170,7 @@ describe('MuSiQue', () => {
     expect(evidenceOf(question, passages)).toEqual([['Franks'], ['Sylvester'], ['Latin']]);
   });
 
-  it('leaves out what its paragraphs do not answer', () => {
+  it('skips unanswerable questions', () => {
     expect(
       musique.read({ ...MUSIQUE_TWO_AND_ONE, answerable: false }, new PassageCollector()),
     ).toBeNull();
@@ -199,7 +199,7 @@ it.each([
   expect(withoutSentences(again)).toEqual(withoutSentences(question));
 });
 
-it('keeps a passage once, and refuses two of one id', () => {
+it('keeps equal passages once and rejects repeated ids', () => {
   const passages = new PassageCollector();
   expect([passages.add('a', 'x'), passages.add('a', 'y'), passages.add('a', 'x')]).toEqual([
     'p1',

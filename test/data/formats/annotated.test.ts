@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { withAnnotatedGraph } from '../../../lib/data/formats/annotations.js';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
 import {
   graphQuestionType,
   type Question,
   type QuestionMetadata,
 } from '../../../lib/data/question.js';
+import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
 
 /** A corpus about invented things. */
 function corpus(): PassageCollector {
@@ -32,7 +32,7 @@ const summary = (asked: Question) =>
     evidence,
   ]);
 
-it('makes sub-questions of 2WikiMultiHopQA’s triples, with the articles of their subjects', () => {
+it('builds graphs from 2WikiMultiHopQA’s triples', () => {
   const evidences = [
     ['Red River', 'director', 'Bo Reed'],
     ['Bo Reed', 'date of birth', '1904'],
@@ -43,7 +43,7 @@ it('makes sub-questions of 2WikiMultiHopQA’s triples, with the articles of the
   ]);
 });
 
-it('makes them of MuSiQue’s decomposition, with the passages that hold the answers', () => {
+it('builds graphs from MuSiQue’s decomposition', () => {
   const decomposition = [
     { question: 'Red River >> director', answer: 'Bo Reed', depends_on: [] },
     { question: 'When was #1 born?', answer: '1904', depends_on: [1] },
@@ -54,7 +54,7 @@ it('makes them of MuSiQue’s decomposition, with the passages that hold the ans
   ]);
 });
 
-it('makes them of HotpotQA’s supporting articles, with the sentence of each that the question is about', () => {
+it('builds graphs from HotpotQA’s supporting articles', () => {
   expect(summary(question({ type: 'bridge', supporting: ['b', 'a'] }))).toEqual([
     ['Red River', 'Bo Reed', [], ['a']],
     ['Bo Reed', '1904', ['q1'], ['b']],
@@ -70,7 +70,7 @@ it('makes them of HotpotQA’s supporting articles, with the sentence of each th
   ]);
 });
 
-it('leaves a question as it is that has a graph, or annotations that tell none', () => {
+it('keeps existing graphs, and questions without usable annotations', () => {
   const withGraph = withAnnotatedGraph(
     question({ type: 'bridge', supporting: ['b', 'a'] }),
     corpus(),

@@ -1,28 +1,24 @@
-/** Pythons that tests of exported trainings need, each where it is there. */
+/** The Pythons for tests of exported trainings, if installed. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../../lib/io/paths.js';
 
-/** Any Python 3.8 or later. */
+/** Python 3.8 or later. */
 export const python = findProgram('python3');
-/** One with verl, and one with TRL. */
 export const verlPython = process.env.PARALLELSEARCH_VERL_PYTHON;
 export const trlPython = process.env.PARALLELSEARCH_TRL_PYTHON;
 
-/** Importing torch and a trainer takes minutes on a busy machine. */
+/** Importing torch and a trainer can take minutes. */
 export const PATIENCE_MS = 1_800_000;
 
-/**
- * What a script writes to standard output. @throws Error with its standard error where it
- * fails
- */
+/** The standard output of a script. @throws Error with its standard error if it fails */
 export async function runPython(
   program: string,
   args: readonly string[],
   folder: string,
 ): Promise<string> {
-  // For models of this size threads only wait for each other.
+  // Models of this size are slower with threads.
   const oneThread = { OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
   const quiet = {
     HF_HUB_OFFLINE: '1',

@@ -1,7 +1,4 @@
-/**
- * A small training to be handed over: the tiny world's questions, and a model of the
- * repository.
- */
+/** A small training to export: the tiny world's questions and a committed model. */
 import path from 'node:path';
 import type { TrainingExport } from '../../lib/interop/export.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
@@ -9,7 +6,7 @@ import { QUESTIONS } from '../training/tiny.js';
 
 export const MODEL = path.join(CHECKPOINTS, 'instruct-1');
 
-export const handOver = (some: Partial<TrainingExport> = {}): TrainingExport => ({
+export const trainingExport = (change: Partial<TrainingExport> = {}): TrainingExport => ({
   questions: ['train', 'test'].flatMap((split) =>
     QUESTIONS.map((question) => ({ ...question, id: `${split}-${question.id}`, split })),
   ),
@@ -19,5 +16,5 @@ export const handOver = (some: Partial<TrainingExport> = {}): TrainingExport => 
   promptForm: 'short',
   topK: 3,
   rewardTest: { recorded: [], numDrawn: 100 },
-  ...some,
+  ...change,
 });

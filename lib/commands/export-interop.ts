@@ -1,0 +1,145 @@
+/**
+ * `parallelsearch export verl|trl FOLDER`: a training as files for another trainer, and
+ * `export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { loadQuestions } from '../data/flashrag.js';
+import { exportableMethods, type TrainingExport } from '../interop/export.js';
+import type { RewardCase } from '../interop/test-cases.js';
+import { writeTrl } from '../interop/trl.js';
+import { writeVerl } from '../interop/verl.js';
+import { streamJsonLines } from '../io/files.js';
+import { CHECKPOINTS } from '../io/paths.js';
+import { DEFAULT_METHOD, modelPath, parseModelName } from '../methods/checkpoints.js';
+import { exportModel } from '../policy/model-folder.js';
+import { parseTrajectory } from '../rollout/recorded.js';
+import { useBackend } from '../tensor/backend.js';
+import { PROMPT_FORMS } from '../text/prompts.js';
+import { log, parseCount } from './cli-utils.js';
+import { policyFolders } from './setup.js';
+
+/** Drawn cases in the test of the rewards. */
+const NUM_DRAWN = 10_000;
+
+type TrainingSettings = Omit<TrainingExport, 'questions' | 'rewardTest'> & {
+  data?: string;
+  transcripts?: string[];
+};
+
+/** A transcript as text, a trajectory as segments. */
+function readCase(value: unknown): RewardCase {
+  const { segments, goldenAnswers, questionType } = parseTrajectory(value);
+  const { response } = value as { response?: string };
+  const written = segments.filter(({ kind }) => kind !== 'prompt');
+  return { response: response ?? written, goldenAnswers, questionType };
+}
+
+/** @throws Error naming an invalid line */
+async function readCases(files: readonly string[]): Promise<RewardCase[]> {
+  const cases: RewardCase[] = [];
+  for (const file of files)
+    for await (const line of streamJsonLines(file, readCase)) {
+      if ('complaint' in line)
+        throw new Error(`Expected recorded transcripts, but: ${line.complaint}`);
+      cases.push(line.value);
+    }
+  return cases;
+}
+
+type Write = (folder: string, training: TrainingExport) => Promise<{ train: number; val: number }>;
+
+async function runExportTraining(
+  folder: string,
+  settings: TrainingSettings,
+  write: Write,
+): Promise<void> {
+  const { data, transcripts = [], ...training } = settings;
+  const { model, method } = training;
+  const isLocal = parseModelName(model) !== null || existsSync(model);
+  const recorded = await readCases(transcripts);
+  const numbers = await write(folder, {
+    ...training,
+    questions: await loadQuestions(data),
+    model: isLocal ? path.resolve(modelPath(model)) : model,
+    rewardTest: { recorded, numDrawn: NUM_DRAWN },
+  });
+  log(
+    `${folder}: ${method} from ${model}, ${numbers.train} training and ${numbers.val} validation questions, ` +
+      `${recorded.length + NUM_DRAWN} test cases of the rewards. Next steps are in its README.md.`,
+  );
+}
+
+const exportTrainingCommand = (name: string, description: string, write: Write): Command =>
+  new Command(name)
+    .description(description)
+    .argument('<folder>', 'gets the files; replaces those of an earlier export')
+    .option('--data <folder>', 'questions in the FlashRAG layout (default: the small world)')
+    .addOption(
+      new Option('--method <name>', 'prompt, rewards and algorithm')
+        .choices(exportableMethods())
+        .default(DEFAULT_METHOD),
+    )
+    .option(
+      '--model <name>',
+      'on the hub, or a folder in Hugging Face format',
+      'Qwen/Qwen2.5-7B-Instruct',
+    )
+    .option(
+      '--retriever <url>',
+      'a server with Search-R1’s protocol',
+      'http://127.0.0.1:8000/retrieve',
+    )
+    .addOption(
+      new Option(
+        '--prompt-form <form>',
+        'chat: the paper’s prompt in the model’s chat template; full: without; short: the short prompt',
+      )
+        .choices(PROMPT_FORMS)
+        .default('chat'),
+    )
+    .option('--top-k <n>', 'passages per query', parseCount, 3)
+    .option('--transcripts <files...>', 'recorded responses (JSONL) to add to the rewards’ test')
+    .action((folder: string, settings: TrainingSettings) =>
+      runExportTraining(folder, settings, write),
+    );
+
+type ExportHfSettings = Parameters<typeof policyFolders>[0] & { dtype: 'float32' | 'float16' };
+
+/** Writes the merged model, and its adapter separately. */
+export async function runExportHf(folder: string, settings: ExportHfSettings): Promise<void> {
+  const weights = await policyFolders(settings);
+  await useBackend('auto');
+  await exportModel(folder, weights, settings.dtype === 'float32' ? 'F32' : 'F16');
+  const adapter = weights.length > 1 ? '; the adapter is in its folder adapter' : '';
+  log(`${folder}: ${weights.join(' with ')}${adapter}`);
+}
+
+/** The subcommands of `export` for other engines and trainers. */
+export const exportInteropCommands = (): Command[] => [
+  new Command('hf')
+    .description('write a policy in Hugging Face format: merged weights, and the adapter for PEFT')
+    .argument('<folder>')
+    .option('--model <name>', 'a committed initial model, or a folder (as in `evaluate`)')
+    .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one')
+    .option('--method <name>', 'whose committed adapter')
+    .option('--seed <n>', 'the seed of the adapter', parseCount, 1)
+    .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
+    .addOption(
+      new Option('--dtype <name>', 'of the merged weights')
+        .choices(['float32', 'float16'])
+        .default('float32'),
+    )
+    .action(runExportHf),
+  exportTrainingCommand(
+    'verl',
+    'write a training for verl: questions, rewards, agent loop, the paper’s configuration',
+    writeVerl,
+  ),
+  exportTrainingCommand(
+    'trl',
+    'write a training for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
+    writeTrl,
+  ),
+];

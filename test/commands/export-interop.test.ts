@@ -1,0 +1,172 @@
+/**
+ * Exporting a training and importing its results, as a user does; the trainers themselves
+ * are tested in test/interop.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { readRows } from '../../lib/interop/rows.js';
+import { PATIENCE_MS, python, runPython } from '../interop/python.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand } from './command-line.js';
+import { linesOf, writeOwnData } from './tiny-world.js';
+
+const root = temporaryFolder();
+const at = (...parts: string[]): string => join(root, ...parts);
+const read = (...parts: string[]): string => readFileSync(at(...parts), 'utf8');
+const TRANSCRIPT = {
+  id: 't1',
+  question: 'Who?',
+  golden_answers: ['x'],
+  type: 'comparison',
+  response:
+    '<think> t </think><search> a ## b </search>\n<information>x</information><think> t </think><answer>x</answer>',
+};
+
+describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', () => {
+  beforeAll(() => {
+    writeOwnData(at('typed'), { type: 'comparison' });
+    writeOwnData(at('untyped'));
+    writeFileSync(at('transcripts.jsonl'), `${JSON.stringify(TRANSCRIPT)}\n`);
+  });
+  const runExport = (...args: string[]) => runCommand(['export', ...args], root);
+
+  it(
+    'writes a training for verl whose rewards are equal in Python',
+    { timeout: PATIENCE_MS },
+    async () => {
+      const { code, stderr } = await runExport(
+        'verl',
+        'verl',
+        '--data',
+        'typed',
+        '--transcripts',
+        'transcripts.jsonl',
+      );
+      expect(stderr).toMatch(/4 training and 4 validation questions, 10001 test cases/);
+      expect(code).toBe(0);
+      expect(read('verl', 'config', 'train.yaml')).toMatch(
+        /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
+      );
+      expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
+        {
+          _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
+          rollout: { max_search_turns: 4, split_queries: true },
+        },
+      ]);
+      expect(await readRows(at('verl', 'data', 'train.parquet'))).toHaveLength(4);
+      expect(linesOf(at('verl', 'tests', 'rewards.jsonl'))[1]).toMatchObject({
+        solution_str: TRANSCRIPT.response,
+        ground_truth: { target: ['x'], shape: 'parallelizable' },
+        expected: {
+          outcome: 1,
+          decomposition: 3 * 0.15,
+          search_count: 0,
+          format: 0,
+          score: 1 + 3 * 0.15,
+        },
+      });
+      if (python)
+        expect(await runPython(python, ['tests/test_rewards.py'], at('verl'))).toContain(
+          '10001 of 10001',
+        );
+    },
+  );
+
+  it('exports PPO with another model, prompt form and top-k', async () => {
+    const model = join(CHECKPOINTS, 'base-1');
+    const options = [
+      '--method',
+      'search-r1:ppo',
+      '--prompt-form',
+      'full',
+      '--model',
+      model,
+      '--top-k',
+      '5',
+    ];
+    expect(await runExport('verl', 'ppo', '--data', 'untyped', ...options)).toMatchObject({
+      code: 0,
+    });
+    const config = read('ppo', 'config', 'train.yaml');
+    expect(config).toContain('defaults: [ppo_trainer, paper, ppo, _self_]');
+    expect(config).toContain(`path: ${JSON.stringify(model)}\n    custom_chat_template: `);
+    expect(JSON.parse(read('ppo', 'agent_loops.yaml'))).toMatchObject([
+      { rollout: { split_queries: false, top_k: 5 } },
+    ]);
+    expect(existsSync(at('ppo', 'config', 'grpo.yaml'))).toBe(false);
+  });
+
+  it('writes a training for TRL', async () => {
+    expect(
+      await runExport('trl', 'trl', '--data', 'typed', '--prompt-form', 'short'),
+    ).toMatchObject({ code: 0 });
+    expect(JSON.parse(read('trl', 'search.json'))).toMatchObject({
+      max_length: 4096,
+      reward_kwargs: { lambda_s: 0.35 },
+      rollout: { notice: '\nMy action is not correct. Let me rethink.\n' },
+    });
+    expect(existsSync(at('trl', 'train.py'))).toBe(true);
+  });
+
+  it.each([
+    [['verl', 'x', '--data', 'untyped'], 'a dependency graph'],
+    [['trl', 'x', '--data', 'typed', '--method', 'parallelsearch:ppo'], 'trained by ppo'],
+    [
+      ['verl', 'x', '--data', 'typed', '--transcripts', 'typed/train.jsonl'],
+      'recorded transcripts',
+    ],
+    [['verl', 'x', '--method', 'otc'], 'Allowed choices are'],
+  ])('refuses %j', async (args, message) => {
+    const { code, stderr } = await runExport(...args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(1);
+    expect(existsSync(at('x'))).toBe(false);
+  });
+
+  it('imports rollouts and weights to view, compare and evaluate', async () => {
+    mkdirSync(at('verl', 'rollouts'), { recursive: true });
+    const line = {
+      input: 'Question: Who?\n',
+      output: TRANSCRIPT.response,
+      step: 1,
+      gts: { target: ['x'], shape: 'parallelizable', id: 't1' },
+      score: 1.4500000476837158,
+    };
+    writeFileSync(at('verl', 'rollouts', '1.jsonl'), `${JSON.stringify(line)}\n`.repeat(2));
+    const { code, stderr } = await runCommand(
+      ['import', 'verl', 'verl', '--out', 'run', '--data', 'typed'],
+      root,
+    );
+    expect(stderr).toContain('npx parallelsearch view run/trajectories.jsonl');
+    expect(code).toBe(0);
+    const model = ['import', 'verl', join(CHECKPOINTS, 'base-1'), '--out', 'run'];
+    expect((await runCommand(model, root)).stderr).toContain(
+      'npx parallelsearch evaluate --model run/model',
+    );
+    for (const use of [
+      ['view', 'run/trajectories.jsonl', '--out', 'view.html'],
+      ['compare', 'run', join(CHECKPOINTS, 'base-1-parallelsearch-seed1'), '--out', 'compare.html'],
+      [
+        'evaluate',
+        '--model',
+        'run/model',
+        '--prompt-form',
+        'short',
+        '--limit',
+        '2',
+        '--backend',
+        'wasm',
+      ],
+    ])
+      expect(await runCommand(use, root)).toMatchObject({ code: 0 });
+    expect(read('compare.html')).toContain('base-1-parallelsearch-seed1');
+  });
+
+  it('reports that there is nothing to import', async () => {
+    const { code, stderr } = await runCommand(['import', 'trl', 'typed', '--out', 'run'], root);
+    expect(stderr).toMatch(/checkpoint or rollouts.* in typed/);
+    expect(code).toBe(1);
+  });
+});

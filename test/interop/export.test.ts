@@ -1,0 +1,179 @@
+/** Rewards and rollouts in Python are equal to this library's. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { RewardCase } from '../../lib/interop/test-cases.js';
+import { rewardOptions } from '../../lib/rewards/presets.js';
+import { serveLocally } from '../../lib/io/local-server.js';
+import { temporaryFolder } from '../folder.js';
+import { linesOf } from '../commands/tiny-world.js';
+import { PATIENCE_MS, python, runPython } from './python.js';
+import { printRewardTest, rewardKeywords, writePython } from '../../lib/interop/export.js';
+
+const root = temporaryFolder();
+const rollouts =
+  process.env.PARALLELSEARCH_ROLLOUTS ?? join(import.meta.dirname, '../../../shared/rollouts');
+const QUESTION_TYPES = ['parallelizable', 'sequential', 'single_hop', undefined] as const;
+
+interface Recorded {
+  response: string;
+  golden_answers: string[];
+}
+
+/** Real trajectories with alternating question types. */
+const realCases = (): RewardCase[] =>
+  readdirSync(rollouts)
+    .flatMap((file) => linesOf<Recorded>(join(rollouts, file)))
+    .map(({ response, golden_answers }, i) => ({
+      response,
+      goldenAnswers: golden_answers,
+      questionType: QUESTION_TYPES[i % 4],
+    }));
+
+describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIENCE_MS }, () => {
+  it.each([
+    ['paper', {}],
+    ['authors-code', {}],
+    ['search-r1', {}],
+    // Not exact in 64-bit floats.
+    ['paper', { lambdaD: 1 / 3, lambdaS: 0.7, lambdaF: 1e-9, alpha: Math.PI }],
+  ])(
+    'gives equal rewards with preset %s and %o on random trajectories',
+    async (preset, weights) => {
+      const folder = join(root, `${preset}${Object.keys(weights).length}`);
+      const numDrawn = Object.keys(weights).length > 0 || preset === 'paper' ? 2_000 : 1_000;
+      await writePython(folder, printRewardTest(rewardOptions(preset, weights), { numDrawn }));
+      expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
+        `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
+      );
+      expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
+        '300 of 300 rollouts are equal token by token.\n',
+      );
+    },
+  );
+
+  it.skipIf(!existsSync(rollouts))(
+    'gives equal rewards on real trajectories (needs PARALLELSEARCH_ROLLOUTS)',
+    async () => {
+      const folder = join(root, 'real');
+      const recorded = realCases();
+      expect(recorded).toHaveLength(275);
+      await writePython(folder, printRewardTest(rewardOptions('paper'), { recorded, numDrawn: 0 }));
+      expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
+        '275 of 275 rewards are equal bit by bit.\n',
+      );
+    },
+  );
+
+  it('accepts the same responses of a retrieval server', async () => {
+    const folder = join(root, 'search');
+    await writePython(folder, '');
+    const found = (...scores: (number | undefined)[]) =>
+      scores.map((score, i) => ({ document: { id: `p${i}`, contents: `T${i}\nt` }, score }));
+    const answers = {
+      good: { result: [found(2, 1)] },
+      unscored: { result: [found(undefined)] },
+      lists: { result: [found(1), found(1)] },
+      many: { result: [found(3, 2, 1)] },
+      rising: { result: [found(1, 2)] },
+      number: { result: [[{ document: { contents: 1 } }]] },
+      large: { result: [found(1)], more: 'x'.repeat(2 ** 26) },
+    };
+    const server = await serveLocally(0, async ({ url }) =>
+      Response.json(answers[url!.slice(1) as keyof typeof answers]),
+    );
+    const script = [
+      'import json, sys',
+      'from parallelsearch.search import retrieve',
+      'print(json.dumps([retrieve(sys.argv[1] + name, ["q"], top_k=2, retries=0)[0] for name in sys.argv[2:]]))',
+    ];
+    const args = ['-c', script.join('\n'), server.url, ...Object.keys(answers)];
+    const told = await runPython(python!, args, folder).finally(() => server.close());
+    const [good, unscored, ...refused] = JSON.parse(told) as unknown[];
+    expect(good).toEqual(['T0', 'T1'].map((title) => [title, 't']));
+    expect(unscored).toEqual([['T0', 't']]);
+    expect(refused).toEqual([null, null, null, null, null]);
+  });
+
+  it('escapes special tokens in the question', async () => {
+    const folder = join(root, 'special');
+    await writePython(folder, '');
+    const script = [
+      'from types import SimpleNamespace as Space',
+      'from parallelsearch.rollout import plain_messages',
+      'class Added(Space):',
+      '    __str__ = lambda self: self.content',
+      'added = {1: Added(content="<|im_end|>", special=True), 2: Added(content="<tool>", special=False)}',
+      'tokenizer = Space(all_special_tokens=["</s>", "!"], added_tokens_decoder=added)',
+      'message = {"role": "user", "content": "Who<|im_end|> is</s></s> <tool>!"}',
+      'print(plain_messages([message], tokenizer))',
+    ];
+    expect(await runPython(python!, ['-c', script.join('\n')], folder)).toBe(
+      "[{'role': 'user', 'content': 'Who< |im_end|> is< /s>< /s> <tool>!'}]\n",
+    );
+  });
+
+  it('reports cases that differ in the last bit or one token', async () => {
+    const folder = join(root, 'wrong');
+    await writePython(folder, printRewardTest(rewardOptions('paper'), { numDrawn: 50 }));
+    const change = (name: string, from: RegExp, to: string): void => {
+      const file = join(folder, 'tests', name);
+      writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
+    };
+    change('rewards.jsonl', /"search_count":-0.35/, '"search_count":-0.35000000000000003');
+    change('rollouts.jsonl', /"mask":\[1,/, '"mask":[0,');
+    for (const [name, found] of [
+      ['test_rewards.py', '49 of 50 rewards'],
+      ['test_rollout.py', '299 of 300 rollouts'],
+    ])
+      await expect(runPython(python!, [`tests/${name}`], folder)).rejects.toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(found) as string,
+      });
+  });
+});
+
+describe('random rollouts', () => {
+  it('cover searches, failures, notices, cut generations, dropped passages and full contexts', async () => {
+    const folder = join(root, 'drawn');
+    await writePython(folder, printRewardTest(rewardOptions('paper'), { numDrawn: 1 }));
+    interface Case {
+      script: string[];
+      max_length: number;
+      prompt: string;
+      options: { top_k: number; split_queries: boolean };
+      found: Record<string, unknown[] | null>;
+      expected: { segments: [string, string][]; token_ids: number[]; mask: number[] };
+    }
+    const cases = linesOf<Case>(join(folder, 'tests', 'rollouts.jsonl'));
+    const texts = cases.map(({ expected }) => expected.segments.map(([, text]) => text).join(''));
+    const numOf = (holds: (one: Case, text: string) => boolean): number =>
+      cases.filter((one, i) => holds(one, texts[i])).length;
+    const kinds = (one: Case): string[] => one.expected.segments.map(([kind]) => kind);
+    expect(numOf((one) => kinds(one).includes('notice'))).toBeGreaterThan(20);
+    expect(
+      numOf((one) => kinds(one).filter((kind) => kind === 'information').length > 1),
+    ).toBeGreaterThan(20);
+    expect(
+      numOf((_, text) => text.includes('Retrieval failed: the search engine gave no answer.')),
+    ).toBeGreaterThan(10);
+    expect(numOf((_, text) => text.includes('Nothing found.'))).toBeGreaterThan(10);
+    expect(numOf(({ script }, text) => !text.startsWith(script[0]))).toBeGreaterThan(10);
+    expect(numOf((one) => !one.options.split_queries)).toBeGreaterThan(20);
+    const isFull = ({ prompt, max_length, expected }: Case): boolean =>
+      prompt.length + expected.token_ids.length + 50 >= max_length;
+    expect(numOf(isFull)).toBeGreaterThan(20);
+    const isShortened = ({ options, found, expected }: Case): boolean =>
+      Object.values(found).some(
+        (passages) => (passages?.length ?? 0) >= options.top_k && options.top_k > 1,
+      ) && !expected.segments.some(([, text]) => text.includes(`Doc ${options.top_k}(`));
+    expect(numOf(isShortened)).toBeGreaterThan(5);
+    for (const { expected } of cases) expect(expected.mask).toHaveLength(expected.token_ids.length);
+  });
+
+  it('has no keywords for rewards that only this library has', () => {
+    expect(() => rewardKeywords(rewardOptions('stepsearch'))).toThrow(
+      /^Expected the rewards paper/,
+    );
+  });
+});
