@@ -1,10 +1,10 @@
 /** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
-import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { SMALL_WORLD } from '../io/paths.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readQuestions } from '../data/flashrag.js';
+import { parseSource } from '../pages/compare/runs.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
 import { parseTrajectory } from '../rollout/recorded.js';
@@ -25,13 +25,12 @@ export interface ViewSettings {
  * Parses `METHOD=FILE` or `FILE`. The method applies to lines that name none; by default
  * it is the file's name, or the folder's for `trajectories.jsonl`.
  */
-export function parseSource(text: string): { file: string; method: string } {
-  const [, method, file] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (file && !existsSync(text)) return { file, method };
-  if (text === '-') return { file: text, method: 'standard input' };
-  const name = basename(text).replace(/\.jsonl$/, '');
-  const folder = basename(dirname(resolve(text)));
-  return { file: text, method: name === 'trajectories' ? folder : name };
+export function parseMethodSource(text: string): { file: string; method: string } {
+  const { name: method, path: file } = parseSource(text);
+  if (method) return { file, method };
+  if (file === '-') return { file, method: 'standard input' };
+  const name = basename(file, '.jsonl');
+  return { file, method: name === 'trajectories' ? basename(dirname(resolve(file))) : name };
 }
 
 /**
@@ -42,7 +41,7 @@ export async function runView(sources: readonly string[], settings: ViewSettings
   const { out, title, preset, log = logLine } = settings;
   let exitCode = 0;
   const runs: Trajectory[] = [];
-  for (const { file, method } of sources.map(parseSource)) {
+  for (const { file, method } of sources.map(parseMethodSource)) {
     for await (const outcome of streamJsonLines(file, parseTrajectory)) {
       if ('value' in outcome)
         runs.push({ ...outcome.value, method: outcome.value.method ?? method });

@@ -7,14 +7,23 @@ import { foldText } from '../retrieval/words.js';
 import { listed } from '../text/listed.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { RolloutConfig } from './options.js';
-import { rollOut } from './rollout.js';
+import { rollOut, searchedQueries } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
 /** An event on the way to an answer; `elapsedMs` counts from the question. */
 export type AnswerEvent = { elapsedMs: number } & (
   | { kind: 'token'; tokenId: number; text: string; probability: number }
-  /** A finished segment; `turn` holds the search behind an information segment. */
-  | { kind: 'segment'; segment: SegmentKind; text: string; turn: SearchTurn | null }
+  /**
+   * A finished segment: `queries` are the sub-queries of a policy segment that searches,
+   * `turn` is the search behind an information segment.
+   */
+  | {
+      kind: 'segment';
+      segment: SegmentKind;
+      text: string;
+      queries: string[] | null;
+      turn: SearchTurn | null;
+    }
   | { kind: 'end'; trajectory: Trajectory }
 );
 
@@ -116,8 +125,9 @@ export async function answerQuestion(
       emit({ kind: 'token', tokenId, text: decode(tokenId), probability, elapsedMs: elapsed() });
     },
     onSegment: ({ kind, text }, _row, searchTurns) => {
+      const queries = kind === 'policy' ? searchedQueries(text, rollout) : null;
       const turn = kind === 'information' ? searchTurns[searchTurns.length - 1] : null;
-      emit({ kind: 'segment', segment: kind, text, turn, elapsedMs: elapsed() });
+      emit({ kind: 'segment', segment: kind, text, queries, turn, elapsedMs: elapsed() });
     },
   });
   emit({ kind: 'end', trajectory: trajectories[0], elapsedMs: elapsed() });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { parseSource, runView } from '../../lib/commands/view.js';
+import { parseMethodSource, runView } from '../../lib/commands/view.js';
 import type { ViewerData } from '../../lib/pages/viewer/data.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
@@ -55,15 +55,15 @@ describe('view', () => {
   });
 
   it('names methods by file, and run trajectories by folder', () => {
-    expect(parseSource('a/search-r1.jsonl')).toEqual({
+    expect(parseMethodSource('a/search-r1.jsonl')).toEqual({
       file: 'a/search-r1.jsonl',
       method: 'search-r1',
     });
-    expect(parseSource('runs/mine/trajectories.jsonl').method).toBe('mine');
-    expect(parseSource('x=a=b.jsonl')).toEqual({ file: 'a=b.jsonl', method: 'x' });
-    expect(parseSource('-')).toEqual({ file: '-', method: 'standard input' });
+    expect(parseMethodSource('runs/mine/trajectories.jsonl').method).toBe('mine');
+    expect(parseMethodSource('x=a=b.jsonl')).toEqual({ file: 'a=b.jsonl', method: 'x' });
+    expect(parseMethodSource('-')).toEqual({ file: '-', method: 'standard input' });
     writeFileSync(inFolder('k=1.jsonl'), '');
-    expect(parseSource(inFolder('k=1.jsonl'))).toEqual({
+    expect(parseMethodSource(inFolder('k=1.jsonl'))).toEqual({
       file: inFolder('k=1.jsonl'),
       method: 'k=1',
     });

@@ -39,6 +39,7 @@ describe('answerQuestion', () => {
       'information',
       'policy',
     ]);
+    expect(segments[1].queries).toEqual(['X', 'Y']);
     expect(segments[2].turn?.queries).toEqual(['X', 'Y']);
     expect(seen.at(-1)).toMatchObject({
       kind: 'end',

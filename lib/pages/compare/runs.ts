@@ -41,14 +41,16 @@ export function shortNames(paths: readonly string[]): string[] {
   return ends.find((names) => new Set(names).size === names.length) ?? ends[0];
 }
 
-/** Parses `PATH` or `NAME=PATH`. */
+/** Parses `PATH` or `NAME=PATH`; an existing path has no name. */
+export function parseSource(text: string): Partial<RunSource> & { path: string } {
+  const [, name, path] = existsSync(text) ? [] : (/^([^=]+)=(.+)$/.exec(text) ?? []);
+  return { name, path: path ?? text };
+}
+
 export function parseSources(texts: readonly string[]): RunSource[] {
-  const named = texts.map((text) => {
-    const [, name, path] = existsSync(text) ? [] : (/^([^=]+)=(.+)$/.exec(text) ?? []);
-    return { name, path: path ?? text };
-  });
-  const short = shortNames(named.filter(({ name }) => !name).map(({ path }) => path));
-  return named.map(({ name = short.shift()!, path }) => ({ name, path }));
+  const sources = texts.map(parseSource);
+  const short = shortNames(sources.filter(({ name }) => !name).map(({ path }) => path));
+  return sources.map(({ name = short.shift()!, path }) => ({ name, path }));
 }
 
 /**

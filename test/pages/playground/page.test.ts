@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../../lib/methods/index.js';
 import { percentText } from '../../../lib/pages/playground/browser/column.js';
 import { describeType, groupByType } from '../../../lib/pages/playground/browser/form.js';
 import {
@@ -23,26 +22,23 @@ describe('the lane of a method', () => {
     probability: 1,
     elapsedMs,
   });
-  const segment = (kind: SegmentKind, text: string, elapsedMs: number): AnswerEvent => ({
-    kind: 'segment',
-    segment: kind,
-    text,
-    turn: null,
-    elapsedMs,
-  });
+  const segment = (
+    kind: SegmentKind,
+    elapsedMs: number,
+    queries: string[] | null = null,
+  ): AnswerEvent => ({ kind: 'segment', segment: kind, text: '', queries, turn: null, elapsedMs });
   const events = [
-    segment('prompt', 'q?', 1),
+    segment('prompt', 1),
     token(100),
     token(200),
-    segment('policy', '<search> X ## Y </search>', 210),
-    segment('information', '<information></information>', 1210),
+    segment('policy', 210, ['X', 'Y']),
+    segment('information', 1210),
     token(1300),
-    segment('policy', '<answer> X </answer>', 1310),
+    segment('policy', 1310),
   ];
-  const method = { rollout: rolloutConfigOf('parallelsearch') };
 
   it('lets model and retriever alternate without gaps', () => {
-    const lane = events.reduce<Span[]>((spans, event) => extendLane(spans, event, method), []);
+    const lane = events.reduce<Span[]>((spans, event) => extendLane(spans, event), []);
     expect(lane).toEqual([
       { kind: 'model', fromMs: 0, toMs: 210, count: 2 },
       { kind: 'search', fromMs: 210, toMs: 1210, count: 2 },

@@ -4,7 +4,6 @@ import type { Markup } from '../../../html/markup.js';
 import { shownResults } from '../../../html/passages.js';
 import { resultMarkup } from '../../../html/segments.js';
 import type { AnswerEvent } from '../../../rollout/answer.js';
-import { searchedQueries } from '../../../rollout/rollout.js';
 import type { PlaygroundMethod } from '../setup.js';
 
 /** Tokens below this probability are marked. */
@@ -76,7 +75,7 @@ const resultsNode = (cards: readonly (Node | Markup)[]): HTMLElement =>
   h('div.results', { role: 'group', 'aria-label': `${cards.length} sub-queries` }, cards);
 
 /** Builds the column of a method. */
-export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HTMLElement) {
+export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement) {
   const prompt = h('p.prompt');
   const turns = h('ol.turns');
   const answer = h('p.answer');
@@ -90,9 +89,8 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
     turns.append(h('li.turn', begun.node));
     return begun;
   };
-  const endTurn = (policyText: string): void => {
+  const endTurn = (queries: readonly string[] | null): void => {
     text = null;
-    const queries = searchedQueries(policyText, rollout);
     if (!queries) return;
     const cards = queries.map((query) =>
       h('div.result.waiting', h('p.query', query), h('p.state', 'searching …')),
@@ -125,7 +123,7 @@ export function createColumn({ name, title, rollout }: PlaygroundMethod, tip: HT
           h('strong', given),
         );
       } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
-      else if (event.segment === 'policy') endTurn(event.text);
+      else if (event.segment === 'policy') endTurn(event.queries);
       else if (event.segment === 'information') {
         const cards = shownResults(event.turn!, event.text).map(resultMarkup);
         turns.lastElementChild?.querySelector('.results')?.replaceWith(resultsNode(cards));

@@ -70,7 +70,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   const send = (request: WorkerRequest): void => worker?.postMessage(request);
 
   const receive = (event: AnswerEvent): void => {
-    spans = extendLane(spans, event, method);
+    spans = extendLane(spans, event);
     column.receive(event);
     if (event.kind !== 'end') return;
     isRunning = false;

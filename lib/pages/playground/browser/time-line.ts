@@ -2,10 +2,8 @@
 import { range, sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { AnswerEvent } from '../../../rollout/answer.js';
-import { searchedQueries } from '../../../rollout/rollout.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
-import type { PlaygroundMethod } from '../setup.js';
 
 /** Uninterrupted work of the model or the retriever; milliseconds from the question. */
 export interface Span {
@@ -23,11 +21,7 @@ export interface Lane {
 }
 
 /** The spans of a lane after an event; the last span is open. */
-export function extendLane(
-  spans: readonly Span[],
-  event: AnswerEvent,
-  { rollout }: Pick<PlaygroundMethod, 'rollout'>,
-): Span[] {
+export function extendLane(spans: readonly Span[], event: AnswerEvent): Span[] {
   const { elapsedMs: toMs } = event;
   const begin = (kind: Span['kind'], count: number): Span => ({ kind, fromMs: toMs, toMs, count });
   const last = spans.at(-1);
@@ -36,8 +30,7 @@ export function extendLane(
   const extended = [...spans.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
   if (event.kind !== 'segment') return extended;
   if (event.segment === 'information') return [...extended, begin('model', 0)];
-  const queries = event.segment === 'policy' ? searchedQueries(event.text, rollout) : null;
-  return queries ? [...extended, begin('search', queries.length)] : extended;
+  return event.queries ? [...extended, begin('search', event.queries.length)] : extended;
 }
 
 /** Milliseconds spent on one kind of work. */
