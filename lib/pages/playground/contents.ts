@@ -25,7 +25,14 @@ import { requireFolders } from '../../policy/model-files.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
 import { listed } from '../../text/listed.js';
-import { PASSAGES_FILE, SETUP_FILE, WASM_FILE, type PlaygroundSetup } from './setup.js';
+import {
+  ADAPTER_FILES,
+  MODEL_FILES,
+  PASSAGES_FILE,
+  SETUP_FILE,
+  WASM_FILE,
+  type PlaygroundSetup,
+} from './setup.js';
 
 /** File contents by name. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
@@ -43,8 +50,6 @@ const METHODS = ['parallelsearch', 'search-r1'] as const;
 const SEED = 1;
 /** Instruct first, since it answers better. */
 const MODELS = ['instruct', 'base'] as const;
-const MODEL_FILES = ['config.json', 'tokenizer.json', 'model.safetensors'];
-const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
 /** Limit of weights and of passages: a browser unpacks them all at once. */
 const MAX_BYTES = 100e6;
 

@@ -33,6 +33,9 @@ export interface PlaygroundSetup {
   analyzer: string;
 }
 
+/** Files of a model's folder and of an adapter's. */
+export const MODEL_FILES = ['config.json', 'tokenizer.json', 'model.safetensors'];
+export const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
 /** Names of packed files other than weights. */
 export const SETUP_FILE = 'setup.json';
 export const PASSAGES_FILE = 'passages.jsonl';

@@ -3,11 +3,12 @@ import { h, unpackElement } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
 import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer.js';
 import {
+  ADAPTER_FILES,
+  MODEL_FILES,
   PASSAGES_FILE,
   SETUP_FILE,
   WASM_FILE,
   WORKER_FILE,
-  type PlaygroundCheckpoint,
   type PlaygroundMethod,
   type PlaygroundSetup,
 } from '../setup.js';
@@ -21,32 +22,17 @@ import {
   type Lane,
   type Outcome,
 } from './time-line.js';
-import type { PolicyFiles, WorkerMessage, WorkerRequest, World } from './worker.js';
+import type { FolderFiles, WorkerMessage, WorkerParts, WorkerRequest } from './worker.js';
 
 /** Milliseconds between two drawings of the time line. */
 const DRAW_MS = 100;
 
-const readJson = async <T>(name: string): Promise<T> => (await unpackElement(name).json()) as T;
 const readBytes = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await unpackElement(name).arrayBuffer());
 
-async function readPolicy(
-  name: string,
-  { model, adapters }: PlaygroundCheckpoint,
-): Promise<PolicyFiles> {
-  const adapter = adapters[name];
-  return {
-    name,
-    config: await readJson(`${model}/config.json`),
-    tokenizer: await readJson<object>(`${model}/tokenizer.json`),
-    weights: await readBytes(`${model}/model.safetensors`),
-    adapter: adapter
-      ? {
-          config: await readJson(`${adapter}/adapter_config.json`),
-          weights: await readBytes(`${adapter}/adapter_model.safetensors`),
-        }
-      : null,
-  };
+async function readFolder(folder: string, names: readonly string[]): Promise<FolderFiles> {
+  const files = names.map(async (name) => [name, await readBytes(`${folder}/${name}`)] as const);
+  return Object.fromEntries(await Promise.all(files));
 }
 
 interface PlayerOptions {
@@ -91,7 +77,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
      * Replaces the worker. Resolves with the backend's name, or never if another load
      * follows.
      */
-    load: (request: { world: World; files: PolicyFiles }): Promise<string> =>
+    load: (parts: WorkerParts): Promise<string> =>
       new Promise((resolve) => {
         worker?.terminate();
         worker = new Worker(options.script);
@@ -101,7 +87,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
           else if (data.run === run && isRunning) receive(data.event);
         });
         worker.addEventListener('error', ({ message }) => options.onFailure(message));
-        send({ kind: 'load', ...request });
+        send({ kind: 'load', parts });
       }),
     /** Asks a question; events of earlier ones are dropped. */
     ask({ question, delayMs, tokensPerSecond }: AskRequest): void {
@@ -126,7 +112,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
  */
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;
-  const setup = await readJson<PlaygroundSetup>(SETUP_FILE);
+  const setup = (await unpackElement(SETUP_FILE).json()) as PlaygroundSetup;
   const script = URL.createObjectURL(
     new Blob([await unpackElement(WORKER_FILE).text()], { type: 'text/javascript' }),
   );
@@ -159,9 +145,12 @@ async function start(root: HTMLElement): Promise<void> {
     delete root.dataset.ready;
     form.setState('loading');
     status.textContent = `Loading ${checkpoint.title} …`;
+    const model = await readFolder(checkpoint.model, MODEL_FILES);
     const loads = players.map(async (player) => {
-      const files = await readPolicy(player.name, checkpoint);
-      return id === numLoads ? player.load({ world, files }) : '';
+      const folder = checkpoint.adapters[player.name];
+      const adapter = folder ? await readFolder(folder, ADAPTER_FILES) : null;
+      const { name } = player;
+      return id === numLoads ? player.load({ ...world, name, model, adapter }) : '';
     });
     const [backend] = await Promise.all(loads);
     if (id !== numLoads || hasFailed) return;

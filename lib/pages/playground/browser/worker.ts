@@ -12,26 +12,24 @@ import { ANALYZERS } from '../../../retrieval/words.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';
+import type { PlaygroundSetup } from '../setup.js';
 
-/** The passages, how BM25 indexes them, and tfjs' wasm. */
-export interface World {
+/** Contents of a folder's files by name. */
+export type FolderFiles = Record<string, Uint8Array<ArrayBuffer>>;
+
+/** What a worker is made of. */
+export interface WorkerParts extends Pick<PlaygroundSetup, 'titleWeight' | 'analyzer'> {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
-  titleWeight: number;
-  analyzer: string;
-}
-
-export interface PolicyFiles {
+  /** Name of the policy. */
   name: string;
-  config: unknown;
-  tokenizer: object;
-  weights: Uint8Array;
-  adapter: { config: unknown; weights: Uint8Array } | null;
+  model: FolderFiles;
+  adapter: FolderFiles | null;
 }
 
 /** `load` comes first; `stop` aborts the last question. */
 export type WorkerRequest =
-  | { kind: 'load'; world: World; files: PolicyFiles }
+  | { kind: 'load'; parts: WorkerParts }
   | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
   | { kind: 'stop' };
 
@@ -66,19 +64,25 @@ async function startBackend(wasm: Uint8Array<ArrayBuffer>): Promise<string> {
   return `plain JavaScript, tfjs ${version_wasm}`;
 }
 
-async function load({ world, files }: Extract<WorkerRequest, { kind: 'load' }>): Promise<void> {
-  const backend = await startBackend(world.wasm);
-  const { titleWeight, analyzer } = world;
-  const { analyze } = ANALYZERS.get(analyzer);
-  retriever = createBm25Retriever(parsePassages(world.passages), { titleWeight, analyze });
-  const model = createModel({ ...files, arrays: parseSafetensors(files.weights) });
+const parseJson = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
+
+async function load({ wasm, passages, titleWeight, ...parts }: WorkerParts): Promise<void> {
+  const backend = await startBackend(wasm);
+  const { analyze } = ANALYZERS.get(parts.analyzer);
+  retriever = createBm25Retriever(parsePassages(passages), { titleWeight, analyze });
+  const model = createModel({
+    config: parseJson(parts.model['config.json']),
+    tokenizer: parseJson(parts.model['tokenizer.json']) as object,
+    arrays: parseSafetensors(parts.model['model.safetensors']),
+  });
   let { weights } = model;
-  if (files.adapter) {
-    const arrays = parseSafetensors(files.adapter.weights);
-    weights = mergePeftArrays(weights, arrays, model.config, parsePeftConfig(files.adapter.config));
+  if (parts.adapter) {
+    const arrays = parseSafetensors(parts.adapter['adapter_model.safetensors']);
+    const config = parsePeftConfig(parseJson(parts.adapter['adapter_config.json']));
+    weights = mergePeftArrays(weights, arrays, model.config, config);
     disposeMerged(model.weights, weights);
   }
-  policy = new LocalPolicy(files.name, weights, model.config, model.tokenizer);
+  policy = new LocalPolicy(parts.name, weights, model.config, model.tokenizer);
   post({ kind: 'ready', backend });
 }
 
@@ -105,6 +109,6 @@ addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
   if (data.kind === 'ask') controller = new AbortController();
   const signal = controller?.signal;
   queue = queue
-    .then(() => (data.kind === 'load' ? load(data) : ask(data, signal)))
+    .then(() => (data.kind === 'load' ? load(data.parts) : ask(data, signal)))
     .catch((error: unknown) => post({ kind: 'failed', reason: String(error) }));
 });
