@@ -30,12 +30,12 @@ td:last-child { white-space: normal; }
 
 export interface Section {
   id: string;
-  title: string;
+  text: string;
   html: string;
 }
 
-export const sectionHtml = ({ id, title, html }: Section): string =>
-  `<h2 id="${id}">${title}</h2>${html}`;
+export const sectionHtml = ({ id, text, html }: Section): string =>
+  `<h2 id="${id}">${text}</h2>${html}`;
 
 /**
  * A page of sections.
@@ -49,11 +49,11 @@ export async function sectionsPage({
   script = reportScript({ hasCharts: true }),
   ...page
 }: Pick<Page, 'title' | 'description' | 'policy'> & {
-  headings: readonly Pick<Section, 'id' | 'title'>[];
+  headings: readonly Pick<Section, 'id' | 'text'>[];
   main: string;
   script?: Promise<string>;
 }): Promise<string> {
-  const contents = headings.map(({ id, title: text }) => ({ id, text, level: 2 }));
+  const contents = headings.map(({ id, text }) => ({ id, text, level: 2 }));
   const body = layoutHtml(contents, `<h1>${escapeHtml(title)}</h1>\n${main}`);
   return pageHtml({ ...page, title, body, styles: STYLES, scripts: [await script] });
 }

@@ -39,10 +39,10 @@ export async function compareHtml(
   const curves = await runCurvesHtml(runs);
   const library = new Map(questions.map((question) => [question.id, question]));
   const sections: Section[] = [
-    { id: 'figures', title: 'Final figures', html: figuresHtml(runs) },
-    { id: 'settings', title: 'Settings', html: settingsHtml(runs) },
-    { id: 'curves', title: 'Training curves', html: curves },
-    { id: 'questions', title: 'Questions', html: questionsHtml(runs, library) },
+    { id: 'figures', text: 'Final figures', html: figuresHtml(runs) },
+    { id: 'settings', text: 'Settings', html: settingsHtml(runs) },
+    { id: 'curves', text: 'Training curves', html: curves },
+    { id: 'questions', text: 'Questions', html: questionsHtml(runs, library) },
   ].filter(({ html }) => html !== '');
   return sectionsPage({
     title,

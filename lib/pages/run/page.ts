@@ -36,9 +36,9 @@ export const POLL_MS = 2000;
 const MAX_GROUPS = 8;
 
 const SECTIONS = [
-  { id: 'guards', title: 'Guards' },
-  { id: 'curves', title: 'Curves' },
-  { id: 'rollouts', title: 'Newest rollouts' },
+  { id: 'guards', text: 'Guards' },
+  { id: 'curves', text: 'Curves' },
+  { id: 'rollouts', text: 'Newest rollouts' },
 ] as const;
 
 const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
@@ -58,11 +58,10 @@ export async function runPageHtml(
     provenanceHtml(run.provenance),
     citationHtml(title, typeof commit === 'string' ? commit : undefined),
   ];
-  const fixed = [PROVENANCE, CITATION].map(({ id, text }) => ({ id, title: text }));
   return sectionsPage({
     title,
     description: 'Curves, guards and newest rollouts of a training run.',
-    headings: [...SECTIONS, ...fixed],
+    headings: [...SECTIONS, PROVENANCE, CITATION],
     main: main.join('\n'),
     ...(isLive && {
       script: bundleScript(new URL('./browser/live.js', import.meta.url)),
@@ -154,11 +153,12 @@ function runCharts(steps: readonly StepMetrics[], model: string): CurvesChart[] 
 
 /** Rollouts by question, each folded behind a summary. */
 function rolloutsHtml(rollouts: readonly Trajectory[]): string {
+  if (rollouts.length === 0) return '<p>No rollouts recorded.</p>';
   const groups = [...group(rollouts, ({ questionId }) => questionId).values()];
   const shown = groups.slice(0, MAX_GROUPS);
   const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
   const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;
-  const intro = `Step ${rollouts[0]?.step}: ${counts}. A positive advantage makes a rollout more likely, a negative one less.`;
+  const intro = `Step ${rollouts[0].step}: ${counts}. A positive advantage makes a rollout more likely, a negative one less.`;
   return [markup('p', intro), ...shown.flatMap(groupMarkup)].map(markupHtml).join('\n');
 }
 

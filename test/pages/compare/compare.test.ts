@@ -73,8 +73,8 @@ describe('finalFigure', () => {
 });
 
 /**
- * Answers of two runs: the second one has the first half of the common questions right,
- * and one question more.
+ * Answers of two runs. The second is right on the first half of the common questions, and
+ * has one more question.
  */
 function writeAnswers(): string[] {
   const lines = (ids: readonly number[], fields: (i: number) => object): string =>

@@ -40,10 +40,7 @@ import { INJECTION } from '../viewer/synthetic.js';
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 type Method = (typeof METHODS)[number];
 
-/**
- * Milliseconds, for a machine that is busy with other things; a free one needs a few
- * seconds.
- */
+/** Milliseconds, for a busy machine; an idle one takes a few seconds. */
 const PATIENCE_MS = 100_000;
 
 const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRun => {
@@ -51,10 +48,7 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 };
 const LAST = `instruct-1-step-${numTrainedSteps}`;
 
-/**
- * Checkpoints as in the data folder, with those of the other seed as the ones after 25
- * steps.
- */
+/** Copies checkpoints, with those of seed 2 as the ones after 25 steps. */
 function writeCheckpoints(root: string): void {
   for (const model of INITIAL_MODELS) {
     const name = modelNameOf(runOf('', model));
@@ -74,7 +68,7 @@ function writeCheckpoints(root: string): void {
   }
 }
 
-/** The ids of the tokens that a policy has written. */
+/** Ids of the tokens a policy generated. */
 const writtenIds = ({ segments }: Trajectory): number[] =>
   segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
@@ -82,7 +76,7 @@ describe.skipIf(!chromiumPath)(
   'the playground in Chromium (needs Chromium)',
   { timeout: 2 * PATIENCE_MS },
   () => {
-    const [folder, root, ownData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+    const [folder, root, customData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
     let file: string;
     let opened: OpenPage;
     let page: Page;
@@ -108,13 +102,13 @@ describe.skipIf(!chromiumPath)(
     const question = (): Promise<string> => page.locator('[name=question]').inputValue();
     const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
     const count = (selector: string): Promise<number> => page.locator(selector).count();
-    /** The ids of the tokens that a method has written. */
+    /** Ids of the tokens on the page. */
     const tokenIds = (method: Method): Promise<number[]> =>
       page
         .locator(`[data-method=${method}] .token`)
         .evaluateAll((tokens: HTMLElement[]) => tokens.map((token) => Number(token.dataset.id)));
 
-    /** @param part the folder of an earlier adapter in the run's */
+    /** @param part folder of an earlier checkpoint */
     const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
       const policy = await loadLocalPolicy(join(root, 'instruct-1'), {
         adapter: join(adapterFolder(runOf(method), root), part),
@@ -175,23 +169,23 @@ describe.skipIf(!chromiumPath)(
           return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
         });
         const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
-        writeFileSync(join(ownData, 'corpus.jsonl'), formatPassages(passages));
-        writeFileSync(join(ownData, 'questions.jsonl'), formatQuestions([hostile]));
-        const own = await openPage(
-          await exportPlayground({ outDir: ownData, checkpoints: root, data: ownData }),
+        writeFileSync(join(customData, 'corpus.jsonl'), formatPassages(passages));
+        writeFileSync(join(customData, 'questions.jsonl'), formatQuestions([hostile]));
+        const custom = await openPage(
+          await exportPlayground({ outDir: customData, checkpoints: root, data: customData }),
         );
-        own.page.setDefaultTimeout(PATIENCE_MS);
-        await own.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
-        await own.page.locator('[name=pace]').selectOption('0');
-        await own.page.locator('[name=question]').fill(text);
-        await own.page.getByRole('button', { name: 'Ask both' }).click();
-        await own.page.locator('.comparison table').waitFor();
-        const titles = await own.page.locator('.passages strong').allTextContents();
+        custom.page.setDefaultTimeout(PATIENCE_MS);
+        await custom.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
+        await custom.page.locator('[name=pace]').selectOption('0');
+        await custom.page.locator('[name=question]').fill(text);
+        await custom.page.getByRole('button', { name: 'Ask both' }).click();
+        await custom.page.locator('.comparison table').waitFor();
+        const titles = await custom.page.locator('.passages strong').allTextContents();
         expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
-        expect(await own.page.evaluate(() => 'injected' in window)).toBe(false);
-        expect(await own.page.locator('#playground :is(script, img)').count()).toBe(0);
-        expect(own.complaints).toEqual([]);
-        await own.page.close();
+        expect(await custom.page.evaluate(() => 'injected' in window)).toBe(false);
+        expect(await custom.page.locator('#playground :is(script, img)').count()).toBe(0);
+        expect(custom.complaints).toEqual([]);
+        await custom.page.close();
       },
     );
 

@@ -1,4 +1,4 @@
-/** A made-up run: lines as training writes them. */
+/** A synthetic run. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { trainingPreset } from '../../../lib/methods/config.js';
@@ -11,9 +11,7 @@ export const RUN: RunDescription = {
   provenance: { seed: 7, commit: 'unknown', configHash: 'synthetic', backend: 'none' },
 };
 
-/**
- * Appends one step: its metrics, and a group of two rollouts on each of two questions.
- */
+/** Appends a step: metrics, and two rollouts on each of two questions. */
 export function writeStep(
   folder: string,
   step: number,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Not by fetch, which sets the Host header itself. */
+/** Unlike fetch, allows any Host header. */
 async function ask(
   target: string,
   options: { method?: string; headers?: Record<string, string> } = {},

@@ -1,11 +1,11 @@
-/** Made-up trajectories on made-up questions in this project's layout. */
+/** Synthetic trajectories on synthetic questions. */
 import type { Question } from '../../../lib/data/question.js';
 import { subQuestion } from '../../data/questions.js';
 import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 
-/** What a hostile trajectory says. */
+/** Text of a hostile trajectory. */
 export const INJECTION =
   '<script>window.injected = 1</script><img src=x onerror="window.injected = 2">';
 
@@ -39,7 +39,7 @@ export interface TurnSpec {
   failed?: boolean;
 }
 
-/** A line of `trajectories.jsonl`: a think, the searches, an answer (null for none). */
+/** A line of `trajectories.jsonl`: a thought, searches, and an answer unless null. */
 export function trajectoryLine(
   question: Question,
   turns: readonly TurnSpec[],
@@ -85,13 +85,13 @@ export function trajectoryLine(
   };
 }
 
-/** A recorded line of its own, of the method `m`. */
+/** A parsed line, by default of the method `m`. */
 export const recordedLine = (...line: Parameters<typeof trajectoryLine>): Trajectory =>
   parseTrajectory({ method: 'm', ...trajectoryLine(...line) });
 
 /**
- * `count` lines of two methods on the same questions, in groups of five a step: 60 %
- * right, each tenth half a decomposition.
+ * `count` lines of two methods on the same questions, five rollouts per group: 60 % are
+ * right, every tenth has an incomplete decomposition.
  */
 export function syntheticLines(count: number): Trajectory[] {
   return Array.from({ length: count }, (_, i) => {
@@ -109,7 +109,7 @@ export function syntheticLines(count: number): Trajectory[] {
   });
 }
 
-/** The same, prepared, with the questions known. */
+/** Viewer data of lines and the first questions. */
 export function syntheticData(runs: readonly Trajectory[], numQuestions = 0): ViewerData {
   const questions = Array.from({ length: numQuestions }, (_, i) => syntheticQuestion(i));
   return viewerData(runs, { preset: 'paper', questions });

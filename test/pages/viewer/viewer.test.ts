@@ -25,7 +25,7 @@ import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 const COUNT = 10_000;
 const folder = temporaryFolder();
 
-/** A trajectory whose every text tries to become markup. */
+/** A trajectory with markup in every text. */
 function hostileData(): ViewerData {
   const question = {
     ...syntheticQuestion(0),
@@ -78,7 +78,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     page.locator('.count', { hasText: text }).waitFor();
   const choose = (name: string, value: string): Promise<unknown> =>
     page.locator(`[name=${name}]`).selectOption(value);
-  /** The place of the one selected row, which is the active one, among all rows. */
+  /** Position of the selected row, and the number of rows. */
   const selected = async (): Promise<number[]> => {
     const id = await page.getByRole('listbox').getAttribute('aria-activedescendant');
     const row = page.locator('.row[aria-selected=true]');
@@ -227,8 +227,8 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
       total: 1.15,
     };
     const line = recordedLine(syntheticQuestion(0), [], 'Town0', { rewards });
-    const own = await openViewer('own.html', syntheticData([line]));
-    const rows = await own.page.locator('.scores tr').allInnerTexts();
+    const custom = await openViewer('custom.html', syntheticData([line]));
+    const rows = await custom.page.locator('.scores tr').allInnerTexts();
     expect(rows.map((row) => row.trim().split('\t').slice(0, 2).join(' '))).toEqual([
       'Outcome +1.00',
       'Decomposition 0.00',
