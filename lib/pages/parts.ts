@@ -119,13 +119,16 @@ export async function curvesHtml(
   return html && `<div class="curves">${html}</div>`;
 }
 
-/** A rollout in a few words. */
-export function rolloutFacts({ searchTurns, rewards, advantage }: Trajectory): string[] {
+/** A rollout in a few words. @param isRight default by the outcome reward, if recorded */
+export function rolloutFacts(
+  { searchTurns, rewards, advantage }: Trajectory,
+  isRight = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,
+): string[] {
   const numTurns = searchTurns.length;
   return [
-    ...(rewards?.outcome !== undefined ? [rewards.outcome === 1 ? '✓ right' : '✗ wrong'] : []),
+    ...(isRight === undefined ? [] : [isRight ? '✓ right' : '✗ wrong']),
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
-    ...(typeof advantage === 'number' ? [`advantage ${figureText(advantage, 2)}`] : []),
+    ...(advantage === undefined ? [] : [`advantage ${figureText(advantage, 2)}`]),
   ];
 }

@@ -1,17 +1,15 @@
 /** Several runs on one page: final figures, differing settings, curves, questions. */
 import { greatest, sort } from 'd3-array';
-import { type Question, graphQuestionType } from '../../data/question.js';
+import type { Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import type { Measurement } from '../../evaluation/result.js';
 import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { decimalsOf, metricInfo } from '../../report/metrics.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
-import { rewardOptions } from '../../rewards/presets.js';
-import { scoreTranscript } from '../../rewards/score.js';
 import { listed } from '../../text/listed.js';
+import { exactMatch } from '../../text/normalize.js';
 import { curvesHtml, rolloutFacts, sectionHtml, sectionsPage, type Section } from '../parts.js';
 import { answerFigures, finalFigure, type ComparedRun } from './runs.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
@@ -183,58 +181,39 @@ function runCurvesHtml(runs: readonly ComparedRun[]): Promise<string> {
   return curvesHtml(charts, MAX_POINTS);
 }
 
-/** A run's rollout or answer on a question. */
+/** A run's trajectory on a question. */
 interface Side {
   name: string;
   isRight: boolean;
-  facts: string[];
-  run: Trajectory;
+  trajectory: Trajectory;
 }
 
-/** By question, the run's newest trajectory, or its answer. */
+/** By question, the run's newest trajectory, or what is known of one from its answer. */
 function runSides(
   { name, trajectories, answers }: ComparedRun,
   library: ReadonlyMap<string, Question>,
 ): Map<string, Side> {
-  const bare = answers.map((answer) => answerAsRun(answer, library.get(answer.questionId)));
   const matches = new Map(answers.map(({ questionId, em }) => [questionId, em]));
+  const partial = answers.map((answer): Trajectory => {
+    const { question = '', goldenAnswers = [] } = library.get(answer.questionId) ?? {};
+    const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
+    const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
+    return {
+      ...answer,
+      question,
+      goldenAnswers,
+      segments: [{ kind: 'policy', text: searches.join('') + end, tokenIds: [] }],
+      searchTurns: answer.searches.map((queries) => ({ queries, results: [] })),
+      finish: null,
+    };
+  });
   return new Map(
-    [...bare, ...trajectories].map((run): [string, Side] => {
-      const match =
-        matches.get(run.questionId) ?? scoreTranscript(run, rewardOptions('paper')).exactMatch;
-      const isRight = match === 1;
-      const step = run.step === undefined ? [] : [`step ${run.step}`];
-      const right = run.rewards?.outcome === undefined ? [isRight ? '✓ right' : '✗ wrong'] : [];
-      return [
-        run.questionId,
-        { name, isRight, run, facts: [...step, ...right, ...rolloutFacts(run)] },
-      ];
+    [...partial, ...trajectories].map((trajectory): [string, Side] => {
+      const { questionId, answer, goldenAnswers } = trajectory;
+      const match = matches.get(questionId) ?? exactMatch(answer, goldenAnswers);
+      return [questionId, { name, isRight: match === 1, trajectory }];
     }),
   );
-}
-
-/** An answer as a rollout without thoughts and passages, which its file does not have. */
-function answerAsRun(
-  { questionId, searches, answer, type, modelCalls }: Measurement,
-  { question = '', goldenAnswers = [], metadata }: Partial<Question> = {},
-): Trajectory {
-  const graph = metadata?.graph;
-  const text = [
-    ...searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`),
-    ...(answer === null ? [] : [`<answer> ${answer} </answer>`]),
-  ].join('');
-  return {
-    questionId,
-    question,
-    goldenAnswers,
-    metadata: { type, graph },
-    questionType: graph?.length ? graphQuestionType(graph) : undefined,
-    searchTurns: searches.map((queries) => ({ queries, results: [] })),
-    segments: [{ kind: 'policy', text, tokenIds: [] }],
-    answer,
-    modelCalls,
-    finish: null,
-  };
 }
 
 /** Questions of several runs, first those that not all runs get right or wrong. */
@@ -257,16 +236,18 @@ function questionsHtml(
 }
 
 function questionMarkup(sides: readonly Side[]): Markup {
-  const { question, questionId, goldenAnswers } = sides[0].run;
+  const { question, questionId, goldenAnswers } = sides[0].trajectory;
   const verdicts = sides.map(({ name, isRight }) => `${name} ${isRight ? '✓' : '✗'}`);
-  const columns = sides.map(({ name, facts, run }) =>
-    markup(
+  const columns = sides.map(({ name, isRight, trajectory }) => {
+    const { step, segments, searchTurns } = trajectory;
+    const facts = rolloutFacts(trajectory, isRight);
+    return markup(
       'div',
       markup('h3', name),
-      markup('p.gold', facts.join(' · ')),
-      segmentsMarkup(run.segments, run.searchTurns ?? []),
-    ),
-  );
+      markup('p.gold', [...(step === undefined ? [] : [`step ${step}`]), ...facts].join(' · ')),
+      segmentsMarkup(segments, searchTurns),
+    );
+  });
   return markup(
     'details.question',
     markup('summary', [question || questionId, ...verdicts].join(' · ')),
