@@ -14,12 +14,12 @@ import { exportReport, writeIndex } from '../experiments/reports.js';
 import { resultFile } from '../experiments/result.js';
 import { startResultWorker } from '../experiments/result-worker.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
-import { writeSummary } from '../experiments/summary.js';
+import { writeReadme } from '../experiments/readme.js';
 import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
-import { exportPlayground } from '../pages/playground/page.js';
-import { exportTrajectories } from '../pages/viewer/report.js';
+import { exportPlayground, PLAYGROUND } from '../pages/playground/page.js';
+import { exportTrajectories, TRAJECTORIES } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
@@ -175,15 +175,18 @@ async function exportReports(signal: AbortSignal): Promise<void> {
   await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;
-    const report = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
-    log(`Report: ${[report.html, report.json].filter(Boolean).join(', ')}`);
+    const page = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
+    log(`Report: ${page}`);
   });
   signal.throwIfAborted();
-  if (await hasResults('trajectories'))
+  const pages = [PLAYGROUND];
+  if (await hasResults('trajectories')) {
     log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
+    pages.push(TRAJECTORIES);
+  }
   log(`Report: ${await exportPlayground({ outDir: REPORTS, log: log })}`);
-  await writeIndex(REPORTS);
-  await writeSummary(REPORTS);
+  await writeIndex(REPORTS, pages);
+  await writeReadme(REPORTS);
   log(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 

@@ -7,7 +7,7 @@ import type { Provenance } from '../io/provenance.js';
 import type { Chart } from '../report/chart.js';
 import type { Prediction } from '../report/opening.js';
 import type { Table } from '../report/table.js';
-import type { PaperClaim } from './verdicts.js';
+import type { Interval } from '../evaluation/bootstrap.js';
 import type { World } from '../retrieval/world.js';
 
 /**
@@ -123,3 +123,43 @@ export const computation = <Input, Value>(
     merged?(recorded: Value, kept: readonly unknown[]): { value: Value; note: string };
   },
 ): Computation => spec;
+
+/** One figure that a claim rests on, and where its interval must lie. */
+export interface Part {
+  /** Which figure of several: a model, a benchmark. */
+  of: string;
+  found: Interval;
+  /** How the figure is written: a difference in points, or a plain number. */
+  unit: 'points' | 'number';
+  side: 'above' | 'below';
+  threshold: number;
+}
+
+export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
+/** The rows and contrasts of a result; rows include those of training. */
+export interface Numbers {
+  rows: Figures;
+  contrasts: Figures;
+}
+
+/** Where the evidence for a claim is, and what it says. */
+export interface Evidence {
+  /** Id of the notebook's cell that shows it. */
+  cell: string;
+  /** What must hold, in words. */
+  rule: string;
+  /** None where the report does not hold the figures. */
+  parts: (numbers: Numbers) => Part[];
+}
+
+/** Something that the paper says of its method. */
+export interface PaperClaim {
+  id: string;
+  claim: string;
+  /** The figure as the paper states it. */
+  paper: string;
+  /** The same from the paper's own tables, recomputed. */
+  tables: () => string;
+  /** Or the reason why this project cannot tell. */
+  evidence: Evidence | { untestable: string };
+}

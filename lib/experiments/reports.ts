@@ -1,19 +1,18 @@
-/** Reports as files: the page, its numbers beside it, and the index of all of them. */
-import { readFileSync, readdirSync } from 'node:fs';
+/** Reports as pages, and the index of all of them. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
-import type { TidyTable } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
-import { reportHtml } from '../report/html.js';
-import { askedText, findingOf } from '../report/opening.js';
-import { readArtefacts } from '../report/publication.js';
+import { notebookFigures, reportHtml } from '../report/html.js';
+import { askedText as askedSentence, type Prediction } from '../report/opening.js';
+import type { Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/thumbnail.js';
 import { pageHtml } from '../html/page.js';
+import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { readResult } from './result.js';
-import type { Prediction } from '../report/opening.js';
 import {
   decidedFirst,
   VERDICT_RULE,
@@ -21,6 +20,40 @@ import {
   type JudgedClaim,
   type Verdict,
 } from './verdicts.js';
+
+/** What the index says of a page. */
+export interface PageInfo {
+  /** Of the page's file, without ending. */
+  name: string;
+  title: string;
+  description: string;
+}
+
+/** Kept next to a report's page, for the index and for `parallelsearch export`. */
+export interface ReportInfo extends PageInfo {
+  /** Its charts and tables, in order. */
+  figures: Artefact[];
+}
+
+const INFO = '.page.json';
+
+/** What a report's page shows. @throws Error for a report that is not there */
+export function readReportInfo(folder: string, name: string): ReportInfo {
+  const file = path.join(folder, `${name}${INFO}`);
+  if (!existsSync(file))
+    throw new Error(`Expected a report ${name} in ${folder}, but there is none. Run "npm start".`);
+  return JSON.parse(readFileSync(file, 'utf8')) as ReportInfo;
+}
+
+/** The reports of a folder, in the order of their experiments. */
+export function listReports(folder: string): ReportInfo[] {
+  const rank = (name: string): number => EXPERIMENTS.findIndex((one) => one.name === name);
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const infos = files
+    .filter((file) => file.endsWith(INFO))
+    .map((file) => readReportInfo(folder, file.slice(0, -INFO.length)));
+  return sort(infos, ({ name }) => rank(name) + (rank(name) < 0 ? EXPERIMENTS.length + 1 : 0));
+}
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
@@ -30,82 +63,51 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
   outDir: string;
 }
 
-export interface ExportedReport {
-  html: string;
-  /** The tidy numbers, or null when the notebook has shown none. */
-  json: string | null;
-  index: string;
-}
-
 /**
- * Runs a notebook through the real kernel and writes `NAME.html`, `NAME.json` (the tidy
- * table that it has shown) and `index.html` into `outDir`. When a cell fails it rejects
- * and leaves all files as they were.
+ * Runs a notebook through the real kernel and writes its page, `NAME.html`, into `outDir`.
+ * When a cell fails it rejects and leaves all files as they were. Returns the file's name.
  */
-export async function exportReport(options: ExportOptions): Promise<ExportedReport> {
+export async function exportReport(options: ExportOptions): Promise<string> {
   const { notebook: file, name, outDir, ...runOptions } = options;
   const { notebook } = await runNotebook(file, runOptions);
-  const report = await reportHtml(notebook);
-  const html = path.join(outDir, `${name}.html`);
-  const json = path.join(outDir, `${name}.json`);
-  // An experiment with a result has written it before.
-  if (report.tidy && report.tidy.rows.length > 0)
-    await writeFileSafely(json, tidyJson(report.tidy));
-  await writeFileSafely(html, report.html);
-  return { html, json: report.tidy ? json : null, index: await writeIndex(outDir) };
+  const { html, title, description } = await reportHtml(notebook);
+  const info: ReportInfo = { name, title, description, figures: notebookFigures(notebook) };
+  const page = path.join(outDir, `${name}.html`);
+  await writeFileSafely(path.join(outDir, `${name}${INFO}`), JSON.stringify(info));
+  await writeFileSafely(page, html);
+  return page;
 }
 
-/** JSON with one row a line: small, and readable in a comparison of two versions. */
-export function tidyJson(tidy: TidyTable): string {
-  const lines = (items: readonly object[]): string =>
-    items.map((item) => `\n${JSON.stringify(item)}`).join(',');
-  const provenance = JSON.stringify(tidy.provenance, null, 1);
-  return `{"rows": [${lines(tidy.rows)}\n],\n"contrasts": [${lines(tidy.contrasts)}\n],\n"provenance": ${provenance}}\n`;
-}
-
-/**
- * The pages of a folder, title and description as HTML: reports with a finding first,
- * then what is to be tried or read.
- */
-export function readReports(outDir: string) {
-  const names = readdirSync(outDir)
-    .filter((name) => name.endsWith('.html') && name !== 'index.html')
-    .map((name) => name.slice(0, -'.html'.length));
-  const rank = (name: string): number =>
-    EXPERIMENTS.findIndex((experiment) => experiment.name === name);
-  const entries = sort(names).map((name) => {
-    const html = readFileSync(path.join(outDir, `${name}.html`), 'utf8');
-    const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? name;
-    const description = /<meta name="description" content="([^"]*)">/.exec(html)?.[1] ?? '';
-    const result = readResult(path.join(outDir, `${name}.json`));
-    const provenance = result?.provenance ?? {};
-    const predictions = result?.predictions ?? ((provenance.predictions ?? []) as Prediction[]);
-    const finding = result?.finding ?? findingOf(provenance);
-    return { name, title, description, finding, predictions };
-  });
-  return sort(entries, ({ name, finding }) => rank(name) + (finding ? 0 : EXPERIMENTS.length));
-}
-
-/** What a report's numbers say of themselves; nothing where there are none. */
-function provenanceIn(outDir: string, name: string): TidyTable['provenance'] {
-  return readResult(path.join(outDir, `${name}.json`))?.provenance ?? {};
-}
+/** The results in a folder of reports, by the name of their experiment. */
+export const readResults = (folder: string): Map<string, ExperimentResult> =>
+  new Map(
+    EXPERIMENTS.flatMap(({ name }) => {
+      const result = readResult(path.join(folder, `${name}.json`));
+      return result ? [[name, result] as const] : [];
+    }),
+  );
 
 const TITLE = 'ParallelSearch: what was found';
 
-/** What all figures are, for index and summary. */
+/** How to read the figures, for index and README. */
 export const INTRO =
-  'Figures are of a small world and small transformers: who is ahead and on which questions, never the paper’s levels. Figures in brackets are 95 % intervals; “pooled” is both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
+  'Figures come from a small world and small transformers: they show who is ahead and on which questions, never the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
 
 /**
- * Writes `index.html`: every report of the folder as a card with its chief chart, its
- * finding and its predictions, then the paper's claims, judged by the numbers beside the
- * reports; and `index.json`, the judged claims. Returns the page's name.
+ * Writes `index.html`: a card for each report with its chart, finding and predictions, and
+ * for each further page; then the paper's claims, judged by the results. `index.json` has
+ * the judged claims. Returns the page's name.
  */
-export async function writeIndex(outDir: string): Promise<string> {
-  const claims = judgeClaims(EXPERIMENTS, outDir);
-  const cards = await Promise.all(readReports(outDir).map((report) => cardHtml(outDir, report)));
-  const intro = [INTRO, askedIn(outDir)].filter(Boolean).join(' ');
+export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
+  const results = readResults(outDir);
+  const claims = judgeClaims(EXPERIMENTS, results);
+  const [reports, others] = [true, false].map((hasResult) =>
+    [...listReports(outDir), ...pages].filter(({ name }) => results.has(name) === hasResult),
+  );
+  const cards = await Promise.all(
+    [...reports, ...others].map((page) => cardHtml(page, results.get(page.name))),
+  );
+  const intro = [INTRO, askedText(results)].filter(Boolean).join(' ');
   const body = [
     `<div class="layout"><main id="content"><h1>${TITLE}</h1><p class="intro">${escapeHtml(intro)}</p>`,
     `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
@@ -116,42 +118,34 @@ export async function writeIndex(outDir: string): Promise<string> {
     path.join(outDir, 'index.json'),
     `${JSON.stringify({ claims }, null, 1)}\n`,
   );
-  await writeFileSafely(
-    file,
-    pageHtml({ title: TITLE, description: INTRO, body, styles: INDEX_STYLES }),
-  );
+  const page = { title: TITLE, description: INTRO, body, styles: INDEX_STYLES };
+  await writeFileSafely(file, pageHtml(page));
   return file;
 }
 
-/** Which questions were asked, by the first report that says so. */
-export function askedIn(outDir: string): string {
-  return EXPERIMENTS.map(({ name }) => askedText(provenanceIn(outDir, name))).find(Boolean) ?? '';
-}
+/** Which questions were asked, by the first result that says so. */
+export const askedText = (results: ReadonlyMap<string, ExperimentResult>): string =>
+  [...results.values()].map(({ provenance }) => askedSentence(provenance)).find(Boolean) ?? '';
 
-type ReportEntry = ReturnType<typeof readReports>[number];
-
-async function cardHtml(outDir: string, report: ReportEntry): Promise<string> {
-  const { name, title, finding, description, predictions } = report;
+async function cardHtml(
+  { name, title, description }: PageInfo,
+  result?: ExperimentResult,
+): Promise<string> {
   const address = encodeURIComponent(name);
-  const chart = finding
-    ? readArtefacts(readFileSync(path.join(outDir, `${name}.html`), 'utf8')).find(
-        ({ kind }) => kind === 'chart',
-      )
-    : undefined;
+  const chart = Object.values(result?.figures ?? {}).find(({ kind }) => kind === 'chart');
   const picture = chart?.kind === 'chart' ? await thumbnailSvg(chart.spec, name) : '';
-  const numbers = finding
+  const numbers = result
     ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
     : '';
   return [
     `<li>${picture && `<div class="picture" aria-hidden="true">${picture}</div>`}`,
-    `<h2><a href="${address}.html">${title}</a></h2><p>${finding ? escapeHtml(finding) : description}</p>`,
-    `${predictionsHtml(predictions)}${numbers}</li>`,
+    `<h2><a href="${address}.html">${escapeHtml(title)}</a></h2>`,
+    `<p>${escapeHtml(result?.finding ?? description)}</p>`,
+    `${predictionsHtml(result?.predictions ?? [])}${numbers}</li>`,
   ].join('');
 }
 
-/**
- * What was predicted, folded behind how much of it holds; what does not hold comes first.
- */
+/** The predictions, folded; those that fail come first. */
 function predictionsHtml(predictions: readonly Prediction[]): string {
   if (predictions.length === 0) return '';
   const held = predictions.filter(({ holds }) => holds).length;

@@ -1,34 +1,26 @@
-/**
- * Verdicts on claims, by one stated rule, from the tidy numbers that reports leave beside
- * them.
- */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+/** Verdicts on the paper's claims, by one stated rule, from the results of experiments. */
 import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
-import { z } from 'zod';
-import type { Interval } from '../evaluation/bootstrap.js';
 import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/markdown.js';
 import { titleOf } from '../report/titles.js';
+import type {
+  ExperimentResult,
+  Evidence,
+  Figures,
+  Numbers,
+  PaperClaim,
+  Part,
+} from './experiment.js';
+
+export type { Numbers, PaperClaim, Part } from './experiment.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 
-/** One figure that a claim rests on, and where its interval must lie. */
-export interface Part {
-  /** Which figure of several: a model, a benchmark. */
-  of: string;
-  found: Interval;
-  /** How the figure is written: a difference in points, or a plain number. */
-  unit: 'points' | 'number';
-  side: 'above' | 'below';
-  threshold: number;
-}
-
-const figureSchema = z.looseObject({ value: z.number(), low: z.number(), high: z.number() });
-const numbersSchema = z.object({ rows: z.array(figureSchema), contrasts: z.array(figureSchema) });
-/** The rows and contrasts of a result. */
-export type Numbers = z.infer<typeof numbersSchema>;
+const numbersOf = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
+  rows: [...rows, ...(frames.training ?? [])] as Numbers['rows'],
+  contrasts: contrasts as Figures,
+});
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -67,28 +59,6 @@ export function fromEachModel(partsOf: (model: string, of: string) => Part[]): P
 /** {@link partsAhead} from each initial model, then from both. */
 export const aheadFromEachModel = (numbers: Numbers, fields: Fields): Part[] =>
   fromEachModel((model, of) => partsAhead(numbers, of, { ...fields, model }));
-
-/** Where the evidence for a claim is, and what it says. */
-export interface Evidence {
-  /** Id of the notebook's cell that shows it. */
-  cell: string;
-  /** What must hold, in words. */
-  rule: string;
-  /** None where the report does not hold the figures. */
-  parts: (numbers: Numbers) => Part[];
-}
-
-/** Something that the paper says of its method. */
-export interface PaperClaim {
-  id: string;
-  claim: string;
-  /** The figure as the paper states it. */
-  paper: string;
-  /** The same from the paper's own tables, recomputed. */
-  tables: () => string;
-  /** Or the reason why this project cannot tell. */
-  evidence: Evidence | { untestable: string };
-}
 
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
@@ -163,14 +133,14 @@ export function holm(ps: readonly number[]): number[] {
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
 
-/** Judges the claims of each report by its JSON file in `folder`. */
+/** Judges the claims of each experiment by its result. */
 export function judgeClaims(
-  reports: readonly { name: string; claims?: readonly PaperClaim[] }[],
-  folder: string,
+  experiments: readonly { name: string; claims?: readonly PaperClaim[] }[],
+  results: ReadonlyMap<string, ExperimentResult>,
 ): JudgedClaim[] {
-  const judged = reports.flatMap(({ name, claims = [] }) => {
-    const numbers = claims.length > 0 ? readNumbers(path.join(folder, `${name}.json`)) : null;
-    return claims.map((claim) => judge(claim, name, numbers));
+  const judged = experiments.flatMap(({ name, claims = [] }) => {
+    const result = results.get(name);
+    return claims.map((claim) => judge(claim, name, result ? numbersOf(result) : null));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
   const ps = holm(decided.map((claim) => pOf(decidingPart(claim))));
@@ -222,13 +192,4 @@ function judge(
 function partText({ of, found, unit }: Part): string {
   const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);
   return of ? `${of}: ${text}` : text;
-}
-
-function readNumbers(file: string): Numbers | null {
-  if (!existsSync(file)) return null;
-  const parsed = numbersSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `Expected ${file} to hold rows and contrasts, but it does not. Export the report again.`,
-  );
 }

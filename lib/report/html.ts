@@ -20,13 +20,14 @@ import { pageHtml, reportScript } from '../html/page.js';
 import { PROVENANCE, provenanceHtml } from '../html/provenance.js';
 import { setupText } from './opening.js';
 import type { TidyTable } from '../evaluation/table.js';
+import type { Artefact } from './publication.js';
 import type { VegaLiteSpec } from './chart.js';
 
 export interface Report {
   html: string;
   title: string;
-  /** The tidy table that the notebook has shown, or null. */
-  tidy: TidyTable | null;
+  /** The first sentences of the notebook. */
+  description: string;
 }
 
 /** The state of a page's making: ids are unique within it. */
@@ -78,8 +79,8 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const body = layoutHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION], main);
   const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
-  const html = pageHtml({ title, description: firstSentence(notebook), body, styles, scripts });
-  return { title, tidy, html };
+  const description = firstSentence(notebook);
+  return { title, description, html: pageHtml({ title, description, body, styles, scripts }) };
 }
 
 /** The body of a page: `main` beside a table of contents, if there are headings. */
@@ -155,6 +156,18 @@ function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   let number = 0;
   return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
 }
+
+/** The charts and tables that an executed notebook shows, in its order. */
+export const notebookFigures = (notebook: Notebook): Artefact[] =>
+  codeCells(notebook).flatMap((cell) => {
+    const names = outputNames(cell);
+    return cell.outputs.flatMap((output, i): Artefact[] => {
+      const data: MimeBundle = 'data' in output ? output.data : {};
+      const [name, spec, cells] = [names[i], data[MIME.vegaLite], data[MIME.table]];
+      if (spec) return [{ kind: 'chart', name, spec: spec as VegaLiteSpec }];
+      return cells ? [{ kind: 'table', name, cells: cells as TableCells }] : [];
+    });
+  });
 
 /** Text of a terminal, without its colours. */
 const preHtml = (text: string, style = ''): string =>

@@ -20,20 +20,6 @@ export const EXPORT_FORMATS = {
 } as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[Artefact['kind']][number];
 
-const BLOCK =
-  /<script type="application\/json" data-(table|chart="[^"]*" data-name)="([^"]*)">([\s\S]*?)<\/script>/g;
-
-/**
- * All charts and tables of a report page, in its order; empty for a page that is none.
- */
-export function readArtefacts(html: string): Artefact[] {
-  return [...html.matchAll(BLOCK)].map(([, kind, name, json]) => {
-    return kind === 'table'
-      ? { kind, name, cells: JSON.parse(json) as TableCells }
-      : { kind: 'chart', name, spec: JSON.parse(json) as VegaLiteSpec };
-  });
-}
-
 /**
  * Writes one chart or table into `folder` in those of the formats that it has. Returns
  * the files' names.

@@ -4,9 +4,8 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/browser.js';
-import { reportHtml } from '../../lib/report/html.js';
-import { pageHtml } from '../../lib/html/page.js';
-import { readArtefacts } from '../../lib/report/publication.js';
+import { notebookFigures } from '../../lib/report/html.js';
+import type { Artefact } from '../../lib/report/publication.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
@@ -29,30 +28,28 @@ const read = (...parts: string[]): string => readFileSync(path.join(out, ...part
 beforeAll(async () => {
   mkdirSync(reports);
   const cells = [await shown('figures', chart, table), await shown('table', table)];
-  writeFileSync(path.join(reports, 'main.html'), (await reportHtml(notebookOf(...cells))).html);
-  writeFileSync(
-    path.join(reports, 'index.html'),
-    pageHtml({ title: 'T', description: 'D', body: '<p>x</p>' }),
-  );
+  const notebook = notebookOf(...cells);
+  writeFileSync(path.join(folder, 'main.ipynb'), JSON.stringify(notebook));
+  const info = (name: string, figures: Artefact[]): void =>
+    writeFileSync(
+      path.join(reports, `${name}.page.json`),
+      JSON.stringify({ name, title: 'T', description: 'D', figures }),
+    );
+  info('main', notebookFigures(notebook));
+  info('empty', []);
 });
 
-describe('readArtefacts', () => {
-  it('finds what the page shows, whatever is in its texts', () => {
-    const artefacts = readArtefacts(readFileSync(path.join(reports, 'main.html'), 'utf8'));
-    expect(artefacts.map(({ kind, name }) => [kind, name])).toEqual([
-      ['chart', 'figures-1'],
-      ['table', 'figures-2'],
-      ['table', 'table'],
-    ]);
-    expect(artefacts[0]).toMatchObject({ spec: chart.spec });
-    expect(artefacts[1]).toMatchObject({
-      cells: {
-        caption: table.cells.caption,
-        columns: ['Method', 'Time · ms'],
-        rows: [['A_1', '2']],
-      },
-    });
-  });
+it('finds what a notebook shows', async () => {
+  const figures = notebookFigures(
+    notebookOf(await shown('figures', chart, table), await shown('table', table)),
+  );
+  expect(figures.map(({ kind, name }) => [kind, name])).toEqual([
+    ['chart', 'figures-1'],
+    ['table', 'figures-2'],
+    ['table', 'table'],
+  ]);
+  expect(figures[0]).toMatchObject({ spec: chart.spec });
+  expect(figures[1]).toMatchObject({ cells: table.cells });
 });
 
 describe('runExport', () => {
@@ -82,23 +79,21 @@ describe('runExport', () => {
 
   it('takes files and names, and says what it wrote', async () => {
     const log = vi.fn<(line: string) => void>();
-    const file = path.join(reports, 'main.html');
+    const file = path.join(folder, 'main.ipynb');
     const written = await runExport([file, 'main'], { ...settings, format: ['md'], log });
     expect(written).toHaveLength(4);
     expect(log.mock.calls[0][0]).toMatch(/^main: 2 files of 3 charts and tables in /);
   });
 
-  it('refuses reports that are not there or hold nothing', async () => {
-    await expect(runExport(['nothing'], settings)).rejects.toThrow(
-      'Expected a report nothing, but there is',
-    );
-    await expect(runExport(['index'], settings)).rejects.toThrow('but it has none');
-    const empty = { ...settings, reports: path.join(folder, 'nowhere') };
-    await expect(runExport(['all'], empty)).rejects.toThrow('but found none. Run "npm start"');
+  it('refuses reports that are missing or have no figures', async () => {
+    await expect(runExport(['nothing'], settings)).rejects.toThrow(/nothing/);
+    await expect(runExport(['empty'], settings)).rejects.toThrow(/has none/);
+    const nowhere = { ...settings, reports: path.join(folder, 'nowhere') };
+    await expect(runExport(['all'], nowhere)).rejects.toThrow(/npm start/);
   });
 });
 
-describe.skipIf(!findChromium())('runExport with Chromium', () => {
+describe.skipIf(!findChromium())('runExport (needs Chromium)', () => {
   it('draws PDF of one page and PNG in the size of the chart', async () => {
     const target = path.join(folder, 'pictures');
     await runExport(['main'], { ...settings, out: target, format: ['pdf', 'png', 'svg'] });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Parameters } from '../../lib/notebook/parameters.js';
-import { exportReport, type ExportedReport } from '../../lib/experiments/reports.js';
+import { exportReport } from '../../lib/experiments/reports.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -16,7 +16,7 @@ export async function exportNotebook(
   name: string,
   outDir: string,
   parameters: Parameters,
-): Promise<ExportedReport> {
+): Promise<string> {
   if (!existsSync(path.join(root, 'dist', 'index.js')))
     throw new Error('Notebooks import dist/. Run "npm run build" first.');
   return exportReport({

@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import { claimsHtml } from '../../lib/experiments/reports.js';
-import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
+import type { ExperimentResult } from '../../lib/experiments/experiment.js';
+import { claimsHtml, writeIndex } from '../../lib/experiments/reports.js';
 import {
   holm,
   judgeClaims,
@@ -11,7 +11,10 @@ import {
   type PaperClaim,
   type Part,
 } from '../../lib/experiments/verdicts.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
+import { emptyResult, writeReport } from './made-up-results.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 const folder = temporaryFolder();
@@ -53,11 +56,8 @@ describe('many claims at once', () => {
       tables: () => '',
       evidence: { cell: '', rule: '', parts: () => parts },
     }));
-    writeFileSync(
-      path.join(folder, 'many.json'),
-      tidyJson({ rows: [], contrasts: [], provenance: {} }),
-    );
-    return judgeClaims([{ name: 'many', claims }], folder).map(({ verdict, p }) => [
+    const results = new Map([['many', emptyResult('many')]]);
+    return judgeClaims([{ name: 'many', claims }], results).map(({ verdict, p }) => [
       verdict,
       Number(p!.toFixed(3)),
     ]);
@@ -110,18 +110,17 @@ const gain = (model: string, value: number) => ({
   low: value - 0.01,
   high: value + 0.01,
 });
-const writeNumbers = (...contrasts: object[]): void =>
-  writeFileSync(
-    path.join(folder, 'main-results.json'),
-    tidyJson({ rows: [], contrasts, provenance: {} }),
-  );
-const averageEm = () => judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'average-em')!;
+const resultsWith = (...contrasts: object[]): Map<string, ExperimentResult> =>
+  new Map([['main-results', { ...emptyResult('main-results'), contrasts }]]);
+const judgeGains = (...contrasts: object[]) => judgeClaims(EXPERIMENTS, resultsWith(...contrasts));
+const averageEm = (...contrasts: object[]) =>
+  judgeGains(...contrasts).find(({ id }) => id === 'average-em')!;
 
 describe('the claims', () => {
   it('have ids of their own, and say what the paper’s tables give', () => {
     expect(new Set(PAPER_CLAIMS.map(({ id }) => id)).size).toBe(PAPER_CLAIMS.length);
     const tables = Object.fromEntries(
-      judgeClaims(EXPERIMENTS, folder).map(({ id, tables }) => [id, tables]),
+      judgeClaims(EXPERIMENTS, new Map()).map(({ id, tables }) => [id, tables]),
     );
     expect(tables).toMatchObject({
       'average-em': 'base +2.4, instruct +3.4, mean +2.9 points (printed averages of Table 2)',
@@ -135,94 +134,72 @@ describe('the claims', () => {
     for (const text of Object.values(tables)) expect(text).not.toMatch(/NaN|undefined|null/);
   });
 
-  it('are not computed where the report is not there, or lacks a model', () => {
-    expect(averageEm()).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
-    writeNumbers(gain('base', 0.05));
-    expect(averageEm()).toMatchObject({
+  it('are not computed without a result, or when it lacks a model', () => {
+    const [claim] = judgeClaims(EXPERIMENTS, new Map());
+    expect(claim).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
+    expect(averageEm(gain('base', 0.05))).toMatchObject({
       verdict: 'not computed yet',
       link: 'main-results.html#cell-gap-table',
     });
   });
 
-  it('are judged by the numbers beside the report', () => {
-    writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
-    expect(averageEm()).toMatchObject({
-      verdict: 'shown',
-      found: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
-      figure: 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points',
-    });
+  it('are judged by the result', () => {
+    const both = [gain('base', 0.05), gain('instruct', 0.02)];
+    const found = 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points';
+    expect(averageEm(...both)).toMatchObject({ verdict: 'shown', found, figure: found });
     // Both together come last, and must hold as well.
-    writeNumbers(gain('base', 0.05), gain('instruct', 0.02), { ...gain('all', 0.03), low: -0.01 });
-    expect(averageEm()).toMatchObject({
+    expect(averageEm(...both, { ...gain('all', 0.03), low: -0.01 })).toMatchObject({
       verdict: 'not shown',
-      figure:
-        'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points; both, pooled: +3.0 [−1.0, +4.0] points',
+      figure: `${found}; both, pooled: +3.0 [−1.0, +4.0] points`,
     });
-    writeNumbers(gain('base', 0.05), gain('instruct', -0.02));
-    expect(averageEm().verdict).toBe('contradicted');
+    expect(averageEm(gain('base', 0.05), gain('instruct', -0.02)).verdict).toBe('contradicted');
   });
 
-  it('are told by the figure that decides where there are many', () => {
-    const onNq = gain('base', -0.05);
-    writeNumbers(
-      { ...onNq, benchmark: 'nq' },
-      ...['hotpotqa', 'bamboogle', 'musique'].map((benchmark) => ({
-        ...onNq,
-        benchmark,
-        value: 0.01,
-        low: 0.005,
-        high: 0.02,
-      })),
-    );
-    const every = judgeClaims(EXPERIMENTS, folder).find(({ id }) => id === 'every-benchmark')!;
-    expect(every.figure).toBe('NQ (base): −5.0 [−6.0, −4.0] points, the most against it of 4');
-  });
-
-  it('refuse a file without rows', () => {
-    writeFileSync(path.join(folder, 'main-results.json'), '{}');
-    expect(() => judgeClaims(EXPERIMENTS, folder)).toThrow('to hold rows and contrasts');
+  it('show the deciding figure if there are many', () => {
+    const onNq = { ...gain('base', -0.05), benchmark: 'nq' };
+    const others = ['hotpotqa', 'bamboogle', 'musique'].map((benchmark) => ({
+      ...onNq,
+      benchmark,
+      value: 0.01,
+      low: 0.005,
+      high: 0.02,
+    }));
+    const every = judgeGains(onNq, ...others).find(({ id }) => id === 'every-benchmark')!;
+    expect(every.figure).toMatch(/^NQ \(base\): −5\.0 \[−6\.0, −4\.0\] points.* of 4$/);
   });
 });
 
+it('claims name cells that the notebooks have', () => {
+  const notebooks = readdirSync(packagePath('notebooks')).filter((file) => file.endsWith('.ipynb'));
+  for (const { name, claims = [] } of EXPERIMENTS) {
+    const cells = claims.flatMap(({ evidence }) => ('cell' in evidence ? [evidence.cell] : []));
+    if (cells.length === 0) continue;
+    const file = notebooks.find((one) => one.endsWith(`-${name}.ipynb`))!;
+    const ids = readNotebook(packagePath('notebooks', file)).cells.map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(cells));
+  }
+});
+
 describe('the cards', () => {
-  it('have picture, title and finding of every report, in the order of the experiments; what has no finding comes last', async () => {
+  it('show chart and finding of each result, in the order of experiments, then other pages', async () => {
     const own = temporaryFolder();
-    const page = (name: string, title: string, chart = ''): void =>
-      writeFileSync(
-        path.join(own, `${name}.html`),
-        `<title>${title}</title><meta name="description" content="To try.">${chart}`,
-      );
-    const spec = {
-      data: { values: [{ a: 'x', b: 1 }] },
-      mark: 'point',
-      encoding: { y: { field: 'b', type: 'quantitative' } },
-    };
-    page('playground', 'Play');
-    page('top-k', 'k');
-    page(
-      'main-results',
-      'A &amp; B',
-      `<script type="application/json" data-chart="1" data-name="c">${JSON.stringify(spec)}</script>`,
-    );
-    for (const name of ['main-results', 'top-k']) {
-      const provenance = {
-        finding: `Found: <0.5> [0.4, 0.6] in ${name}.`,
+    for (const [name, title] of [
+      ['top-k', 'k'],
+      ['main-results', 'A & B'],
+    ])
+      writeReport(own, title, {
+        ...emptyResult(name),
+        finding: `Found: <0.5> in ${name}.`,
         predictions: [{ prediction: 'P', found: '0', holds: false }],
-      };
-      writeFileSync(
-        path.join(own, `${name}.json`),
-        tidyJson({ rows: [], contrasts: [], provenance }),
-      );
-    }
-    const html = readFileSync(await writeIndex(own), 'utf8');
+        ...(name === 'top-k' && { figures: {} }),
+      });
+    const playground = { name: 'playground', title: 'Play', description: 'To try.' };
+    const html = readFileSync(await writeIndex(own, [playground]), 'utf8');
     const [cards] = /<ul class="cards".*?<\/ul>(?=\n<section)/s.exec(html)!;
-    expect(
-      [...cards.matchAll(/<h2><a href="([^"]+)">([^<]*)<\/a><\/h2><p>([^<]*)<\/p>/g)].map((found) =>
-        found.slice(1),
-      ),
-    ).toEqual([
-      ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; [0.4, 0.6] in main-results.'],
-      ['top-k.html', 'k', 'Found: &lt;0.5&gt; [0.4, 0.6] in top-k.'],
+    const shown = cards.matchAll(/<h2><a href="([^"]+)">([^<]*)<\/a><\/h2><p>([^<]*)<\/p>/g);
+    expect([...shown].map(([, ...parts]) => parts)).toEqual([
+      ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; in main-results.'],
+      ['top-k.html', 'k', 'Found: &lt;0.5&gt; in top-k.'],
       ['playground.html', 'Play', 'To try.'],
     ]);
     expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
@@ -234,7 +211,7 @@ describe('the page of claims', () => {
   it('shows every claim with its verdict, and the count of them; text is escaped', () => {
     const [claim] = judgeClaims(
       [{ name: 'x', claims: [{ ...PAPER_CLAIMS[0], claim: '<b>' }] }],
-      path.join(folder, 'nowhere'),
+      new Map(),
     );
     const html = claimsHtml([claim]);
     expect(html).toContain('1 claims: 1 not computed yet.');
@@ -242,7 +219,8 @@ describe('the page of claims', () => {
   });
 
   it('stands below the reports, with its numbers beside it', async () => {
-    writeNumbers(gain('base', 0.05), gain('instruct', 0.02));
+    const contrasts = [gain('base', 0.05), gain('instruct', 0.02)];
+    writeReport(folder, 'Main', { ...emptyResult('main-results'), contrasts });
     const html = readFileSync(await writeIndex(folder), 'utf8');
     expect(html.match(/<li id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
     expect(html).toContain('<a href="main-results.html#cell-gap-table">');

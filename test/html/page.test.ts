@@ -5,10 +5,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tidyJson, writeIndex } from '../../lib/experiments/reports.js';
+import { writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';
+import { emptyResult, writeReport } from '../experiments/made-up-results.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 
@@ -126,11 +127,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
   it('complains of nothing and is accessible, pictures and all', async () => {
-    const provenance = { finding: 'It is better: 0.5 [0.4, 0.6].' };
-    writeFileSync(
-      path.join(folder, 'report.json'),
-      tidyJson({ rows: [], contrasts: [], provenance }),
-    );
+    writeReport(folder, 'Main', emptyResult('main-results'));
     const { page, complaints, requests } = await openPage(await writeIndex(folder));
     expect(await page.locator('.picture svg').count()).toBe(1);
     expect(await accessibilityComplaints(page)).toEqual([]);

@@ -18,11 +18,17 @@ const WAITING =
 const TOKENS =
   'Point at a token, or use the arrow keys within a turn, to see its probability; a wavy line marks tokens below 90&nbsp;%.';
 
-/** Texts for the committed policies. */
-const COMMITTED = {
+/** The playground of the committed policies, as the index lists it. */
+export const PLAYGROUND = {
+  name: 'playground',
   title: 'Playground: ask both methods',
   description:
     'Ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token, in the browser.',
+};
+
+/** Texts for the committed policies. */
+const COMMITTED = {
+  ...PLAYGROUND,
   introduction: `Two small policies answer the same question. <strong>ParallelSearch</strong> may send several sub-queries per turn, <strong>Search-R1</strong> sends one. ${WAITING}`,
   usage: `Pick a question, or type one about the small world: the policies know no other kinds of questions. ${TOKENS} Select another checkpoint to see what training changed, and when.`,
   models:

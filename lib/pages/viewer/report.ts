@@ -25,6 +25,13 @@ export interface ExportTrajectoriesOptions {
   log?: (line: string) => void;
 }
 
+/** The page of recorded trajectories, as the index lists it. */
+export const TRAJECTORIES = {
+  name: 'trajectories',
+  title: 'Trajectories',
+  description: 'What each method did with a sample of questions: search, filter and compare.',
+};
+
 /**
  * Writes `trajectories.html` into `outDir` and returns its path.
  * @throws Error naming the command that records trajectories, if there are none
@@ -51,7 +58,7 @@ export async function exportTrajectories({
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
   const about = `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
   const file = join(outDir, 'trajectories.html');
-  const written = await writeViewer(file, { title: 'Trajectories', description, about, data });
+  const written = await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
   log?.(`trajectories: ${written}`);
   return file;
 }

@@ -1,0 +1,39 @@
+/** Results that no experiment has computed. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ExperimentResult } from '../../lib/experiments/experiment.js';
+import type { ReportInfo } from '../../lib/experiments/reports.js';
+import type { Chart } from '../../lib/report/chart.js';
+
+export const chart: Chart = {
+  kind: 'chart',
+  title: 'A chart',
+  alt: 'What the chart shows.',
+  spec: {
+    data: { values: [{ a: 'x', b: 1 }] },
+    mark: 'point',
+    encoding: { y: { field: 'b', type: 'quantitative' } },
+  },
+};
+
+/** A result without rows, with one chart. */
+export const emptyResult = (name: string): ExperimentResult => ({
+  name,
+  hash: '',
+  finding: 'Nothing.',
+  summary: '',
+  predictions: [],
+  rows: [],
+  contrasts: [],
+  frames: {},
+  figures: { chart },
+  provenance: {},
+});
+
+/** Writes a result and what the index reads of its page. */
+export function writeReport(folder: string, title: string, result: ExperimentResult): void {
+  const { name } = result;
+  const info: ReportInfo = { name, title, description: '', figures: [] };
+  writeFileSync(path.join(folder, `${name}.page.json`), JSON.stringify(info));
+  writeFileSync(path.join(folder, `${name}.json`), JSON.stringify(result));
+}
