@@ -1,32 +1,29 @@
 /**
- * Paired bootstrap intervals over questions and seeds.
+ * Paired bootstrap intervals over questions and seeds. In each resample:
  *
- * The design, resample by resample:
- * - **Questions** are drawn with replacement within strata. A stratum is what the test
- *   set fixes by design: a benchmark
- *   and the subsets that cut through it (shape of question, entities, wording). The same drawn questions serve every
- *   run of every method, so that contrasts are paired by question and its difficulty cancels.
- * - **Warm-ups and seeds** are drawn with replacement in two levels: initial models (one
- *   for each seed of the warm-up), the same
- *   ones for every method, since methods start from the same weights; and within each drawn one runs of reinforcement, for each method independently. Runs of
- *   two methods with the same seed share the adapter's first weights and the questions of each step; treating them as independent widens the
- *   interval, unless the caller says that they are one (one set of weights under two prompts). Drawing rows and columns independently is Owen's pigeonhole
- *   bootstrap (Annals of Applied Statistics 1(2), 2007): a little too wide in the part that both share.
- * - **Models** are fixed: `all` models is their plain mean, with the same drawn
- *   questions.
- * - The interval spans the 2.5th to the 97.5th percentile of the resampled figure.
+ * - **Questions** are drawn with replacement within strata. A stratum is what the test set
+ *   fixes by design: a benchmark and the subsets that cut through it (question type,
+ *   entities, wording). All runs of all methods share the drawn questions, so contrasts are
+ *   paired and question difficulty cancels.
+ * - **Initial models and seeds** are drawn with replacement in two levels. The initial
+ *   models are shared by all methods, which start from the same weights. Within each drawn
+ *   initial model, RL runs are drawn for each method independently. Runs of two methods
+ *   with the same seed share the adapter's first weights and the questions of each step;
+ *   treating them as independent widens the interval, unless `weightsOf` says that two
+ *   methods are one set of weights under two prompts. Drawing questions and runs
+ *   independently is Owen's pigeonhole bootstrap (Annals of Applied Statistics 1(2), 2007),
+ *   which is slightly too wide in the part that both share.
+ * - **Models** are fixed: `all` models is their plain mean over the same drawn questions.
+ * - The interval is the 2.5th to the 97.5th percentile of the resampled values.
  *
- * Limits: drawing 3 out of 3 understates the variance between warm-ups, or between seeds,
- * by a third, and a share that is 0 or 1 on every question gets an interval of no width.
+ * Limits: drawing 3 of 3 understates the variance between initial models, or between seeds,
+ * by a third. A share that is 0 or 1 on every question gets an interval of zero width.
  */
 import { group, quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Run, ScoreTable } from './scores.js';
 
-/**
- * A figure and its resampled values; `samples[b]` of two figures come from the same drawn
- * questions.
- */
+/** A value and its resamples; `samples[b]` of two estimates share the drawn questions. */
 export interface Estimate {
   value: number;
   samples: Float64Array;
@@ -38,14 +35,14 @@ export interface Interval {
   high: number;
 }
 
-/** Runs that differ in their seeds alone. */
+/** Runs that differ only in their seeds. */
 type Group = Pick<Run, 'method' | 'model'>;
 
 export interface Bootstrap {
   resamples: number;
   /**
-   * The mean over seeds of a column's weighted mean over questions; `weights` is constant
-   * within each stratum.
+   * The mean over seeds of a column's weighted mean over questions. `weights` must be
+   * constant within each stratum.
    */
   estimate(group: Group, column: string, weights: Float64Array): Estimate;
 }
@@ -54,22 +51,18 @@ export interface BootstrapOptions {
   random: Random;
   /** Default 1,000. */
   resamples?: number;
-  /**
-   * Names the weights behind a method: methods of one name draw the same seeds. Default:
-   * every method has its own.
-   */
+  /** Methods with the same name here share their drawn seeds. Default: none do. */
   weightsOf?: (method: string) => string;
 }
 
-/** The strata: which question belongs to which, and how many there are. */
 export interface Strata {
   /** The stratum of each question. */
   of: Int32Array;
   count: number;
 }
 
-/** Puts questions with the same key into the same stratum. */
-export function strataBy(keys: readonly string[]): Strata {
+/** Questions with the same key are in the same stratum. */
+export function groupStrata(keys: readonly string[]): Strata {
   const index = new Map<string, number>();
   const of = Int32Array.from(keys, (key) => {
     if (!index.has(key)) index.set(key, index.size);
@@ -78,7 +71,7 @@ export function strataBy(keys: readonly string[]): Strata {
   return { of, count: index.size };
 }
 
-/** Draws all resamples at once and returns what computes estimates from them. */
+/** Draws all resamples at once. */
 export function createBootstrap(
   table: ScoreTable,
   strata: Strata,
@@ -91,7 +84,7 @@ export function createBootstrap(
   });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
-  const countsOf = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
+  const drawRuns = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
     const name = `${weightsOf(method)}/${model}`;
     const randoms = {
       warmUps: options.random.fork(`warm-ups/${model}`),
@@ -102,25 +95,25 @@ export function createBootstrap(
   };
   return {
     resamples,
-    estimate(of, name, weights) {
-      const runs = runsOf(table, of);
-      const counts = countsOf(
-        of,
+    estimate(runGroup, name, weights) {
+      const runs = findRuns(table, runGroup);
+      const counts = drawRuns(
+        runGroup,
         runs.map((run) => table.runs[run].warmUp),
       );
-      const stratumWeights = weightsOfStrata(weights, strata);
-      const place = columnIndex(table, name);
+      const stratumWeights = commonWeights(weights, strata);
+      const columnOffset = columnIndex(table, name);
       let value = 0;
       const samples = new Float64Array(resamples);
       runs.forEach((run, i) => {
-        const column = run * table.columns.length + place;
+        const column = run * table.columns.length + columnOffset;
         let mean = 0;
         weights.forEach((weight, q) => (mean += weight * table.values[q * numColumns + column]));
         value += mean / runs.length;
-        stratumWeights.forEach((ofStratum, s) => {
-          const weight = ofStratum / runs.length;
+        stratumWeights.forEach((stratumWeight, s) => {
+          const weight = stratumWeight / runs.length;
           const offset = (s * numColumns + column) * resamples;
-          // Each run counts as often as its seed was drawn.
+          // A run counts as often as its seed was drawn.
           if (weight !== 0)
             for (let b = 0; b < resamples; b++)
               samples[b] += weight * counts[i][b] * sums[offset + b];
@@ -131,7 +124,7 @@ export function createBootstrap(
   };
 }
 
-function runsOf({ runs }: ScoreTable, { method, model }: Group): number[] {
+function findRuns({ runs }: ScoreTable, { method, model }: Group): number[] {
   const members = [...runs.keys()].filter(
     (i) => runs[i].method === method && runs[i].model === model,
   );
@@ -145,11 +138,8 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
   return index;
 }
 
-/**
- * The common weight of the questions of each stratum; throws when a selection cuts
- * through one.
- */
-function weightsOfStrata(weights: Float64Array, strata: Strata): Float64Array {
+/** The weight of each stratum's questions. @throws Error if a selection splits a stratum */
+function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
   strata.of.forEach((stratum, q) => {
     if (Number.isNaN(common[stratum])) common[stratum] = weights[q];
@@ -160,9 +150,8 @@ function weightsOfStrata(weights: Float64Array, strata: Strata): Float64Array {
 }
 
 /**
- * For each stratum and resample the sum over the drawn questions of every column:
- * (strata, columns, resamples), row-major. Each draw adds one row of all runs and
- * metrics, so that all of them see the same questions.
+ * The sum of every column over the drawn questions: (strata, columns, resamples),
+ * row-major. Each draw adds a row of all runs and metrics, so that they share questions.
  */
 function resampledSums(
   table: ScoreTable,
@@ -187,9 +176,8 @@ function resampledSums(
 }
 
 /**
- * How often each run is drawn in each resample, (runs)(resamples): as many warm-ups as
- * there are, and of each as many of its runs.
- * @param warmUps of each run
+ * How often each run is drawn in each resample: (runs)(resamples).
+ * @param warmUps the initial model of each run
  */
 function drawCounts(
   warmUps: readonly number[],
@@ -197,10 +185,10 @@ function drawCounts(
   randoms: { warmUps: Random; seeds: Random },
 ): Uint16Array[] {
   const counts = warmUps.map(() => new Uint16Array(resamples));
-  const places = [...group(warmUps.keys(), (run) => warmUps[run]).values()];
+  const groups = [...group(warmUps.keys(), (run) => warmUps[run]).values()];
   for (let b = 0; b < resamples; b++)
-    for (let draw = 0; draw < places.length; draw++) {
-      const runs = randoms.warmUps.choice(places);
+    for (let draw = 0; draw < groups.length; draw++) {
+      const runs = randoms.warmUps.choice(groups);
       for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)][b]++;
     }
   return counts;
@@ -217,9 +205,7 @@ export function meanEstimate(estimates: readonly Estimate[]): Estimate {
   };
 }
 
-/**
- * a - b, or a / b, resample by resample; a ratio to a figure that is 0 somewhere is null.
- */
+/** a - b or a / b, resample by resample; null if a ratio's denominator is ever 0. */
 export function contrastEstimate(
   a: Estimate,
   b: Estimate,
@@ -232,7 +218,7 @@ export function contrastEstimate(
   return { value: a.value / b.value, samples: a.samples.map((x, i) => x / b.samples[i]) };
 }
 
-/** The central interval of the resamples, with percentiles interpolated linearly. */
+/** The central interval of the resamples, with linearly interpolated percentiles. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
   const sorted = Array.from(samples.toSorted());
   const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => quantileSorted(sorted, p)!);

@@ -1,7 +1,7 @@
-/** Answers questions greedily with a policy and measures every answer. */
+/** Answers questions with a policy and measures the answers. */
 import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
-import { graphDepth, type Question, type QuestionGraph, questionType } from '../data/question.js';
+import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
@@ -15,20 +15,17 @@ import { scoringInput } from '../rewards/reward.js';
 
 export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;
-  /** Questions answered side by side. */
+  /** Questions answered concurrently. */
   batchSize: number;
-  /** 0 (default) is greedy, so that a run has no randomness of its own. */
+  /** Default 0 (greedy), so that a run is deterministic. */
   temperature?: number;
   signal?: AbortSignal;
-  /** What it returns is waited for. @param done questions answered so far */
+  /** Its result is awaited. @param done questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
 }
 
-/**
- * The share of the sub-questions of which a passage that states the answer was among the
- * results.
- */
-function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number {
+/** Fraction of the sub-questions for which a passage with the answer was retrieved. */
+function evidenceRecall(graph: QuestionGraph, { searchTurns }: Trajectory): number {
   const results = searchTurns.flatMap((turn) => turn.results);
   const seen = new Set(
     results
@@ -38,22 +35,18 @@ function evidenceSeen(graph: QuestionGraph, { searchTurns }: Trajectory): number
   return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
 }
 
-/**
- * All metrics of one trajectory; NaN where one needs the question's dependency graph and
- * there is none.
- */
+/** All metrics of a trajectory; those that need a missing dependency graph are NaN. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
-  const shape = questionType(question);
-  const { answer, formatOk, searchTurns } = scoringInput(trajectory, question);
-  const ofGraph = (value: number): number => (graph.length > 0 ? value : NaN);
+  const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
+  const ifGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
   return {
     questionId: question.id,
     benchmark: benchmark ?? 'unknown',
     type: type ?? 'unknown',
-    subset: shape ?? 'unknown',
-    entitiesCompared: shape === 'parallelizable' ? graph.length : 0,
+    subset: questionType ?? 'unknown',
+    entitiesCompared: questionType === 'parallelizable' ? graph.length : 0,
     ...(graph.length > 0 && { hops: graphDepth(graph) }),
     wording: question.metadata.wording,
     isYesNo: question.goldenAnswers.every((answer) =>
@@ -65,27 +58,24 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     turns: searchTurns.length,
     modelCalls: trajectory.modelCalls,
     decomposed: isDecomposed(searchTurns),
-    coverage: ofGraph(subQuestionRecall(question, searchTurns)),
-    evidenceSeen: ofGraph(evidenceSeen(graph, trajectory)),
-    criticalPathRatio: ofGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
+    coverage: ifGraph(subQuestionRecall(question, searchTurns)),
+    evidenceSeen: ifGraph(evidenceRecall(graph, trajectory)),
+    criticalPathRatio: ifGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
     responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
     searches: searchTurns.map((queries) => [...queries]),
     answer,
   };
 }
 
-/**
- * Questions of like shape side by side, so that rows of a batch end together; a list of
- * places in `questions` each.
- */
-export function batchesOf(questions: readonly Question[], batchSize: number): number[][] {
-  const sizeOf = ({ metadata }: Question): number => {
+/** Batches of indices. Similar questions share a batch, so that its rows end together. */
+export function createBatches(questions: readonly Question[], batchSize: number): number[][] {
+  const difficulty = ({ metadata }: Question): number => {
     const graph = metadata.graph ?? [];
     return 10 * graphDepth(graph) + graph.length;
   };
   const order = questions
     .map((_, i) => i)
-    .sort((a, b) => sizeOf(questions[a]) - sizeOf(questions[b]) || a - b);
+    .sort((a, b) => difficulty(questions[a]) - difficulty(questions[b]) || a - b);
   return Array.from({ length: Math.ceil(order.length / batchSize) }, (_, b) =>
     order.slice(b * batchSize, (b + 1) * batchSize),
   );
@@ -100,7 +90,7 @@ export const evaluatePolicy = (
 ): Promise<Measurement[]> =>
   answerQuestions(policy, retriever, questions, { ...options, keep: measure });
 
-/** What `keep` makes of each trajectory, in the order of the questions. */
+/** The results of `keep` for each trajectory, in the order of the questions. */
 export async function answerQuestions<T>(
   policy: Policy,
   retriever: Retriever,
@@ -117,7 +107,7 @@ export async function answerQuestions<T>(
   const stopped = new AbortController();
   let done = 0;
   const answerBatch = async (batch: readonly number[]): Promise<void> => {
-    // Of its own for each: many listeners on one are taken for a leak.
+    // One signal per batch: many listeners on one look like a leak.
     const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
     signal.throwIfAborted();
     const part = batch.map((i) => questions[i]);
@@ -131,15 +121,14 @@ export async function answerQuestions<T>(
     batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
     await options.onBatch?.((done += batch.length), trajectories);
   };
-  // Where calls may overlap, each question goes by itself: one searches while others
-  // generate.
-  const left = batchesOf(questions, policy.overlaps ? 1 : batchSize).values();
-  const answerLeft = async (): Promise<void> => {
-    for (const batch of left) await answerBatch(batch);
+  // If calls may overlap, questions run one by one: some search while others generate.
+  const batches = createBatches(questions, policy.overlaps ? 1 : batchSize).values();
+  const work = async (): Promise<void> => {
+    for (const batch of batches) await answerBatch(batch);
   };
   const workers = Array.from({ length: policy.overlaps ? batchSize : 1 }, () =>
     // The first failure stops the others.
-    answerLeft().catch((error: unknown) => stopped.abort(error)),
+    work().catch((error: unknown) => stopped.abort(error)),
   );
   await Promise.all(workers);
   stopped.signal.throwIfAborted();

@@ -1,20 +1,17 @@
-/** What is measured of answers: a mean over them, or a ratio of two such means. */
+/** Metrics of answers: means, or ratios of two means. */
 import { mean } from 'd3-array';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 import { paddedWords } from '../rewards/sub-questions.js';
 
-/** The share of the sub-queries that ask again, word by word, what was asked before. */
+/** The share of sub-queries that repeat an earlier one. */
 export function repeatedQueries({ searches }: Measurement): number {
   const queries = searches.flat();
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(paddedWords)).size / queries.length;
 }
 
-/**
- * The metrics of a tidy row, in the order in which tables show them: shares are 0 or 1 of
- * a single answer, turns, calls and tokens are counts.
- */
-const METRIC_OF = {
+/** The metrics of one answer, in table order. */
+const ANSWER_METRICS = {
   em: ({ em }) => em,
   f1: ({ f1 }) => f1,
   turns: ({ turns }) => turns,
@@ -27,53 +24,50 @@ const METRIC_OF = {
   critical_path_ratio: ({ criticalPathRatio }) => criticalPathRatio,
   tokens_written: ({ responseTokens }) => responseTokens,
 } satisfies Record<string, (answer: Measurement) => number>;
-export type Metric = keyof typeof METRIC_OF;
-export const METRICS = Object.keys(METRIC_OF) as Metric[];
+export type Metric = keyof typeof ANSWER_METRICS;
+export const METRICS = Object.keys(ANSWER_METRICS) as Metric[];
 
-/** A figure that can be computed for any selection of questions, with an interval. */
+/** A figure with an interval, for any selection of questions. */
 export interface Measure {
-  /** Its name in tidy rows. */
+  /** The name in tidy rows. */
   metric: string;
-  /** One answer's share in the figure, or in its numerator. */
+  /** An answer's value, or its part of the numerator. */
   of: (answer: QuestionResult) => number;
-  /**
-   * One answer's share in the denominator; by default every answer counts once, which
-   * makes a mean.
-   */
+  /** An answer's part of the denominator. Default: 1, which makes a mean. */
   per?: (answer: QuestionResult) => number;
-  /** The questions that it is about; others do not count. Default: all. */
+  /** Which questions count. Default: all. */
   among?: (question: QuestionKey) => boolean;
-  /** Subsets for which it is given; default all. */
+  /** Subsets with this measure. Default: all. */
   subsets?: readonly string[];
-  /**
-   * Whether two methods are compared by their ratio as well: counts and times are, shares
-   * usually are not.
-   */
+  /** Whether methods are also compared by ratio, as for counts and times. */
   byRatio?: boolean;
 }
 
 const COUNTS: readonly Metric[] = [
-  ...(['turns', 'model_calls', 'retrievals', 'critical_path_ratio', 'tokens_written'] as const),
+  'turns',
+  'model_calls',
+  'retrievals',
+  'critical_path_ratio',
+  'tokens_written',
 ];
 
-/** The measure of a metric of the main report. */
 export const mainMeasure = (metric: Metric): Measure => ({
   metric,
-  of: METRIC_OF[metric],
+  of: ANSWER_METRICS[metric],
   byRatio: COUNTS.includes(metric),
 });
 
-/** What the main report shows. */
+/** The measures of the main report. */
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
 /**
- * The mean of every metric over `results`, each counted once (micro); what needs a
- * dependency graph is the mean over the questions that have one, NaN where none has.
- * @throws Error when there are none: a mean of nothing has no value
+ * The mean of every metric (micro). Metrics that need a dependency graph are averaged over
+ * the questions with one; NaN if there is none.
+ * @throws Error if there are no results
  */
 export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {
   if (results.length === 0)
     throw new Error('Expected at least one result to average, but got none.');
-  const means = METRICS.map((metric) => [metric, mean(results, METRIC_OF[metric]) ?? NaN]);
+  const means = METRICS.map((metric) => [metric, mean(results, ANSWER_METRICS[metric]) ?? NaN]);
   return Object.fromEntries(means) as Record<Metric, number>;
 }

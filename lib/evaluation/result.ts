@@ -2,24 +2,22 @@ import { z } from 'zod';
 import type { QuestionType } from '../data/question.js';
 
 /**
- * What is measured of one answered question, whoever answered it. Without a dependency
- * graph what needs one is NaN, which JSON writes as null.
+ * Measurements of one answered question. Without a dependency graph, those that need one
+ * are NaN (null in JSON). Field names are those of recorded answers.
  */
 export interface Measurement {
   questionId: string;
-  /** One of the seven benchmarks, FlashRAG's names. */
+  /** FlashRAG's name of the benchmark. */
   benchmark: string;
-  /** The question's type within its benchmark: `comparison`, `bridge`, ... */
+  /** The benchmark's own type, such as `comparison` or `bridge`. */
   type: string;
+  /** The question type. */
   subset: QuestionType | 'unknown';
-  /** Entities compared (2 to 8), or 0 when the question is no comparison of facts. */
+  /** Entities compared (2 to 8); 0 if the question is not a comparison. */
   entitiesCompared: number;
-  /**
-   * Depth of the dependency graph: 1 where nothing depends on anything; absent without a
-   * graph, and in answers recorded before it was.
-   */
+  /** Depth of the dependency graph; absent without one and in old recordings. */
   hops?: number;
-  /** Whether training questions are worded in the same way; absent where nobody knows. */
+  /** Whether training questions use the same wording; absent if unknown. */
   wording?: 'seen' | 'unseen';
   /** Whether the answer is yes or no. */
   isYesNo: boolean;
@@ -28,17 +26,15 @@ export interface Measurement {
   formatOk: boolean;
   /** Search turns. */
   turns: number;
-  /** Generations asked of the policy: search turns, invalid actions and the answer. */
+  /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
-  /** At least one search turn asked two or more sub-queries. */
+  /** Whether a search turn had two or more sub-queries. */
   decomposed: boolean;
-  /** Independent sub-questions asked over those in the graph, in [0, 1]. */
+  /** Sub-question recall: fraction of independent sub-questions asked, in [0, 1]. */
   coverage: number;
-  /**
-   * Share of the graph's sub-questions whose evidence the policy was shown, in [0, 1].
-   */
+  /** Evidence recall: fraction of sub-questions whose evidence was shown, in [0, 1]. */
   evidenceSeen: number;
-  /** Model calls over (depth of the dependency graph + 1); 1 is the shortest possible. */
+  /** Model calls / (graph depth + 1); 1 is the minimum. */
   criticalPathRatio: number;
   /** Tokens written by the policy. */
   responseTokens: number;
@@ -47,22 +43,18 @@ export interface Measurement {
   answer: string | null;
 }
 
-/**
- * What evaluation keeps of one question answered by one policy: one line of
- * `results.jsonl`.
- */
+/** A policy's answer to a question: a line of `results.jsonl`. */
 export interface QuestionResult extends Measurement {
-  /** `search-r1`, `parallelsearch`, `search-r1-parallel-prompt`, `r1`, ... */
   method: string;
   model: 'base' | 'instruct';
-  /** Seed of the initial model; 1 where there is only one. */
+  /** Seed of the initial model; 1 if there is only one. */
   warmUp?: number;
-  /** Seed of reinforcement. */
+  /** Seed of RL. */
   seed: number;
 }
 
-const known = z.number().nullish();
-/** What figures are computed from; the rest of a line is as `evaluate` wrote it. */
+const optionalNumber = z.number().nullish();
+/** The fields that figures use; others are kept as they are. */
 const measurementSchema = z.looseObject({
   questionId: z.string(),
   benchmark: z.string(),
@@ -75,13 +67,31 @@ const measurementSchema = z.looseObject({
   modelCalls: z.number(),
   responseTokens: z.number(),
   decomposed: z.boolean(),
-  coverage: known,
-  evidenceSeen: known,
-  criticalPathRatio: known,
+  coverage: optionalNumber,
+  evidenceSeen: optionalNumber,
+  criticalPathRatio: optionalNumber,
   searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
 });
 
-/** A line of answers. @throws ZodError for what is none */
+/** @throws ZodError for an invalid line */
 export const parseMeasurement = (value: unknown): Measurement =>
   measurementSchema.parse(value) as unknown as Measurement;
+
+/**
+ * The answers of several runs to the questions that all of them answered; the last one if a
+ * question was answered again. `method` is the run's name.
+ */
+export function answersInCommon(
+  runs: Readonly<Record<string, readonly Measurement[]>>,
+): QuestionResult[] {
+  const latest = Object.entries(runs).map(
+    ([name, answers]) =>
+      [name, new Map(answers.map((answer) => [answer.questionId, answer]))] as const,
+  );
+  return latest.flatMap(([name, answers]) =>
+    [...answers.values()]
+      .filter(({ questionId }) => latest.every(([, others]) => others.has(questionId)))
+      .map((answer) => ({ ...answer, method: name, model: 'base' as const, warmUp: 1, seed: 1 })),
+  );
+}

@@ -1,11 +1,8 @@
-/** Which questions a figure is the mean of, and how much each counts. */
+/** Which questions a figure covers, and their weights. */
 import { range, rollup } from 'd3-array';
 import type { Measurement } from './result.js';
 
-/**
- * The benchmarks of the paper's Table 2 in its order, by FlashRAG's names, and as the
- * paper prints them.
- */
+/** The benchmarks of the paper's Table 2 by FlashRAG's names, with their titles. */
 export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   nq: 'NQ',
   triviaqa: 'TriviaQA',
@@ -16,35 +13,28 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   bamboogle: 'Bamboogle',
 };
 
-/**
- * A benchmark by itself: comparisons of up to eight, more than the originals have. `all`
- * and `average` are without it.
- */
+/** An extra benchmark: comparisons of up to eight. Not part of `all` and `average`. */
 export const MANY = 'many';
 
 export interface Selection {
-  /**
-   * A benchmark, `all` (every question counts once, but for those of `many`) or `average`
-   * (every benchmark counts once).
-   */
+  /** A benchmark, `all` (each question has equal weight) or `average` (each benchmark). */
   benchmark: string;
   /** A name of {@link SUBSETS}. */
   subset: string;
 }
 
-/** The parts of a result that decide which selections it belongs to. */
+/** The fields that decide which selections a question is in. */
 export type QuestionKey = Pick<
   Measurement,
   'questionId' | 'benchmark' | 'subset' | 'entitiesCompared' | 'hops' | 'wording' | 'isYesNo'
 >;
 
-/** Which questions a subset has. */
 const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> = {
   all: () => true,
   ...Object.fromEntries(
-    ['single_hop', 'parallelizable', 'sequential', 'hybrid'].map((shape) => [
-      shape,
-      ({ subset }: QuestionKey) => subset === shape,
+    ['single_hop', 'parallelizable', 'sequential', 'hybrid'].map((type) => [
+      type,
+      ({ subset }: QuestionKey) => subset === type,
     ]),
   ),
   ...Object.fromEntries(
@@ -58,13 +48,10 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
   wording_unseen: ({ wording }) => wording === 'unseen',
   yes_no: ({ isYesNo }) => isYesNo,
 };
-/**
- * Shapes of question, numbers of entities compared, long chains, wordings of training and
- * others, and yes/no.
- */
+/** Question types, numbers of entities compared, long chains, wordings, and yes/no. */
 export const SUBSETS = Object.keys(MEMBERSHIP);
 
-/** Questions with the same key belong to the same selections. */
+/** Questions with equal keys are in the same selections. */
 export const selectionKey = ({
   benchmark,
   subset,
@@ -75,10 +62,6 @@ export const selectionKey = ({
 }: QuestionKey): string =>
   JSON.stringify([benchmark, subset, entitiesCompared, hops, wording, isYesNo]);
 
-/**
- * Whether a question counts in a selection at all; how much it counts is
- * {@link selectionWeights}.
- */
 export function isSelected(question: QuestionKey, { benchmark, subset }: Selection): boolean {
   const inBenchmark =
     (benchmark === 'all' && question.benchmark !== MANY) ||
@@ -89,31 +72,27 @@ export function isSelected(question: QuestionKey, { benchmark, subset }: Selecti
 }
 
 /**
- * The weight of each question in a selection; the weights sum to 1. All selected
- * questions weigh the same, except under `average`, where every benchmark of Table 2
- * weighs the same, as in the paper's "Avg." column.
+ * The weight of each question in a selection; they sum to 1. Questions have equal weight,
+ * except under `average`, where the benchmarks of Table 2 have, as in its "Avg." column.
  */
 export function selectionWeights(
   questions: readonly QuestionKey[],
   selection: Selection,
 ): Float64Array {
-  const groupOf = ({ benchmark }: QuestionKey): string =>
+  const weightGroup = ({ benchmark }: QuestionKey): string =>
     selection.benchmark === 'average' ? benchmark : '';
   const selected = questions.filter((question) => isSelected(question, selection));
-  const sizes = rollup(selected, ({ length }) => length, groupOf);
+  const sizes = rollup(selected, ({ length }) => length, weightGroup);
   return Float64Array.from(questions, (question) =>
-    isSelected(question, selection) ? 1 / (sizes.get(groupOf(question))! * sizes.size) : 0,
+    isSelected(question, selection) ? 1 / (sizes.get(weightGroup(question))! * sizes.size) : 0,
   );
 }
 
-/** Subsets for which the average over benchmarks is given: those of all questions. */
+/** Subsets with an average over benchmarks. */
 const AVERAGED = ['all', 'wording_seen', 'wording_unseen'];
 
-/**
- * Every selection that holds at least one question: the average, over all, each
- * benchmark, and their subsets.
- */
-export function selectionsOf(questions: readonly QuestionKey[]): Selection[] {
+/** Every selection with at least one question. */
+export function listSelections(questions: readonly QuestionKey[]): Selection[] {
   const present = [...new Set(questions.map(({ benchmark }) => benchmark))].sort();
   const benchmarks = new Set(['all', ...Object.keys(BENCHMARK_TITLES), ...present]);
   const candidates = [...benchmarks].flatMap((benchmark) =>

@@ -1,7 +1,4 @@
-/**
- * The tidy table: one row for each figure with its interval, one contrast for each
- * comparison of two methods.
- */
+/** The tidy table: a row per figure, a contrast per comparison of two methods. */
 import type { Provenance } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import {
@@ -9,17 +6,17 @@ import {
   createBootstrap,
   meanEstimate,
   percentileInterval,
-  strataBy,
+  groupStrata,
   type Estimate,
   type Interval,
 } from './bootstrap.js';
 import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './result.js';
-import { denominatorOf, scoreTable, type Run } from './scores.js';
+import { denominatorColumn, scoreTable, type Run } from './scores.js';
 import {
   isSelected,
   selectionKey,
-  selectionsOf,
+  listSelections,
   selectionWeights,
   MANY,
   type Selection,
@@ -31,22 +28,20 @@ export interface TidyRow extends Interval {
   benchmark: string;
   subset: string;
   metric: string;
-  /** Questions that the figure is about. */
+  /** Number of questions. */
   n: number;
-  /** Runs averaged over: seeds of reinforcement of each initial model. */
+  /** Number of runs. */
   seeds: number;
-  /** The paper's figure for this cell, of another scale; null where it prints none. */
+  /** The paper's figure, at its scale; null if it prints none. */
   paper: number | null;
 }
 
 export interface TidyContrast extends Interval {
   method: string;
   against: string;
-  /** `base`, `instruct`, or `all`: the mean over both. */
+  /** `base`, `instruct`, or `all` (their mean). */
   model: string;
-  /**
-   * Where one method's models are compared with each other: the model that `against` has.
-   */
+  /** Set if a method's models are compared with each other. */
   against_model?: string;
   benchmark: string;
   subset: string;
@@ -54,20 +49,15 @@ export interface TidyContrast extends Interval {
   kind: 'difference' | 'ratio';
 }
 
-/** Names a figure that the paper may print too. */
 export type PaperCell = Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>;
 
-/**
- * The numbers behind a report: a row for each figure, a contrast for each comparison of
- * two.
- */
+/** The numbers behind a report. */
 export interface TidyTable<Row extends object = object, Contrast extends object = object> {
   rows: Row[];
   contrasts: Contrast[];
   provenance: Provenance;
 }
 
-/** The tidy table of answered questions. */
 export type TidyResults = TidyTable<TidyRow, TidyContrast>;
 
 export interface SummaryOptions {
@@ -76,24 +66,20 @@ export interface SummaryOptions {
   seed?: number;
   /** Default 1,000. */
   resamples?: number;
-  /** The paper's figure for a cell, of another scale; none by default. */
+  /** The paper's figure for a cell. Default: none. */
   paper?: (cell: PaperCell) => number | null;
-  /** What is computed; default: the metrics of the main report. */
+  /** Default: the metrics of the main report. */
   measures?: readonly Measure[];
-  /** For which selections; default: all that hold a question. */
+  /** Default: all selections with a question. */
   selects?: (selection: Selection) => boolean;
-  /** Which methods are compared; default: those of the main report. */
+  /** Methods to compare. Default: those of the main report. */
   pairs?: readonly MethodPair[];
-  /**
-   * Names the weights behind a method; methods of one name draw the same seeds. Default:
-   * every method has its own.
-   */
+  /** See `BootstrapOptions`. */
   weightsOf?: (method: string) => string;
-  /** Whether each method's models are compared with each other as well. */
+  /** Whether to compare each method's models with each other, too. */
   comparesModels?: boolean;
 }
 
-/** Who is compared with whom. */
 export type MethodPair = readonly [method: string, against: string];
 
 const PAIRS: readonly MethodPair[] = [
@@ -104,18 +90,14 @@ const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'r1'],
 ];
 
-/** One measure over one selection of questions. */
+/** A measure over a selection. */
 interface Cell {
   selection: Selection;
   measure: Measure;
-  /**
-   * The mean over models; null where the figure is a ratio to something that is 0 in a
-   * resample.
-   */
+  /** The mean over models; null if a denominator is 0 in a resample. */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 
-/** Two sides, and what the comparison is called. */
 interface Comparison {
   name: Pick<TidyContrast, 'method' | 'against' | 'model' | 'against_model'>;
   models: readonly string[];
@@ -123,11 +105,9 @@ interface Comparison {
 }
 
 /**
- * Summarises results into tidy rows and contrasts with 95 % bootstrap intervals (the
- * design is in `bootstrap.ts`). `benchmark: 'all'` counts every question once;
- * `benchmark: 'average'` counts every benchmark once, as the paper's Table 2 does. The
- * contrasts of `model: 'all'` are over both models and are given for these two and for
- * `many` only.
+ * Tidy rows and contrasts with 95 % bootstrap intervals (see `bootstrap.ts`). Contrasts of
+ * `model: 'all'`, the mean over models, exist only for the benchmarks `all`, `average` and
+ * `many`.
  */
 export function summariseResults(
   results: readonly QuestionResult[],
@@ -142,16 +122,18 @@ export function summariseResults(
   } = options;
   const table = scoreTable(results, measures);
   const { questions, runs } = table;
-  const strata = strataBy(questions.map(selectionKey));
+  const strata = groupStrata(questions.map(selectionKey));
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples, weightsOf });
 
-  const cellsOf = (selection: Selection): Cell[] => {
+  const createCells = (selection: Selection): Cell[] => {
     const weights = selectionWeights(questions, selection);
-    const given = measures.filter(({ subsets }) => subsets?.includes(selection.subset) ?? true);
-    return given.map((measure) => {
+    const applicable = measures.filter(
+      ({ subsets }) => subsets?.includes(selection.subset) ?? true,
+    );
+    return applicable.map((measure) => {
       const estimateGroup = memoised((method: string, model: string): Estimate | null => {
-        const [of, per] = [measure.metric, denominatorOf(measure.metric)];
+        const [of, per] = [measure.metric, denominatorColumn(measure.metric)];
         const figure = bootstrap.estimate({ method, model }, of, weights);
         if (!table.columns.includes(per)) return figure;
         return contrastEstimate(
@@ -167,24 +149,24 @@ export function summariseResults(
       return { selection, measure, estimate };
     });
   };
-  const cells = selectionsOf(questions).filter(selects).flatMap(cellsOf);
+  const cells = listSelections(questions).filter(selects).flatMap(createCells);
   const groups = [...new Map(runs.map((run) => [`${run.method} ${run.model}`, run])).values()];
 
   const rows = groups.flatMap(({ method, model }) => {
     const seeds = runs.filter((run) => run.method === method && run.model === model).length;
     return cells.flatMap(({ selection, measure, estimate }): TidyRow[] => {
-      const found = estimate(method, [model]);
-      if (!found) return [];
+      const figure = estimate(method, [model]);
+      if (!figure) return [];
       const { among = () => true, metric } = measure;
       const n = questions.filter((q) => isSelected(q, selection) && among(q)).length;
       const name = { method, model, ...selection, metric };
-      return [{ ...name, ...rounded(percentileInterval(found)), n, seeds, paper: paper(name) }];
+      return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
     });
   });
   const comparisons = (options.pairs ?? PAIRS).flatMap((pair) => methodComparisons(groups, pair));
   if (options.comparesModels) comparisons.push(...modelComparisons(groups));
   const contrasts = comparisons.flatMap((comparison) =>
-    cells.flatMap((cell) => contrastsOf(comparison, cell)),
+    cells.flatMap((cell) => createContrasts(comparison, cell)),
   );
   return { rows, contrasts, provenance: options.provenance ?? {} };
 }
@@ -192,22 +174,22 @@ export function summariseResults(
 function memoised<T>(
   compute: (method: string, model: string) => T,
 ): (method: string, model: string) => T {
-  const known = new Map<string, T>();
+  const cache = new Map<string, T>();
   return (method, model) => {
     const key = `${method} ${model}`;
-    if (!known.has(key)) known.set(key, compute(method, model));
-    return known.get(key)!;
+    if (!cache.has(key)) cache.set(key, compute(method, model));
+    return cache.get(key)!;
   };
 }
 
-const modelsOf = (groups: readonly Run[], name: string): string[] =>
+const findModels = (groups: readonly Run[], name: string): string[] =>
   groups.filter(({ method }) => method === name).map(({ model }) => model);
 
-/** Two methods, by model and over all models that both have. */
+/** Two methods, for each model and over all models that both have. */
 function methodComparisons(groups: readonly Run[], [method, against]: MethodPair): Comparison[] {
-  const both = modelsOf(groups, against);
-  const models = modelsOf(groups, method)
-    .filter((model) => both.includes(model))
+  const others = findModels(groups, against);
+  const models = findModels(groups, method)
+    .filter((model) => others.includes(model))
     .sort();
   const scopes = models.map((model) => ({ model, models: [model] }));
   if (models.length > 1) scopes.push({ model: 'all', models });
@@ -221,14 +203,14 @@ function methodComparisons(groups: readonly Run[], [method, against]: MethodPair
 /** Base against instruct, for every method that has both. */
 const modelComparisons = (groups: readonly Run[]): Comparison[] =>
   [...new Set(groups.map(({ method }) => method))]
-    .filter((method) => modelsOf(groups, method).length === 2)
+    .filter((method) => findModels(groups, method).length === 2)
     .map((method) => ({
       name: { method, against: method, model: 'base', against_model: 'instruct' },
       models: ['base'],
       againstModels: ['instruct'],
     }));
 
-function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
+function createContrasts({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
   const { selection, measure, estimate } = cell;
   if (name.model === 'all' && !['all', 'average', MANY].includes(selection.benchmark)) return [];
   const [ours, theirs] = [estimate(name.method, models), estimate(name.against, againstModels)];
@@ -249,16 +231,13 @@ function contrastsOf({ name, models, againstModels }: Comparison, cell: Cell): T
   });
 }
 
-/**
- * Six decimals: far finer than any interval, and files that compare equal from machine to
- * machine.
- */
+/** Six decimals, so that files are equal across machines. */
 const rounded = ({ value, low, high }: Interval): Interval => {
   const round = (x: number): number => Number(x.toFixed(6));
   return { value: round(value), low: round(low), high: round(high) };
 };
 
-/** The rows, contrasts or answers that have all of the given fields. */
+/** The items with all of these field values. */
 export const matching = <T extends object>(
   items: readonly T[],
   fields: Readonly<Record<string, unknown>>,

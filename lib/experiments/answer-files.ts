@@ -1,7 +1,6 @@
 /** Files that `evaluate --out` wrote, as a notebook reads them. */
-import { answersInCommon } from '../evaluation/common.js';
 import { MAIN_MEASURES } from '../evaluation/metrics.js';
-import { parseMeasurement, type Measurement } from '../evaluation/result.js';
+import { parseMeasurement, type Measurement, answersInCommon } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
 import { shortPath } from '../io/paths.js';

@@ -6,7 +6,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { group } from 'd3-array';
-import { answerQuestions, batchesOf, evaluatePolicy } from '../evaluation/evaluate.js';
+import { answerQuestions, evaluatePolicy, createBatches } from '../evaluation/evaluate.js';
 import { loadQuestions } from '../data/flashrag.js';
 import {
   graphDepth,
@@ -127,7 +127,7 @@ export async function answerInBatches(
   { kept, keep, until, onFraction }: Pick<WorkContext, 'kept' | 'keep' | 'until' | 'onFraction'>,
 ): Promise<Measurement[] | undefined> {
   const known = byQuestion(kept as Measurement[][]);
-  for (const batch of createRandom('batches').shuffle(batchesOf(questions, batchSize))) {
+  for (const batch of createRandom('batches').shuffle(createBatches(questions, batchSize))) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
     if (left.length === 0) continue;
     if (performance.now() >= until) break;

@@ -36,7 +36,7 @@ function trajectoryOf(
 }
 
 describe('measure', () => {
-  it('measures a comparison asked at once: two model calls, the shortest way', () => {
+  it('measures a comparison searched in parallel: two model calls, the minimum', () => {
     const queries = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
     const asked = trajectoryOf(COMPARISON, search(...queries), answer('the Bo Reed.'));
     expect(measure(COMPARISON, asked)).toEqual({
@@ -62,7 +62,7 @@ describe('measure', () => {
     });
   });
 
-  it('tells for how many sub-questions the evidence was seen', () => {
+  it('measures evidence recall', () => {
     const [first, second] = COMPARISON.metadata.graph!.map(({ evidence }) => evidence[0]);
     const found = (id: string) => ({
       status: 'ok' as const,
@@ -77,7 +77,7 @@ describe('measure', () => {
     expect(measure(COMPARISON, trajectory).evidenceSeen).toBeCloseTo(2 / 3);
   });
 
-  it('tells how the question is worded, and whether its answer is yes or no', () => {
+  it('records wording and yes/no answers', () => {
     const metadata = { ...COMPARISON.metadata, wording: 'unseen' as const };
     const trajectory = trajectoryOf(COMPARISON, answer('yes'));
     const question = { ...COMPARISON, metadata, goldenAnswers: ['Yes'] };
@@ -108,7 +108,7 @@ describe('measure', () => {
     expect(measure(question, trajectoryOf(question, ...texts))).toMatchObject(expected);
   });
 
-  it('measures a question without a graph as far as that goes; its type tells its shape', () => {
+  it('measures a question without a graph, with the question type from its type', () => {
     const { coverage, evidenceSeen, criticalPathRatio, ...known } = measure(
       { ...SINGLE, metadata: { type: 'bridge' } },
       trajectoryOf(SINGLE, search('Cy Hill'), answer('1960')),
@@ -152,7 +152,7 @@ describe('evaluatePolicy', () => {
     },
   );
 
-  it('stops at the signal, with its reason', async () => {
+  it("stops with the signal's reason", async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     const evaluating = evaluatePolicy(
       scriptedPolicy(scripts),
@@ -186,7 +186,7 @@ describe('a policy whose calls may overlap', () => {
     };
   };
 
-  it('answers a question while another one waits, as it would turn by turn', async () => {
+  it('answers a question while another one searches', async () => {
     const others: string[] = [];
     let letGo = (): void => undefined;
     const othersAreDone = new Promise<void>((resolve) => (letGo = resolve));
@@ -210,7 +210,7 @@ describe('a policy whose calls may overlap', () => {
     );
   });
 
-  it('answers so many questions at a time and no more', async () => {
+  it('answers at most `batchSize` questions at a time', async () => {
     let [numActive, most] = [0, 0];
     const policy = overlapping(async () => {
       most = Math.max(most, ++numActive);
@@ -221,7 +221,7 @@ describe('a policy whose calls may overlap', () => {
     expect(most).toBe(2);
   });
 
-  it('is asked nothing more once a question has failed', async () => {
+  it('gets no more requests after a failure', async () => {
     let calls = 0;
     const policy = overlapping(async (context) => {
       calls++;

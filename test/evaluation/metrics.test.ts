@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
 import { result } from '../experiments/synthetic.js';
 
-it('meanMetrics averages each metric over the questions, and refuses to average nothing', () => {
+it('meanMetrics averages each metric and rejects an empty list', () => {
   const quick = { em: 1, f1: 1, turns: 1, modelCalls: 2, decomposed: true } as const;
   const slow = {
     em: 0,

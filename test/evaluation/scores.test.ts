@@ -12,7 +12,7 @@ it.each<[string, QuestionResult[], string | RegExp]>([
       result({ questionId: 'b' }),
       result({ questionId: 'a', seed: 2 }),
     ],
-    /seed 2 .*all 2 questions.*1 are missing.*first is b/,
+    /seed 2 .*all 2 questions.*1 are missing.* b\./,
   ],
   ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
   [
@@ -20,11 +20,11 @@ it.each<[string, QuestionResult[], string | RegExp]>([
     [result({ f1: NaN })],
     'to have a number for f1 of q0, but got NaN',
   ],
-])('names %s', (_, results, message) => {
+])('rejects %s', (_, results, message) => {
   expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
 });
 
-it('puts questions in rows and runs in columns', () => {
+it('arranges questions as rows and runs as columns', () => {
   const table = scoreTable(syntheticResults({ perTemplate: 2, warmUps: 2 }), MAIN_MEASURES);
   expect([table.questions.length, table.runs.length]).toEqual([22, 46]);
   expect(table.values.length).toBe(22 * 46 * METRICS.length);

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   isSelected,
   MANY,
-  selectionsOf,
   selectionWeights,
+  listSelections,
 } from '../../lib/evaluation/selections.js';
 import { result } from '../experiments/synthetic.js';
 
 /** The subsets of all questions that one belongs to. */
 const subsetsOf = (fields: Parameters<typeof result>[0]): string[] =>
-  selectionsOf([result(fields)])
+  listSelections([result(fields)])
     .filter(({ benchmark }) => benchmark === 'all')
     .map(({ subset }) => subset);
 
@@ -35,7 +35,7 @@ describe('selections', () => {
     },
   );
 
-  it('count every question once under "all" and every benchmark once under "average"', () => {
+  it('weight questions equally in "all" and benchmarks equally in "average"', () => {
     const questions = [
       result({ questionId: 'a', benchmark: 'nq' }),
       ...['b', 'c', 'd'].map((questionId) => result({ questionId, benchmark: 'hotpotqa' })),
@@ -48,7 +48,7 @@ describe('selections', () => {
     expect(average[3]).toBeCloseTo(1 / 6, 12);
   });
 
-  it('keep comparisons of many by themselves', () => {
+  it('keep the benchmark "many" separate', () => {
     const many = result({ benchmark: MANY, subset: 'parallelizable', entitiesCompared: 3 });
     const isIn = (benchmark: string, subset = 'all'): boolean =>
       isSelected(many, { benchmark, subset });
@@ -60,8 +60,8 @@ describe('selections', () => {
     expect([...weights]).toEqual([0, 1]);
   });
 
-  it('list only what the questions hold; averages over benchmarks by wording too', () => {
-    const names = selectionsOf([result({ benchmark: 'nq', subset: 'single_hop' })]);
+  it('list only selections with questions', () => {
+    const names = listSelections([result({ benchmark: 'nq', subset: 'single_hop' })]);
     expect(names.map(({ benchmark, subset }) => `${benchmark} ${subset}`)).toEqual([
       'average all',
       'average wording_seen',

@@ -18,7 +18,7 @@ const find = <T extends object>(items: T[], wanted: Partial<T>): T => {
 };
 
 describe('rows', () => {
-  it('have the agreed fields, in order, and one row a cell', () => {
+  it('have these fields, in order, one row per cell', () => {
     expect(Object.keys(tidy)).toEqual(['rows', 'contrasts', 'provenance']);
     const fields = 'method model benchmark subset metric value low high n seeds paper';
     expect(Object.keys(tidy.rows[0]).join(' ')).toBe(fields);
@@ -28,7 +28,7 @@ describe('rows', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('hold the plain mean and its size', () => {
+  it('contain the mean and the number of questions', () => {
     const cell = { method: 'parallelsearch', model: 'base', benchmark: 'hotpotqa' } as const;
     const row = find(tidy.rows, { ...cell, subset: 'all', metric: 'em' });
     expect(row.value).toBeCloseTo(meanMetrics(matching(results, cell)).em, 6);
@@ -50,7 +50,7 @@ describe('rows', () => {
     expect(find(em, { benchmark: 'average' }).value).toBeCloseTo(mean, 5);
   });
 
-  it('give numbers of entities, wordings and yes or no apart', () => {
+  it('split by number of entities, wording and yes/no', () => {
     const sizes = (benchmark: string, subsets: string[]): number[] =>
       subsets.map((subset) => find(tidy.rows, { ...KEY, benchmark, subset, metric: 'em' }).n);
     const KEY = { method: 'r1', model: 'base' };
@@ -93,7 +93,7 @@ describe('contrasts', () => {
     expect(contrast.value).toBeCloseTo(row('parallelsearch').value - row('search-r1').value, 5);
   });
 
-  it('have no ratio to methods that never search', () => {
+  it('omit ratios to methods that never search', () => {
     expect(matching(tidy.contrasts, { against: 'r1', metric: 'turns', kind: 'ratio' })).toEqual([]);
   });
 });
