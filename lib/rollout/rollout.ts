@@ -1,11 +1,11 @@
 /**
- * Algorithm 1: generate until a search or an answer, search all sub-queries at once,
- * append what came back, go on. Rows run side by side, a turn at a time, so that the
- * sub-queries of all rollouts of a turn go out together.
+ * Algorithm 1: generate until a search or an answer, run all sub-queries at once, append the
+ * results, repeat. Rows advance together, one turn at a time, so that the sub-queries of
+ * all rollouts form one batch.
  *
- * Two points of the authors' code that Algorithm 1 leaves open: after the last search
- * turn one more generation may answer, and a search in it is not executed; a turn without
- * a valid action costs a turn.
+ * Two details follow the authors' code, where Algorithm 1 leaves them open:
+ * 1. After the last search turn one more generation may answer; a search in it is not run.
+ * 2. A turn without a valid action counts as a turn.
  */
 import type { Question } from '../data/question.js';
 import type { Policy, SamplingOptions } from '../policy/policy.js';
@@ -24,7 +24,7 @@ import {
 import type { RolloutConfig } from './options.js';
 import type { SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
-/** A query with the question that it is to help with. */
+/** A query and its question. */
 export interface SimulatedQuery {
   query: string;
   question: Question;
@@ -33,30 +33,22 @@ export interface SimulatedQuery {
 export interface RolloutOptions extends RolloutConfig {
   /** 0 is greedy. */
   temperature: number;
-  /** Answers of the retriever kept across calls. */
+  /** Retrieval results kept across calls. */
   cache?: SearchCache;
-  /**
-   * In place of the retriever: who plays the search engine may know each query's
-   * question, ground truth included.
-   */
+  /** Replaces the retriever. A simulated search engine may see the ground truth. */
   search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
   signal?: AbortSignal;
-  /** As in {@link SamplingOptions}, with rows counted in the questions. */
+  /** As in {@link SamplingOptions}; `row` is the index of the question. */
   onToken?: SamplingOptions['onToken'];
-  /**
-   * Called with every segment once it is complete, and the search turns so far, an
-   * information segment's own included.
-   */
+  /** Called with each finished segment and the search turns so far, including its own. */
   onSegment?: (segment: Segment, row: number, searchTurns: readonly SearchTurn[]) => void;
 }
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
-/**
- * A rollout under way; its trajectory ends by the `budget` unless it turns out otherwise.
- */
+/** A running rollout; `finish` is `budget` until it changes. */
 interface Row {
-  /** Its place among the questions. */
+  /** Index of the question. */
   index: number;
   question: Question;
   random: Random;
@@ -109,10 +101,7 @@ function startRow(question: Question, index: number, policy: Policy, options: Ru
   return row;
 }
 
-/**
- * One generation of every row that has not finished; rows without room for it finish with
- * `length`.
- */
+/** Generates a turn for each row. Rows without room for it finish with `length`. */
 async function generateTurn(
   rows: readonly Row[],
   policy: Policy,
@@ -120,36 +109,33 @@ async function generateTurn(
 ): Promise<Row[]> {
   const hasRoom = (row: Row): boolean =>
     row.tokenIds.length + options.maxNewTokens < policy.maxLength;
-  const roomy = rows.filter(hasRoom);
+  const ready = rows.filter(hasRoom);
   for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
-  if (roomy.length === 0) return [];
+  if (ready.length === 0) return [];
   const { onToken } = options;
   const generations = await policy.generate(
-    roomy.map((row) => row.tokenIds),
+    ready.map((row) => row.tokenIds),
     {
       temperature: options.temperature,
       topP: options.topP,
       maxNewTokens: options.maxNewTokens,
       stop: STOP_STRINGS,
-      randoms: roomy.map((row) => row.random),
+      randoms: ready.map((row) => row.random),
       signal: options.signal,
-      onToken: onToken && (({ row, ...token }) => onToken({ row: roomy[row].index, ...token })),
+      onToken: onToken && (({ row, ...token }) => onToken({ row: ready[row].index, ...token })),
     },
   );
-  for (const [i, row] of roomy.entries()) {
+  for (const [i, row] of ready.entries()) {
     const { tokenIds, text, logProbs } = generations[i];
     append(row, { kind: 'policy', tokenIds, text, ...(logProbs && { logProbs }) }, options);
     row.trajectory.modelCalls++;
     if (nextAction(text).kind === 'answer') row.trajectory.finish = 'answer';
   }
-  return roomy;
+  return ready;
 }
 
-/**
- * The sub-queries that a policy's text has executed, or null when its action is another
- * than a search.
- */
-export function searchedQueries(
+/** The sub-queries to run for a policy's text; null if its action is not a search. */
+export function parseQueries(
   policyText: string,
   options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries'>,
 ): string[] | null {
@@ -161,19 +147,16 @@ export function searchedQueries(
 }
 
 /**
- * A best score below this share of the full one is that of a passage which has nothing
- * but common words of the query: of invented things that a corpus knows nothing of,
- * nearly all queries are below; of the queries that it was made for, one in a hundred.
+ * A best score below this share of the full score means that a passage shares only common
+ * words with the query. Nearly all queries about things unknown to a corpus are below it,
+ * and about 1 % of the queries that it was made for.
  */
-const ALIKE = 0.1;
+const MIN_SCORE_SHARE = 0.1;
 
-/**
- * All that the policy is told of a failed search: what a server says in its error is
- * recorded for people, and is no passage.
- */
+/** What the policy sees of a failed search; the server's error is only recorded. */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
-/** What is kept of an outcome of which the policy saw the `depth` best passages. */
+/** The record of an outcome whose `depth` best passages were shown. */
 function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): SearchResult {
   if (outcome.status === 'failed')
     return { ...NO_ANSWER, detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200) };
@@ -181,7 +164,7 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
     .slice(0, depth)
     .map(({ passage: { id, title }, score }) => ({ id, title, score }));
   const numLeftOut = outcome.passages.length - passages.length;
-  const isUnlike = passages.length > 0 && passages[0].score < ALIKE * fullScore;
+  const isUnlike = passages.length > 0 && passages[0].score < MIN_SCORE_SHARE * fullScore;
   return {
     status: 'ok',
     passages,
@@ -190,8 +173,8 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
   };
 }
 
-/** The block of each sub-query's `depth` best passages, or their beginnings. */
-function informationOf(
+/** The information block with the `depth` best passages of each sub-query. */
+function printOutcomes(
   outcomes: readonly SearchOutcome[],
   depth: number,
   { maxPassageWords }: Pick<RolloutOptions, 'maxPassageWords'>,
@@ -215,10 +198,7 @@ function informationOf(
   );
 }
 
-/**
- * Tokens that information may take: a turn's own limit, and so that every turn to come
- * finds its reserve and the next one can be generated.
- */
+/** Maximum tokens of information: leaves room for the reserves and the next generation. */
 function roomForInformation(
   { tokenIds, trajectory }: Row,
   policy: Policy,
@@ -232,10 +212,7 @@ function roomForInformation(
   return Math.min(maxInformationTokens, room);
 }
 
-/**
- * Appends what came back for a row's sub-queries: as many passages of each as there is
- * room for, and one at least.
- */
+/** Appends the results: as many passages per query as there is room for, at least one. */
 function appendInformation(
   row: Row,
   queries: string[],
@@ -245,7 +222,7 @@ function appendInformation(
 ): void {
   const room = roomForInformation(row, policy, options);
   const print = (depth: number): Segment => {
-    const text = informationOf(outcomes, depth, options);
+    const text = printOutcomes(outcomes, depth, options);
     return { kind: 'information', tokenIds: policy.tokenizer.encode(text), text };
   };
   let depth = options.topK;
@@ -258,15 +235,12 @@ function appendInformation(
   append(row, segment, options);
 }
 
-/**
- * In the words of the prompt: full for real language models, short for the small policy.
- */
+/** Short for the small policy, full for real language models. */
 function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
   const text = options.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL;
   append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
 }
 
-/** What the retriever, or who plays it, has for each query. */
 async function searchFor(
   queries: readonly SimulatedQuery[],
   retriever: Retriever,
@@ -281,21 +255,15 @@ async function searchFor(
     return outcomes;
   }
   const options = { topK, timeoutMs, cache, signal };
-  const found = await searchAll(
-    retriever,
-    queries.map(({ query }) => query),
-    options,
-  );
-  stats.retrievalsFetched += found.stats.fetched;
-  stats.retrievalsFailed += found.stats.failed;
-  return found.outcomes;
+  const texts = queries.map(({ query }) => query);
+  const { outcomes, stats: counts } = await searchAll(retriever, texts, options);
+  stats.retrievalsFetched += counts.fetched;
+  stats.retrievalsFailed += counts.failed;
+  return outcomes;
 }
 
-/**
- * Executes the action of every row that has not answered: all sub-queries of all rows in
- * one concurrent search.
- */
-async function act(
+/** Runs the action of every row, with all sub-queries in one concurrent search. */
+async function runActions(
   rows: readonly Row[],
   policy: Policy,
   retriever: Retriever,
@@ -303,32 +271,29 @@ async function act(
   stats: RolloutStats,
 ): Promise<void> {
   const searches = rows.map(({ trajectory }) =>
-    searchedQueries(trajectory.segments.at(-1)!.text, options),
+    parseQueries(trajectory.segments.at(-1)!.text, options),
   );
-  const asked = rows.flatMap(({ question }, i) =>
+  const queries = rows.flatMap(({ question }, i) =>
     (searches[i] ?? []).map((query) => ({ query, question })),
   );
-  const outcomes = await searchFor(asked, retriever, options, stats);
+  const outcomes = await searchFor(queries, retriever, options, stats);
   let next = 0;
   for (const [i, row] of rows.entries()) {
-    const queries = searches[i];
-    if (!queries) appendNotice(row, policy, options);
-    else
-      appendInformation(
-        row,
-        queries,
-        outcomes.slice(next, (next += queries.length)),
-        { policy, retriever },
-        options,
-      );
+    const search = searches[i];
+    if (!search) {
+      appendNotice(row, policy, options);
+      continue;
+    }
+    const results = outcomes.slice(next, (next += search.length));
+    appendInformation(row, search, results, { policy, retriever }, options);
   }
 }
 
 /**
- * Answers each question once; pass a question several times for a group.
- * @param randoms one generator a question
- * @throws whatever the policy throws, and the signal's reason; failures of the retriever
- * become information blocks that say so
+ * Answers each question once; repeat a question for a group.
+ * @param options.randoms one generator per question
+ * @throws the policy's errors and the signal's reason; failures of the retriever become
+ * information blocks
  */
 export async function rollOut(
   policy: Policy,
@@ -338,7 +303,7 @@ export async function rollOut(
 ): Promise<{ trajectories: Trajectory[]; stats: RolloutStats }> {
   if (options.randoms.length !== questions.length) {
     throw new RangeError(
-      `Expected ${questions.length} generators, one a question, but got ${options.randoms.length}.`,
+      `Expected ${questions.length} generators, one per question, but got ${options.randoms.length}.`,
     );
   }
   const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
@@ -348,7 +313,7 @@ export async function rollOut(
     options.signal?.throwIfAborted();
     const generated = await generateTurn(active, policy, options);
     active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
-    await act(active, policy, retriever, options, stats);
+    await runActions(active, policy, retriever, options, stats);
   }
   await generateTurn(active, policy, options);
   for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);

@@ -1,10 +1,8 @@
-/**
- * Chat templates: how a model was taught to tell a user's message from its own answer.
- */
+/** Chat templates of `tokenizer_config.json`. */
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 
-/** A special token's text, by itself or with how it is matched. */
+/** A special token as text or as an object. */
 const tokenSchema = z
   .union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
   .nullish();
@@ -21,7 +19,7 @@ const configSchema = z.looseObject({
   cls_token: tokenSchema,
   mask_token: tokenSchema,
   additional_special_tokens: z.array(tokenSchema).nullish(),
-  /** The same as transformers 5 calls it, where an older one has names for some more. */
+  /** The name in transformers 5; in older versions, named tokens. */
   extra_special_tokens: z
     .union([z.array(tokenSchema), z.record(z.string(), tokenSchema)])
     .nullish(),
@@ -36,9 +34,8 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
 }
 
 /**
- * The tokens that a `tokenizer_config.json` names as special, whatever `tokenizer.json`
- * says of them, but for that of unknown characters. A single character is none: texts are
- * to keep it.
+ * The special tokens of a `tokenizer_config.json`, except the unknown token and single
+ * characters, which texts must keep.
  */
 export function specialTokens(tokenizerConfig: unknown): string[] {
   const config = parseConfig(tokenizerConfig);
@@ -50,15 +47,14 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
     .filter((token) => [...token].length > 1);
 }
 
-/** A user's message in the template, up to where the model answers. */
+/** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;
 
 /**
- * The chat template of a `tokenizer_config.json`, with that of `chat_template.jinja` in
- * it where the folder has one; null where there is none. It is rendered as transformers
- * does with `apply_chat_template(.., add_generation_prompt=True)`.
- * @throws Error when the file is no tokenizer_config.json, or the template none that can
- * be read
+ * The chat template, or null. Renders as transformers' `apply_chat_template(...,
+ * add_generation_prompt=True)`.
+ * @param tokenizerConfig includes the content of `chat_template.jinja`, if any
+ * @throws Error for an invalid config or template
  */
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
   const { chat_template: templates, ...config } = parseConfig(tokenizerConfig);
@@ -67,23 +63,19 @@ export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
     ? templates.find(({ name }) => name === 'default')?.template
     : templates;
   if (source === undefined) return null;
-  /** What goes wrong in a template, as what was expected of it. */
-  const orSay = <T>(make: () => T): T => {
+  const rethrow = <T>(make: () => T): T => {
     try {
       return make();
     } catch (cause) {
-      throw new Error(
-        `Expected a chat template that can be read, but ${(cause as Error).message}`,
-        { cause },
-      );
+      throw new Error(`Expected a valid chat template, but ${(cause as Error).message}`, { cause });
     }
   };
-  const template = orSay(() => new Template(source));
+  const template = rethrow(() => new Template(source));
   const tokens = { bos_token, eos_token, pad_token, unk_token };
-  const known = Object.fromEntries(
+  const variables = Object.fromEntries(
     Object.entries(tokens).map(([name, token]) => [name, token ?? '']),
   );
-  const rest = { ...known, add_generation_prompt: true };
+  const rest = { ...variables, add_generation_prompt: true };
   return (content) =>
-    orSay(() => template.render({ ...rest, messages: [{ role: 'user', content }] }));
+    rethrow(() => template.render({ ...rest, messages: [{ role: 'user', content }] }));
 }

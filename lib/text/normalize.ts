@@ -1,20 +1,14 @@
 /**
- * Answer normalisation and answer metrics as SQuAD's evaluation script defines them;
- * Eq. 3 and every reported EM and F1 rest on this file.
+ * Answer normalisation, exact match and F1 of SQuAD's evaluation script, for Eq. 3 and every
+ * reported EM and F1.
  */
 
-/**
- * Python's `string.punctuation`: ASCII only, so that a dash such as U+2013 stays, as in
- * SQuAD's script.
- */
+/** Python's `string.punctuation`: ASCII only, as in SQuAD's script. */
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
-/** Word boundaries as Python sees them: letters of every alphabet belong to words. */
+/** With Python's word boundaries, which treat letters of all scripts as letters. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
-/**
- * Lower case, punctuation dropped, articles dropped, white space collapsed, in this
- * order.
- */
+/** Lower-cases, removes punctuation and articles, and collapses white space. */
 export function normalizeAnswer(text: string): string {
   return text
     .toLowerCase()
@@ -24,16 +18,14 @@ export function normalizeAnswer(text: string): string {
     .trim();
 }
 
-/**
- * 1 if the normalised answer equals a normalised gold answer; no answer (`null`) gives 0.
- */
+/** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {
   if (answer === null) return 0;
   const normalized = normalizeAnswer(answer);
   return goldenAnswers.some((golden) => normalizeAnswer(golden) === normalized) ? 1 : 0;
 }
 
-/** Words that have no partial credit. */
+/** Answers without partial credit. */
 const CLOSED_ANSWERS = new Set(['yes', 'no', 'noanswer']);
 
 function pairF1(answer: string, golden: string): number {
@@ -54,8 +46,8 @@ function pairF1(answer: string, golden: string): number {
 }
 
 /**
- * The best F1 of word overlap between the answer and a gold answer, in [0, 1]. As in
- * HotpotQA's script, `yes`, `no` and `noanswer` get no partial credit.
+ * The highest word-overlap F1 with a gold answer, in [0, 1]. As in HotpotQA's script, `yes`,
+ * `no` and `noanswer` get no partial credit.
  */
 export function tokenF1(answer: string | null, goldenAnswers: readonly string[]): number {
   if (answer === null) return 0;

@@ -1,7 +1,6 @@
 /**
- * What a response did, read from its segments, because only they say who wrote what:
- * the environment's text is never the model's, and an information block written by the
- * policy never counts.
+ * Reads a response from its segments, which tell who wrote what: environment text never
+ * counts as the policy's, nor an information block of the policy as the environment's.
  */
 import {
   INVALID_ACTION_NOTICE,
@@ -13,13 +12,13 @@ import {
   type Tag,
 } from './tags.js';
 
-/** As much of a trajectory's segment as is needed here. */
+/** A segment without tokens. */
 export interface TextSegment {
   kind: 'prompt' | 'policy' | 'information' | 'notice';
   text: string;
 }
 
-/** Neighbouring policy segments joined, prompts left out. */
+/** Joins adjacent policy segments and drops prompts. */
 export function joinPolicySegments(segments: readonly TextSegment[]): TextSegment[] {
   const joined: TextSegment[] = [];
   for (const { kind, text } of segments) {
@@ -31,9 +30,8 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
 }
 
 /**
- * The sub-queries of each search that was executed: the last search of a policy run
- * that an information segment follows. A search in the last generation, which Algorithm 1
- * doesn't execute, is none.
+ * The sub-queries of each executed search: the last search before an information segment.
+ * Algorithm 1 does not execute a search in the last generation.
  */
 export function executedSearches(segments: readonly TextSegment[]): string[][] {
   const runs = joinPolicySegments(segments);
@@ -46,9 +44,8 @@ export function executedSearches(segments: readonly TextSegment[]): string[][] {
 }
 
 /**
- * The trimmed body of the last answer block that the policy wrote, or null. Tags that a
- * tokenizer welded together (`</</search>`) are harmless: a block ends at the complete
- * closing tag.
+ * The body of the policy's last answer block, or null. Tags fused by a tokenizer
+ * (`</</search>`) are harmless: a block ends at the complete closing tag.
  */
 export function finalAnswer(segments: readonly TextSegment[]): string | null {
   const runs = joinPolicySegments(segments).filter((segment) => segment.kind === 'policy');
@@ -56,7 +53,7 @@ export function finalAnswer(segments: readonly TextSegment[]): string | null {
   return blocks.findLast((block) => block.tag === 'answer')?.body.trim() ?? null;
 }
 
-/** What may follow what; `start` is the beginning of the response. */
+/** Which block may follow which. */
 const FOLLOWERS: Record<Tag | 'start', readonly Tag[]> = {
   start: ['think'],
   think: ['search', 'answer'],
@@ -65,8 +62,8 @@ const FOLLOWERS: Record<Tag | 'start', readonly Tag[]> = {
   answer: [],
 };
 
-/** The blocks that a segment adds to the sequence, or the reason why it is malformed. */
-function tagsOf({ kind, text }: TextSegment): Tag[] | string {
+/** The blocks of a segment, or why it is malformed. */
+function readTags({ kind, text }: TextSegment): Tag[] | string {
   if (kind === 'notice') return 'an action was not valid';
   if (kind === 'information') return ['information'];
   if (/<\/?information>/.test(text)) return 'the policy wrote an information tag';
@@ -83,20 +80,19 @@ function tagsOf({ kind, text }: TextSegment): Tag[] | string {
 }
 
 /**
- * Why a response breaks the format of Eq. 6, or null where it keeps it: think, then
- * search or answer; information after every search, think again after information;
- * nothing but white space between blocks; the last block is the answer. `information`
- * segments are known blocks whatever they hold; a `notice` segment makes the response
- * malformed, and so does a policy segment with an information tag.
+ * Why a response breaks the format of Eq. 6, or null. The format: think, then search or
+ * answer; information after every search and think after information; only white space
+ * between blocks; the answer is last. A notice, or an information tag written by the policy,
+ * breaks it; the content of information segments is not checked.
  */
 export function formatFault(segments: readonly TextSegment[]): string | null {
-  const found = joinPolicySegments(segments).map(tagsOf);
-  const malformed = found.find((tags) => typeof tags === 'string');
+  const blocks = joinPolicySegments(segments).map(readTags);
+  const malformed = blocks.find((tags) => typeof tags === 'string');
   if (malformed !== undefined) return malformed;
   let last: Tag | 'start' = 'start';
-  for (const tag of found.flat() as Tag[]) {
+  for (const tag of blocks.flat() as Tag[]) {
     if (!FOLLOWERS[last].includes(tag))
-      return `expected ${FOLLOWERS[last].join(' or ') || 'nothing'} after ${last}, but found ${tag}`;
+      return `expected ${FOLLOWERS[last].join(' or ') || 'nothing'} after ${last}, but got ${tag}`;
     last = tag;
   }
   return last === 'answer' ? null : 'the last block is not an answer';
@@ -104,9 +100,8 @@ export function formatFault(segments: readonly TextSegment[]): string | null {
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 /**
- * Where the environment begins to speak: with information, or with a message. Of the
- * messages, Search-R1's holds tags and ends with a sentence of its own; this project's
- * two are here as they are.
+ * The beginning of environment text: information, Search-R1's message (which contains tags
+ * and ends with a fixed sentence), or one of this project's notices.
  */
 const OPENINGS = new RegExp(
   '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
@@ -114,42 +109,34 @@ const OPENINGS = new RegExp(
   'g',
 );
 
-/**
- * Whether a generation of the policy ends in a search: the first tag that stops
- * generation is its last word, and closes a search block. The environment answers nothing
- * else with information.
- */
+/** Whether a generation ends in a search, the only action answered with information. */
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
 /**
- * Splits a recorded response into segments. An information block is the environment's
- * where it follows at once upon a search that ends a generation, since generation stops
- * there; any other is the policy's own and counts as such. Known notices become `notice`
- * segments. Where that is a guess, {@link ambiguity} says so.
+ * Splits a recorded response into segments. An information block directly after a search
+ * that ends a generation is the environment's; any other is the policy's. Known notices
+ * become `notice` segments. {@link ambiguity} tells if this is a guess.
  */
 export function splitTranscript(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
   const openings = new RegExp(OPENINGS);
-  const lastOf = (closing: string): number => response.lastIndexOf(closing);
   const last = {
     '': Infinity,
-    '</information>': lastOf('</information>'),
-    'Let me try again.': lastOf('Let me try again.'),
+    '</information>': response.lastIndexOf('</information>'),
+    'Let me try again.': response.lastIndexOf('Let me try again.'),
   };
   let position = 0;
-  // Whether the policy has gone on where a generation would have stopped; then all is its
-  // own until the next notice.
-  let hasGoneOn = false;
+  // The policy wrote past the end of a generation: everything is its own until a notice.
+  let isPastEnd = false;
   for (let match; (match = openings.exec(response));) {
     const { information, message } = match.groups!;
     const closing = information ? '</information>' : message ? 'Let me try again.' : '';
-    // Without this, each of many blocks that are left open would be sought an end for in
-    // all of the text.
+    // Avoids a search through the whole text for each unclosed block.
     if (openings.lastIndex > last[closing]) continue;
-    hasGoneOn =
-      Boolean(information) && (hasGoneOn || !endsInSearch(response.slice(position, match.index)));
-    if (hasGoneOn) continue;
+    isPastEnd =
+      Boolean(information) && (isPastEnd || !endsInSearch(response.slice(position, match.index)));
+    if (isPastEnd) continue;
     const end = response.indexOf(closing, openings.lastIndex) + closing.length;
     if (match.index > position)
       segments.push({ kind: 'policy', text: response.slice(position, match.index) });
@@ -164,9 +151,9 @@ export function splitTranscript(response: string): TextSegment[] {
 }
 
 /**
- * Why the text of a response that was recorded without segments does not tell who wrote
- * what, or null where it does: a block of information after a search whose generation had
- * not stopped, or the end of one that nothing begins, as a passage may hold.
+ * Why a response recorded without segments does not tell who wrote what, or null: an
+ * information block after a search that did not end its generation, or a closing tag without
+ * an opening one, as a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   for (const { kind, text } of joinPolicySegments(segments)) {
@@ -176,10 +163,9 @@ export function ambiguity(segments: readonly TextSegment[]): string | null {
       parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)),
     );
     for (const [i, { 1: slash, index }] of marks.entries()) {
-      if (slash && marks[i - 1]?.[1] !== '')
-        return 'a block of information ends that has not begun';
+      if (slash && marks[i - 1]?.[1] !== '') return 'an information block ends without a beginning';
       if (!slash && searchEnds.has(text.slice(0, index).trimEnd().length))
-        return 'a block of information follows a search, but has no end, or generation had not stopped before';
+        return 'an information block follows a search, but has no end or is in the middle of a generation';
     }
   }
   return null;

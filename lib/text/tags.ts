@@ -1,39 +1,33 @@
 /**
- * The tag grammar of a transcript, parsed and printed in one place: the rollout
- * executes what this parser finds, and the format reward judges what this parser finds.
+ * The tag grammar of a transcript. Rollout and format reward use the same parser.
  *
  *     <think> reasoning </think>
  *     <search> sub-query ## sub-query </search>
  *     <information> passages </information>      written by the environment only
  *     <answer> short answer </answer>
  *
- * A block is an opening tag whose next tag is its own closing tag; blocks therefore never
- * nest, and whatever is not part of a block (a lone tag included) is stray text.
+ * A block is an opening tag whose next tag is its closing tag. Blocks therefore never nest;
+ * everything else, including a lone tag, is stray text.
  */
 export type Tag = 'think' | 'search' | 'information' | 'answer';
 
-/** Between two sub-queries of one search. */
 const QUERY_SEPARATOR = '##';
 
-/** A generation ends with the first of these. */
+/** A generation ends at the first of these. */
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
 
 /**
- * What the environment says after an action that can't be executed (Algorithm 1), for
- * the small policy. Neither form holds a tag, so that a notice is never read as an
- * action.
+ * Sent to the small policy after an invalid action (Algorithm 1). Notices contain no tags,
+ * so that they are never parsed as actions.
  */
 export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
 
-/** The same for real language models: the meaning of Search-R1's message. */
+/** For real language models; Search-R1's message without its tags. */
 export const INVALID_ACTION_NOTICE_FULL =
   '\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, ' +
   'I should put it between answer tags. Let me try again.\n';
 
-/**
- * A complete block, or the text between blocks; `text.slice(start, end)` is the piece as
- * written.
- */
+/** A block or the text between blocks; `text.slice(start, end)` is its source. */
 export type Piece =
   | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
   | { kind: 'stray'; text: string; start: number; end: number };
@@ -42,13 +36,13 @@ type Block = Extract<Piece, { kind: 'block' }>;
 
 const TAG_PATTERN = /<(\/?)(think|search|information|answer)>/g;
 
-/** The block that the end of an unfinished text stands in, if any. */
+/** The open block at the end of an unfinished text, if any. */
 export function openTag(text: string): Tag | undefined {
   const [, closing, tag] = [...text.matchAll(TAG_PATTERN)].at(-1) ?? [];
   return closing === '' ? (tag as Tag) : undefined;
 }
 
-/** Cuts a text into blocks and stray text; the pieces follow each other without gaps. */
+/** Splits a text into blocks and stray text without gaps. */
 export function parsePieces(text: string): Piece[] {
   const tags = [...text.matchAll(TAG_PATTERN)];
   const pieces: Piece[] = [];
@@ -70,14 +64,11 @@ function strayPiece(text: string, start: number, end: number): Piece {
   return { kind: 'stray', text: text.slice(start, end), start, end };
 }
 
-/** The complete blocks of a text, in order. */
 export function parseBlocks(text: string): Block[] {
   return parsePieces(text).filter((piece) => piece.kind === 'block');
 }
 
-/**
- * The sub-queries in the body of a search: split on `##`, trimmed, empty ones dropped.
- */
+/** The sub-queries of a search: split at `##`, trimmed, without empty ones. */
 export function splitQueries(body: string): string[] {
   return body
     .split(QUERY_SEPARATOR)
@@ -85,16 +76,15 @@ export function splitQueries(body: string): string[] {
     .filter((query) => query !== '');
 }
 
-/** What the policy asks for; text from `end` on is dropped. */
+/** The policy's action; text after `end` is dropped. */
 type Action =
   | { kind: 'search'; queries: string[]; end: number }
   | { kind: 'answer'; answer: string; end: number }
   | { kind: 'invalid'; end: number };
 
 /**
- * The first action in newly generated text. Generation ends at the first `</search>` or
- * `</answer>`, so only the block that this tag closes counts; the action is invalid where
- * it closes none, where there is no such tag, and where a search holds no sub-query.
+ * The action in a generation: the block closed by the first `</search>` or `</answer>`.
+ * Invalid if there is no such tag or block, or if a search has no sub-query.
  */
 export function nextAction(policyText: string): Action {
   const closing = /<\/(?:search|answer)>/.exec(policyText);
@@ -107,10 +97,7 @@ export function nextAction(policyText: string): Action {
   return queries.length > 0 ? { kind: 'search', queries, end } : { kind: 'invalid', end };
 }
 
-/**
- * One block, `<tag> body </tag>`; throws where the body holds a tag, which would break
- * the grammar.
- */
+/** `<tag> body </tag>`. @throws RangeError if the body contains a tag */
 export function printBlock(tag: Tag, body: string): string {
   const inner = body.match(TAG_PATTERN)?.[0];
   if (inner)
@@ -121,8 +108,8 @@ export function printBlock(tag: Tag, body: string): string {
 }
 
 /**
- * `<search> a ## b </search>`; throws where there is no query, or one is blank or holds
- * `##` or a tag.
+ * `<search> a ## b </search>`.
+ * @throws RangeError without queries, or for one that is blank or contains `##` or a tag
  */
 export function printSearch(queries: readonly string[]): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
@@ -136,10 +123,7 @@ export function printSearch(queries: readonly string[]): string {
   return printBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
 }
 
-/**
- * What the environment's block holds: the passages of one sub-query, best first, or why
- * there are none.
- */
+/** The passages of a sub-query, best first, or the reason of a failure. */
 type PrintedResult =
   | { status: 'ok'; passages: readonly { title: string; text: string }[] }
   | { status: 'failed'; reason: string };
@@ -148,9 +132,8 @@ const FAILED = 'Retrieval failed: ';
 const NOTHING = 'Nothing found.';
 
 /**
- * One line: white space collapsed, and every tag of the grammar defused (`<answer>`
- * becomes `(answer)`), so that a passage can neither close its block nor pose as an
- * action.
+ * Collapses white space and escapes tags (`<answer>` becomes `(answer)`), so that a passage
+ * can neither close its block nor pass for an action.
  */
 export function oneLine(text: string): string {
   return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
@@ -165,18 +148,15 @@ function printResult(result: PrintedResult): string {
 }
 
 /**
- * One information block with the results in sub-query order. Each passage is a line
- * `Doc i(Title: t) text`, numbered from 1 again for every sub-query (as the authors' code
- * does); a failed or empty retrieval is a line that says so.
+ * An information block with results in sub-query order. A passage is a line
+ * `Doc i(Title: t) text`, numbered from 1 for each sub-query as in the authors' code. A
+ * failed or empty retrieval is one line.
  */
 export function printInformation(results: readonly PrintedResult[]): string {
   return `<information>${results.map(printResult).join('\n')}</information>`;
 }
 
-/**
- * The index of the parenthesis that closes a title opened before `from`, or that of the
- * first one where none balances.
- */
+/** The index of the parenthesis that closes a title, or of the first one if none does. */
 function titleEnd(line: string, from: number): number {
   let depth = 1;
   for (let i = from; i < line.length; i++) {
@@ -197,7 +177,7 @@ function parsePassage(line: string): { number: number; title: string; text: stri
   };
 }
 
-/** A line that is the whole result of a sub-query. */
+/** A line for a whole sub-query: nothing found, or failed. */
 function parseResultLine(line: string): PrintedResult | undefined {
   if (line === NOTHING) return { status: 'ok', passages: [] };
   if (!line.startsWith(FAILED.trim())) return undefined;
@@ -205,9 +185,9 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of `printInformation`, for the block or for its body. Exact where titles
- * and texts are already one line without tags and the parentheses of a title balance;
- * lines of any other kind belong to the passage before them.
+ * The inverse of `printInformation`, for a block or its body. Exact if titles and texts are
+ * single lines without tags and parentheses in titles balance. Other lines belong to the
+ * passage before them.
  */
 export function parseInformation(block: string): PrintedResult[] {
   const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');

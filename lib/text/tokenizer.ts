@@ -3,7 +3,7 @@ import { max } from 'd3-array';
 import { z } from 'zod';
 import { chatTemplate, specialTokens } from './chat.js';
 
-/** What is used of the package, whose own types do not resolve under NodeNext. */
+/** The used part of the package, whose types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
@@ -16,47 +16,40 @@ const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
 
 /** Text to token ids and back. */
 export interface Tokenizer {
-  /**
-   * Never gives a special token: the name of one in a text, such as `<eos>` in a passage,
-   * becomes several ordinary ones.
-   */
+  /** Never yields a special token: `<eos>` in a text becomes ordinary tokens. */
   encode(text: string): number[];
   /**
-   * A user's message in the model's chat template, up to where the model answers, for
-   * models that have one. Only the template's own special tokens are special.
+   * A user message in the chat template, if the model has one, up to the model's answer.
+   * Only the template's special tokens are special.
    */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
-  /** Shows special tokens by their names. */
+  /** Special tokens appear by name. */
   decode(tokenIds: readonly number[]): string;
-  /** The id of a whole token, undefined when the vocabulary has none. */
+  /** The id of a whole token, if any. */
   tokenId(token: string): number | undefined;
-  /** Ids are below it. */
+  /** All ids are below this. */
   vocabSize: number;
 }
 
-/** A tokenizer of files, which say what their model expects around a text. */
+/** A tokenizer read from files. */
 export interface FileTokenizer extends Tokenizer {
-  /**
-   * Special tokens before and after a text, such as [CLS] and [SEP]; `encode` leaves them
-   * out.
-   */
+  /** Special tokens around a text, such as [CLS] and [SEP]; not added by `encode`. */
   around: { before: number[]; after: number[] };
   /**
-   * Text for somebody who encodes it again and takes the name of a special token for the
-   * token: what `encode` made of such a name gets a space into it, what is a special
-   * token keeps its name.
+   * Text for a server that parses special tokens: ordinary tokens that spell a special
+   * token's name get a space inside, special tokens keep their name.
    */
   decodeForOthers(tokenIds: readonly number[]): string;
 }
 
-/** More than any vocabulary holds: the package makes lists of the largest id's length. */
+/** A bound, because the package allocates lists up to the largest id. */
 export const MAX_VOCAB_SIZE = 2 ** 22;
 
 const id = z
   .int()
   .min(0)
   .max(MAX_VOCAB_SIZE - 1);
-/** Where ids are: in a dictionary, or, in a unigram model, by the place in a list. */
+/** Ids are dictionary values or, in a unigram model, list indices. */
 const tokenizerSchema = z.object({
   model: z.object({
     vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
@@ -66,13 +59,10 @@ const tokenizerSchema = z.object({
     .default([]),
 });
 
-/**
- * The package trusts the JSON: what does not fit shows where it is used, by a text of any
- * kind.
- */
+/** The package does not validate the JSON; encoding any text shows problems. */
 function readTokenizer(json: object): HuggingFaceTokenizer {
   try {
-    // Decoded text is to be what the ids say, whatever the model's own settings are.
+    // Decode exactly, whatever the model's settings are.
     const tokenizer = new HuggingFaceTokenizer(json, { clean_up_tokenization_spaces: false });
     tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
       skip_special_tokens: false,
@@ -86,9 +76,8 @@ function readTokenizer(json: object): HuggingFaceTokenizer {
 }
 
 /**
- * A tokenizer from the JSON objects of a Hugging Face `tokenizer.json` and
- * `tokenizer_config.json`.
- * @throws Error when an object is no such file
+ * A tokenizer from a Hugging Face `tokenizer.json` and `tokenizer_config.json`, as objects.
+ * @throws Error for invalid objects
  */
 export function createTokenizer(
   tokenizerJson: object,
@@ -110,14 +99,12 @@ export function createTokenizer(
   }));
   const special = [...added.filter((token) => token.special), ...named];
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  // After the first character of a special token's name: a part of a split text holds no
-  // such name.
+  // Splits after the first character of a special token's name, so that no part contains it.
   const insideNames = special.map(
     ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
-  // What stands for unknown characters controls nothing. The others may still come of a
-  // name that only normalising makes.
+  // The unknown token is harmless. Others can still result from normalisation.
   const specialIds = new Set(special.map((token) => token.id));
   const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
   const encodePart = (text: string): number[] =>
@@ -147,15 +134,13 @@ export function createTokenizer(
       .join('');
   };
   const template = chatTemplate(tokenizerConfig);
-  /** @param content the message, which the template may have trimmed */
   const encodeChat = (text: string, content: string): { text: string; tokenIds: number[] } => {
     const from = text.lastIndexOf(content);
     if (content === '' || from < 0)
       throw new Error(
-        `Expected the chat template to show the message as it is, but ${JSON.stringify(content.slice(0, 40))} is not in it. Use --prompt-form full.`,
+        `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is missing. Use --prompt-form full.`,
       );
-    // A message without the name of a special token is encoded together with what
-    // surrounds it, as transformers does.
+    // Without special tokens the message is encoded with its surroundings, as in transformers.
     const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
     const tokenIds = isPlain
       ? encodePart(text)
