@@ -7,7 +7,7 @@ import { foldText } from '../retrieval/words.js';
 import { listed } from '../text/listed.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { RolloutConfig } from './options.js';
-import { rollOut, searchedQueries } from './rollout.js';
+import { rollOut, parseQueries } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
 /** An event on the way to an answer; `elapsedMs` counts from the question. */
@@ -125,7 +125,7 @@ export async function answerQuestion(
       emit({ kind: 'token', tokenId, text: decode(tokenId), probability, elapsedMs: elapsed() });
     },
     onSegment: ({ kind, text }, _row, searchTurns) => {
-      const queries = kind === 'policy' ? searchedQueries(text, rollout) : null;
+      const queries = kind === 'policy' ? parseQueries(text, rollout) : null;
       const turn = kind === 'information' ? searchTurns[searchTurns.length - 1] : null;
       emit({ kind: 'segment', segment: kind, text, queries, turn, elapsedMs: elapsed() });
     },

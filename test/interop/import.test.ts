@@ -114,7 +114,7 @@ describe('rollouts of verl', () => {
     expect(numAmbiguous).toBe(1);
     const runs = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTrajectory);
     expect(runs.map(({ ambiguous }) => ambiguous ?? null)).toEqual([
-      'a block of information ends that has not begun',
+      'an information block ends without a beginning',
       null,
     ]);
   });

@@ -41,7 +41,7 @@ describe('OTC, GRPO form', () => {
     expect(relativeToolReward(m, n)).toBeCloseTo(expected, 12);
   });
 
-  it('is highest with the fewest calls, and falls with more', () => {
+  it('is highest with the fewest calls', () => {
     fc.assert(
       fc.property(calls, fc.integer({ min: 0, max: 10 }), (more, fewest) => {
         const [some, most] = [more, more + 1].map((by) => relativeToolReward(fewest + by, fewest));
@@ -51,7 +51,7 @@ describe('OTC, GRPO form', () => {
     );
   });
 
-  it('compares right answers with the fewest calls of a right one in the group; wrong ones get nothing', () => {
+  it('compares with the fewest calls of a right answer in the group; wrong answers get 0', () => {
     const group = [after(2), after(4), after(1, 'wrong')];
     const totals = group.map((one) => scoreRollout(otc('grpo'), one, group).components.total);
     expect(totals[0]).toBeCloseTo(1, 12);
@@ -59,7 +59,7 @@ describe('OTC, GRPO form', () => {
     expect(totals[2]).toBe(0);
   });
 
-  it('records right answers without paying for them twice', () => {
+  it('records the outcome with weight 0', () => {
     const { components } = scoreRollout(otc('ppo'), after(3));
     expect(components.outcome).toBe(1);
     expect(components.total).toBeCloseTo(Math.SQRT1_2, 12);

@@ -64,7 +64,7 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     },
   );
 
-  it('looks at every turn, or with first-turn at the first alone', () => {
+  it('checks every turn, or only the first with `first-turn`', () => {
     const searchTurns = [['a'], ['b', 'c']];
     expect([isDecomposed(searchTurns), isDecomposed(searchTurns, 'first-turn')]).toEqual([
       true,
@@ -163,7 +163,7 @@ describe('rewardsOf (Eq. 7)', () => {
     expect(scoreOf('search-r1', change).total).toBe(change.answer === null ? 0 : 1);
   });
 
-  it('sums finite components, and rewards no wrong answer above the same response with the right one', () => {
+  it('is finite, and never higher for a wrong answer', () => {
     fc.assert(
       fc.property(
         rolloutArbitrary,
@@ -189,14 +189,14 @@ describe('rewardsOf (Eq. 7)', () => {
     );
   });
 
-  it('pay words in common with the preset f1, and record right answers', () => {
+  it('rewards word overlap with the preset f1', () => {
     const score = (answer: string) =>
       scoreRollout(rewardsOf('f1'), rolloutLike({ answer })).components;
     expect(score('right')).toEqual({ outcome: 1, answer_f1: 1, total: 1 });
     expect(score('right or wrong').total).toBeCloseTo(0.5, PLACES);
   });
 
-  it('puts overrides over the preset, and refuses a weight that is negative or no number', () => {
+  it('applies overrides and rejects invalid weights', () => {
     expect(
       scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition,
     ).toBe(3);
@@ -207,7 +207,7 @@ describe('rewardsOf (Eq. 7)', () => {
 });
 
 describe('presets', () => {
-  it('say what they follow, are copied, and refuse an unknown name', () => {
+  it('have a source, are copied, and reject unknown names', () => {
     for (const name of REWARD_PRESET_NAMES)
       expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
     expect(rewardOptions()).toEqual(rewardOptions('paper'));

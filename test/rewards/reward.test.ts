@@ -12,7 +12,7 @@ const numQueries: Reward = {
 };
 
 describe('scoreRollout', () => {
-  it("adds rewards of one's own to the paper's by their weights, and records them before those", () => {
+  it('adds custom rewards by weight and records them unweighted', () => {
     const { components, turns } = scoreRollout([...rewardsOf('paper'), numQueries], rolloutLike());
     const { total, ...parts } = components;
     expect(parts).toEqual({
@@ -26,12 +26,12 @@ describe('scoreRollout', () => {
     expect(turns).toBeNull();
   });
 
-  it('takes weight 0 as a metric that the total does not see', () => {
+  it('treats weight 0 as a metric', () => {
     const metric = { ...numQueries, weight: 0 };
     expect(scoreRollout([metric], rolloutLike()).components).toEqual({ queries: 2, total: 0 });
   });
 
-  it('shows a reward the whole group', () => {
+  it('passes the whole group to a reward', () => {
     const shortest: Reward = {
       name: 'shortest',
       score: (one, group) =>
@@ -43,7 +43,7 @@ describe('scoreRollout', () => {
     ]);
   });
 
-  it('sums turn-level values by weight, and adds none to the total', () => {
+  it('sums turn values by weight, outside the total', () => {
     const perTurn: Reward = {
       name: 'new queries',
       weight: 2,
@@ -72,18 +72,18 @@ describe('scoreRollout', () => {
     [{ value: 1, turns: [0, NaN] }, 'but got NaN (number)'],
     [{ value: 1, turns: [0, '0'] }, 'but got "0" (string)'],
     [{ value: 1, turns: [0] }, '2 turn values'],
-  ])('refuses %j, and names the reward', (given, message) => {
+  ])('rejects %j, naming the reward', (given, message) => {
     const broken = { name: 'broken', score: () => given as number };
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(/the reward "broken" to/);
     expect(() => scoreRollout([broken], TWO_TURNS)).toThrow(message);
   });
 
-  it('takes a rollout without others for a group of its own', () => {
+  it('uses a single rollout as its own group', () => {
     const size: Reward = { name: 'size', score: (_, group) => group.length };
     expect(scoreRollout([size], TWO_TURNS).components.size).toBe(1);
   });
 
-  it('names the question of a reward that it refuses, and a sum that is no number', () => {
+  it('names the question, and rejects a sum that is not finite', () => {
     const question = {
       id: 'q7',
       question: 'Who?',
@@ -118,5 +118,5 @@ describe('checkRewards', () => {
       [{ ...numQueries, weight: NaN }],
       'reward "queries" to be a number',
     ],
-  ])('refuses %s', (_, rewards, message) => expect(() => checkRewards(rewards)).toThrow(message));
+  ])('rejects %s', (_, rewards, message) => expect(() => checkRewards(rewards)).toThrow(message));
 });

@@ -18,7 +18,7 @@ const searchTurns = [{ queries: ['a', 'b'], results: [{ status: 'ok' as const, p
 const seen = (some: Segment[]) => scoringInput({ segments: some, searchTurns }, COMPARISON);
 
 describe('scoringInput', () => {
-  it('reads policy segments only, and hands on the trajectory and the question', () => {
+  it('reads policy segments only and keeps trajectory and question', () => {
     expect(seen(segments)).toEqual({
       answer: 'x',
       goldenAnswers: ['Bo Reed'],
@@ -59,7 +59,7 @@ describe('scoringInput', () => {
 });
 
 describe('scoringInputFromTranscript', () => {
-  it('sees the same in the recorded text, but for the passages', () => {
+  it('equals scoringInput except for the passages', () => {
     const response = segments.slice(1).map((s) => s.text);
     const { trajectory, question, ...rest } = scoringInputFromTranscript(response.join('\n'), {
       goldenAnswers: ['Bo Reed'],

@@ -29,7 +29,7 @@ describe('scoreTranscript', () => {
     expect(rewards.total).toBeCloseTo(0.55, 12);
   });
 
-  it("scores this project's trajectories by their segments", () => {
+  it('scores trajectories by their segments', () => {
     const line = {
       questionId: 'q1',
       goldenAnswers: ['x'],
@@ -55,7 +55,7 @@ describe('scoreTranscript', () => {
     });
   });
 
-  it("says where a plain transcript does not tell who wrote what, and counts it as the policy's", () => {
+  it("reports ambiguous transcripts and counts doubtful text as the policy's", () => {
     expect(scored(transcript).ambiguous).toBeNull();
     const doubtful = scored({ ...transcript, response: `<search> z </search>${response}` });
     expect(doubtful).toMatchObject({ turns: 0, formatOk: false });

@@ -10,7 +10,7 @@ import type { Segment } from '../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 
 describe('information gain', () => {
-  it('counts each part of the question in the turn that first brings a passage that states it', () => {
+  it('counts a sub-question in the turn that first finds its evidence', () => {
     const gold = [['p3'], ['p1', 'p1-again'], ['p9']];
     expect(informationGains([['p0', 'p3'], ['p3', 'p1-again'], ['p1']], gold)).toEqual([
       1 / 3,
@@ -20,12 +20,12 @@ describe('information gain', () => {
     expect(informationGains([['p3', 'p1', 'p9']], gold)).toEqual([1]);
   });
 
-  it('is 0 where nothing is known of what is needed', () => {
+  it('is 0 without gold passages', () => {
     expect(informationGains([['p0']], [])).toEqual([0]);
   });
 });
 
-it('redundancy is the share of the passages that were there before', () => {
+it('redundancy is the share of passages already seen', () => {
   expect(redundancies([['a', 'b', 'c'], ['a', 'd', 'b'], [], ['e', 'e']])).toEqual([
     0,
     2 / 3,
@@ -35,7 +35,7 @@ it('redundancy is the share of the passages that were there before', () => {
 });
 
 describe('key words', () => {
-  it('are matched by the search that is most like them, by F1', () => {
+  it('are matched by the closest search (F1)', () => {
     expect(keyWordMatch(['Red River', 'Bo Reed born'], ['Red River', 'Bo Reed'])).toBeCloseTo(
       (1 + 0.8) / 2,
     );
@@ -44,7 +44,7 @@ describe('key words', () => {
     );
   });
 
-  it('are matched by nothing where nothing was searched or known', () => {
+  it('are unmatched without searches or key words', () => {
     expect(keyWordMatch([], ['Red River'])).toBe(0);
     expect(keyWordMatch(['Red River'], [])).toBe(0);
   });
@@ -76,7 +76,7 @@ describe('StepSearch', () => {
     ['Bo Reed', ['p1', 'p3']],
   ];
 
-  it('gives the whole F1 and key words, and each turn its gain less its redundancy', () => {
+  it('gives F1 and key words to the whole, gain minus redundancy to each turn', () => {
     const right = searched(asked, '<think> t </think><answer> 1904 </answer>');
     const { components, turns: byTurn } = scoreRollout(stepSearch(), right);
     expect(components).toMatchObject({ outcome: 1, answer_f1: 1, key_words: 1, steps: 0 });
@@ -85,7 +85,7 @@ describe('StepSearch', () => {
     expect(components).toMatchObject({ information_gain: 1, redundancy: 0.5 });
   });
 
-  it('takes 1 off and gives nothing else where there is no answer', () => {
+  it('gives -1 without an answer', () => {
     const { components, turns: byTurn } = scoreRollout(
       stepSearch(),
       searched(asked, '<think> t </think>'),

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
-describe('coverage', () => {
-  it('is the share of independent sub-questions that some search asks, together or one by one', () => {
+describe('subQuestionRecall', () => {
+  it('is the fraction of independent sub-questions asked, together or one by one', () => {
     expect(subQuestionRecall(COMPARISON, [['Ada Stone', 'Bo Reed', 'Cy Hill']])).toBe(1);
     expect(
       subQuestionRecall(COMPARISON, [['Ada Stone'], ['when was bo reed born'], ['Cy Hill']]),
@@ -12,12 +12,12 @@ describe('coverage', () => {
     expect(subQuestionRecall(COMPARISON, [])).toBe(0);
   });
 
-  it('wants the whole name as words', () => {
+  it('needs the whole name as words', () => {
     expect(subQuestionRecall(COMPARISON, [['Ada'], ['Bo Reeds'], ['Bo Cy', 'Hill']])).toBe(0);
     expect(subQuestionRecall(COMPARISON, [['the "Ada Stone"!']])).toBeCloseTo(1 / 3, 12);
   });
 
-  it('looks at the roots only: a later hop cannot be asked at once', () => {
+  it('ignores later hops', () => {
     expect(subQuestionRecall(SEQUENTIAL, [['Red River']])).toBe(1);
     expect(subQuestionRecall(HYBRID, [['Red River'], ['Bo Reed']])).toBe(0.5);
     expect(subQuestionRecall({ ...SINGLE, metadata: {} }, [['x']])).toBe(0);

@@ -15,7 +15,7 @@ describe('many rows', () => {
     'd?': ['nonsense', SEARCH, ANSWER],
   };
 
-  it('go a turn at a time: all sub-queries of a turn in one search, duplicates fetched once', async () => {
+  it('share one search per turn and fetch duplicates once', async () => {
     const retriever = library();
     const { trajectories, stats, policy } = await play(SCRIPTS, { retriever });
     expect(retriever.calls).toEqual([
@@ -30,14 +30,14 @@ describe('many rows', () => {
     expect(trajectories.map(({ modelCalls }) => modelCalls)).toEqual([3, 2, 1, 3]);
   });
 
-  it('give a row what it would get alone', async () => {
+  it('do not affect each other', async () => {
     const { trajectories } = await play(SCRIPTS);
     for (const [i, [question, script]] of Object.entries(SCRIPTS).entries()) {
       expect((await play({ [question]: script })).trajectories[0]).toEqual(trajectories[i]);
     }
   });
 
-  it('keep answers of the retriever across calls in the cache they are given', async () => {
+  it('use the cache across calls', async () => {
     const [retriever, cache] = [library(), new Map<string, RetrievedPassage[]>()];
     await play(SCRIPTS, { retriever, cache });
     const { stats } = await play(SCRIPTS, { retriever, cache });
@@ -45,7 +45,7 @@ describe('many rows', () => {
     expect(stats).toEqual({ retrievalsRequested: 8, retrievalsFetched: 0, retrievalsFailed: 0 });
   });
 
-  it('are searched for by who plays the search engine, where there is one', async () => {
+  it('use a simulated search engine if given', async () => {
     const retriever = library();
     const search: RolloutOptions['search'] = async (asked) =>
       asked.map(({ query, question }) =>
@@ -66,7 +66,7 @@ describe('many rows', () => {
     ]);
   });
 
-  it('keep their own generator, however many of the others have finished', async () => {
+  it('keep their own random generator', async () => {
     const { policy } = await play(SCRIPTS);
     const statesOf = (call: number): number[][] =>
       policy.options[call].randoms.map((random) => random.state());
@@ -75,11 +75,11 @@ describe('many rows', () => {
     expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
   });
 
-  it('need a generator each, and may be none', async () => {
+  it('need one generator each; zero rows are fine', async () => {
     const options = { ...OPTIONS, randoms: [createRandom(1)] };
     await expect(
       rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options),
-    ).rejects.toThrow('Expected 2 generators, one a question, but got 1.');
+    ).rejects.toThrow('Expected 2 generators');
     expect((await play({})).trajectories).toEqual([]);
   });
 });

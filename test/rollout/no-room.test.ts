@@ -6,7 +6,7 @@ import { printInformation } from '../../lib/text/tags.js';
 import { makePassage } from '../retrieval/passages.js';
 import { OPTIONS, playOne, SEARCH, ANSWER } from './play.js';
 
-describe('passages for which the context has no room', () => {
+describe('passages that do not fit', () => {
   /** Query "x" finds x1 to x4, the best first. */
   const generous: Retriever = {
     name: 'generous',
@@ -42,11 +42,11 @@ describe('passages for which the context has no room', () => {
     ['from the lowest ranks on, alike for every sub-query', enoughForTwo, 10, [2, 2]],
     ['at the first token that is too much', enoughForTwo - 1, 10, [1, 3]],
     ['but for the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
-  ])('are left out and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
+  ])('are dropped and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
     expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
   });
 
-  it('are left out beyond what one turn may bring', async () => {
+  it('are dropped beyond the limit of a turn', async () => {
     const show = async (maxInformationTokens: number) => {
       const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
       const { searchTurns } = await playOne([SEARCH, ANSWER], options);
@@ -59,7 +59,7 @@ describe('passages for which the context has no room', () => {
     expect(await show(1)).toEqual([1, 1]);
   });
 
-  it('are cut to their first words, titles and what is recorded excepted', async () => {
+  it('are cut to their first words, but titles and records are not', async () => {
     const script = ['<search> Red River </search>', ANSWER];
     const show = (more: object) => playOne(script, { retriever: generous, topK: 2, ...more });
     const printed = (text: (title: string) => string): string => {
@@ -76,7 +76,7 @@ describe('passages for which the context has no room', () => {
     expect(cut.searchTurns).toEqual(whole.searchTurns);
   });
 
-  it('are shown all the same where nothing is kept free, and end the rollout', async () => {
+  it('are shown without a reserve and end the rollout', async () => {
     const { segments, finish } = await search(enoughForTwo, 10);
     expect([segments[2].text, finish]).toEqual([two, 'answer']);
     const unreserved = await search(enoughForTwo);

@@ -3,7 +3,7 @@ import { rolloutSchema } from '../../lib/rollout/options.js';
 
 const least = { prompt: 'parallel', splitQueries: true };
 
-it('fills in what is not said', () => {
+it('fills in defaults', () => {
   expect(rolloutSchema.parse(least)).toEqual({
     ...least,
     promptForm: 'short',
@@ -17,7 +17,7 @@ it('fills in what is not said', () => {
   });
 });
 
-it('takes what is at its limits, and refuses what is beyond', () => {
+it('accepts limits and rejects values beyond them', () => {
   const limits: [name: string, least: number, most?: number][] = [
     ['maxSearchTurns', 0],
     ['topP', 0, 1],

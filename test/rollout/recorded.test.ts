@@ -63,7 +63,7 @@ describe('parseTrajectory', () => {
     expect(parseTrajectory({ ...trajectory, segments }).segments).toMatchObject(segments);
   });
 
-  it("takes the line's own benchmark, else that of its metadata", () => {
+  it("prefers the line's benchmark to its metadata's", () => {
     const metadata = { benchmark: 'nq' };
     expect(parseTrajectory({ ...trajectory, metadata }).metadata?.benchmark).toBe('nq');
     expect(
@@ -150,7 +150,7 @@ describe('parseTrajectory', () => {
       '10000001',
     ],
     ['an unknown question type', { ...transcript, questionType: 'round' }, 'questionType'],
-  ])('says what is wrong with %s', (_, value, message) => {
+  ])('rejects %s', (_, value, message) => {
     expect(() => parseTrajectory(value)).toThrow(message);
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { printTrajectory, tokenUsage, type Segment } from '../../lib/rollout/trajectory.js';
 
-it('prints a line of JSON with log-probabilities to four places, and other numbers as they are', () => {
+it('prints a line of JSON with log-probs rounded to four decimals', () => {
   const segment = {
     kind: 'policy' as const,
     tokenIds: [5, 12_345],
@@ -24,7 +24,7 @@ it('prints a line of JSON with log-probabilities to four places, and other numbe
   });
 });
 
-it('counts the whole context as read at every call', () => {
+it('counts the whole context for every call', () => {
   const segment = (kind: Segment['kind'], length: number): Segment => ({
     kind,
     text: '',

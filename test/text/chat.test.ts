@@ -60,36 +60,31 @@ describe('encodeChat', () => {
   });
 });
 
-describe('a message in a template', () => {
+describe('a message in a chat template', () => {
   const templated = (chat_template: string): Tokenizer =>
     createTokenizer(TOKENIZER_JSON, { chat_template });
 
-  it('is encoded together with what surrounds it, where it names no special token', () => {
+  it('is encoded with its surroundings if it names no special token', () => {
     const tokenizer = templated('</sea{{ messages[0].content }}');
     const end = tokenizer.tokenId('</search>');
     expect(tokenizer.encodeChat!('rch>').tokenIds).toEqual([end]);
     expect(tokenizer.encodeChat!('rch><eos>').tokenIds).not.toContain(end);
   });
 
-  it('may begin the text', () => {
+  it('may be at the beginning', () => {
     const tokenizer = templated('{{ messages[0].content }}!');
     expect(tokenizer.encodeChat!('who').tokenIds).toEqual(tokenizer.encode('who!'));
   });
 
-  it('is told by its beginning where it is not shown, and must not be empty', () => {
+  it('must be in the rendered text and must not be empty', () => {
     const { encodeChat } = templated('nothing');
-    const shown = JSON.stringify('w'.repeat(40));
-    expect(() => encodeChat!('w'.repeat(60))).toThrow(
-      `show the message as it is, but ${shown} is not in it`,
-    );
-    expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow(
-      'but "" is not in it',
-    );
+    expect(() => encodeChat!('w'.repeat(60))).toThrow('wwwww');
+    expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow(/but ""/);
   });
 });
 
 describe('chatTemplate', () => {
-  it('takes the default one of several, and none where there is none', () => {
+  it('picks the default template; null if there is none', () => {
     const several = [
       { name: 'tool_use', template: 'tools' },
       { name: 'default', template: '{{ messages[0].content }}!' },
@@ -99,16 +94,14 @@ describe('chatTemplate', () => {
     expect(chatTemplate({ bos_token: { content: '<s>' } })).toBeNull();
   });
 
-  it('refuses what is no tokenizer_config.json', () => {
+  it('rejects an invalid tokenizer_config.json', () => {
     expect(() => chatTemplate({ chat_template: 7 })).toThrow(
       /tokenizer_config\.json, but.*chat_template/s,
     );
   });
 
-  it('says so where a template leaves the message out', () => {
+  it('rejects a template without the message', () => {
     const tokenizer = createTokenizer(TOKENIZER_JSON, { chat_template: 'Hello' });
-    expect(() => tokenizer.encodeChat!('Who?')).toThrow(
-      'but "Who?" is not in it. Use --prompt-form full.',
-    );
+    expect(() => tokenizer.encodeChat!('Who?')).toThrow('Who?');
   });
 });

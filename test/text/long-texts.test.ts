@@ -19,7 +19,7 @@ it.each([
   [`</search>${' '.repeat(100)}`, 20_000],
   [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
   [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
-])('comes to an end with %j many times', (text, times) => {
+])('finishes on %j repeated', (text, times) => {
   const segments = splitTranscript(text.repeat(times));
   expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(
     text.length * times,

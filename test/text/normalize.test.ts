@@ -18,7 +18,7 @@ describe('normalizeAnswer', () => {
     expect(normalizeAnswer(text)).toBe(expected);
   });
 
-  it('never grows a text and leaves no upper case, doubled or outer space', () => {
+  it('never lengthens text and leaves no upper case or extra spaces', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
         const normalized = normalizeAnswer(text);
@@ -44,7 +44,7 @@ describe('exactMatch and tokenF1', () => {
     expect(tokenF1(answer, goldens)).toBeCloseTo(f1, 12);
   });
 
-  it('give F1 between 0 and 1, and 1 to every exact match with words in it', () => {
+  it('give F1 in [0, 1], and 1 for every non-empty exact match', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string()), (answer, goldens) => {
         const f1 = tokenF1(answer, goldens);
@@ -74,7 +74,7 @@ function reportedLines(): ReportedLine[] {
 }
 
 describe.skipIf(!existsSync(rollouts))("another group's reported scores", () => {
-  it('are reproduced for every trajectory: answer, exact match, F1 within 1e-12', () => {
+  it('match every recorded trajectory (F1 within 1e-12)', () => {
     const lines = reportedLines();
     expect(lines.length).toBeGreaterThanOrEqual(275);
     for (const { id, golden_answers: goldens, response, reported } of lines) {

@@ -15,7 +15,7 @@ describe('buildPrompt', () => {
     ]);
   });
 
-  it("writes Search-R1's prompt in full as its data script does", () => {
+  it("writes the full prompt of Search-R1's data script", () => {
     expect(buildPrompt('search-r1', 'who wrote Faust', { form: 'full' })).toBe(
       'Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new ' +
         'information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query ' +
@@ -26,7 +26,7 @@ describe('buildPrompt', () => {
     );
   });
 
-  it('gives examples in full that the parser reads as they are meant', () => {
+  it('has full examples that the parser accepts', () => {
     const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full' }));
     // "<think> and </think>" names two tags.
     const examples = blocks.filter(({ body }) => body.trim() !== 'and');
@@ -37,7 +37,7 @@ describe('buildPrompt', () => {
     ]);
   });
 
-  it('differs between Search-R1 and ParallelSearch by the sentence about decomposing alone', () => {
+  it('differs between Search-R1 and ParallelSearch only in the decomposition sentence', () => {
     const [parallel, searchR1] = ['parallel', 'search-r1'].map((name) =>
       buildPrompt(name, 'q', { form: 'full' }),
     );
@@ -46,11 +46,11 @@ describe('buildPrompt', () => {
     expect(parallel.replace(sentence, '')).toBe(searchR1);
   });
 
-  it('speaks of no search to a model without search', () => {
+  it('does not mention search to a model without it', () => {
     expect(buildPrompt('r1', 'q', { form: 'full' })).toMatch(/^(?!.*search).*<answer>/s);
   });
 
-  it('adds a question mark where there is none, and refuses an unknown name', () => {
+  it('adds a missing question mark and rejects unknown names', () => {
     for (const question of [' who is he ', 'who is he?'])
       expect(buildPrompt('drill', question, { form: 'short' })).toBe(
         'Practice. Question: who is he?\n',

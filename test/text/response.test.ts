@@ -37,8 +37,8 @@ describe('formatFault of a recorded response', () => {
 
   it.each([
     ['nothing', '', 'not an answer'],
-    ['no thought', ANSWER, 'expected think after start, but found answer'],
-    ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but found think'],
+    ['no thought', ANSWER, 'expected think after start, but got answer'],
+    ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but got think'],
     [
       'no thought after information',
       `${THINK}${SEARCH}${INFORMATION}${ANSWER}`,
@@ -57,13 +57,13 @@ describe('formatFault of a recorded response', () => {
     ],
     ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
     ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
-  ])('says why with %s', (_, response, reason) => {
+  ])('gives the reason for %s', (_, response, reason) => {
     expect(formatFault(splitTranscript(response))).toContain(reason);
   });
 });
 
 describe('segments', () => {
-  it("take the environment's text as a block, whatever it holds, and leave the prompt out", () => {
+  it('treat environment text as one block and ignore the prompt', () => {
     const segments = [
       { kind: 'prompt' as const, text: 'Use <search> query </search>.' },
       policy(`${THINK} ${SEARCH}`),
@@ -73,13 +73,13 @@ describe('segments', () => {
     expect(formatFault(segments)).toBeNull();
   });
 
-  it('never count information that the policy wrote, even right after its search', () => {
+  it('ignore information blocks written by the policy', () => {
     const segments = [policy(`${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`)];
     expect(formatFault(segments)).toBe('the policy wrote an information tag');
     expect(executedSearches(segments)).toEqual([]);
   });
 
-  it('of a generated well-formed trajectory are right, and wrong once any block is missing', () => {
+  it('are well-formed until any block is removed', () => {
     const turns = fc.array(fc.array(phrase, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
     fc.assert(
       fc.property(turns, phrase, fc.nat(), (searches, finalText, cut) => {
@@ -161,7 +161,7 @@ const soup = fc
 describe('executedSearches', () => {
   const found = fromEnvironment('Nothing found.');
 
-  it('are the last search of what the policy wrote before each block of information', () => {
+  it('are the last search before each information block', () => {
     const twice = policy('<search> a </search> <search> b ## c </search>');
     expect(executedSearches([twice, found, policy('<answer> x </answer>')])).toEqual([['b', 'c']]);
     expect(
@@ -170,7 +170,7 @@ describe('executedSearches', () => {
     expect(executedSearches([policy('<search> a </sea'), policy('rch>'), found])).toEqual([['a']]);
   });
 
-  it('are none without a query, without a search, or after information', () => {
+  it('are empty without a query or a search', () => {
     expect(executedSearches([policy('<search> </search>'), found])).toEqual([]);
     expect(executedSearches([policy('<think> a </think>'), found])).toEqual([]);
     expect(executedSearches([found, found])).toEqual([]);
@@ -182,7 +182,7 @@ describe('formatFault', () => {
   it.each([
     [
       '<think> a </think><think> b </think>',
-      'expected search or answer after think, but found think',
+      'expected search or answer after think, but got think',
     ],
     [`${'x'.repeat(80)}<answer> a </answer>`, `text outside of blocks: "${'x'.repeat(60)}"`],
     ['<think></think><answer> a </answer>', null],
@@ -193,14 +193,14 @@ describe('formatFault', () => {
 });
 
 describe('ambiguity', () => {
-  it('is of what the policy wrote only, where a search ends before a block', () => {
+  it('concerns only policy text with a search before a block', () => {
     expect(ambiguity([fromEnvironment('a </information> b')])).toBeNull();
     expect(ambiguity([policy('x<information> a </information>')])).toBeNull();
   });
 });
 
 describe('splitTranscript', () => {
-  it('splits as a plain pattern does', () => {
+  it('agrees with a simple regular expression', () => {
     fc.assert(
       fc.property(fc.oneof(soup, roughText), (text) => {
         expect(splitTranscript(text)).toEqual(splitByPattern(text));
@@ -244,18 +244,18 @@ describe('splitTranscript', () => {
     },
   );
 
-  it('says that a passage with the end of a block in it is in doubt', () => {
+  it('reports a passage with a closing tag', () => {
     const passage = `${SEARCH}<information>Doc 1(Title: t) </information> ${ANSWER} </information>`;
-    expect(ambiguity(splitTranscript(passage))).toContain('ends that has not begun');
+    expect(ambiguity(splitTranscript(passage))).toContain('without a beginning');
   });
 
-  it('has no doubt about a whole transcript, with a notice between searches too', () => {
+  it('reports nothing for complete transcripts', () => {
     const turn = `${THINK}${SEARCH}\n\n${INFORMATION}\n\n`;
     const response = `${turn}${THINK}${SEARCH.slice(0, 8)}${INVALID_ACTION_NOTICE}${turn}${THINK}${ANSWER}`;
     expect(ambiguity(splitTranscript(response))).toBeNull();
   });
 
-  it("takes Search-R1's message as a notice, whose tags are no action", () => {
+  it("parses Search-R1's message as a notice", () => {
     const message =
       'My previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
       'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.';
@@ -275,6 +275,6 @@ it.each([
     null,
   ],
   ['an empty answer', '<answer> </answer>', ''],
-])('finalAnswer gives the right thing for %s', (_, response, expected) => {
+])('finalAnswer handles %s', (_, response, expected) => {
   expect(finalAnswer(splitTranscript(response))).toBe(expected);
 });

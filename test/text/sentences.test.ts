@@ -3,7 +3,7 @@ import { sentenceAbout } from '../../lib/text/sentences.js';
 
 const TEXT = 'Bo Reed is a singer. He was born in 1904 in Oslo. He made a film.';
 
-it('gives the sentence that holds the names, and without one that which shares most words with the question', () => {
+it('picks the sentence with the names, or else with most words of the question', () => {
   expect(sentenceAbout(TEXT, ['1904'], 'Which singer made a film?')).toBe(
     'He was born in 1904 in Oslo.',
   );

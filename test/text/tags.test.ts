@@ -17,7 +17,7 @@ import {
 import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 describe('parsePieces', () => {
-  it('cuts any text into pieces without gaps, and into blocks without a tag inside', () => {
+  it('splits any text without gaps into blocks without inner tags', () => {
     fc.assert(
       fc.property(roughText, (text) => {
         const pieces = parsePieces(text);
@@ -29,7 +29,7 @@ describe('parsePieces', () => {
     );
   });
 
-  it('takes the inner block where tags are nested or not closed', () => {
+  it('takes the inner block of nested or unclosed tags', () => {
     expect(
       parseBlocks('<think> a <search> b </search> </think>').map((b) => [b.tag, b.body]),
     ).toEqual([['search', ' b ']]);
@@ -71,19 +71,19 @@ describe('nextAction', () => {
     expect(nextAction(text)).toEqual({ kind: 'invalid', end });
   });
 
-  it('takes the first action and drops what follows its closing tag', () => {
+  it('takes the first action and drops the rest', () => {
     const text = `${SEARCH}<information>fake</information>${ANSWER}`;
     expect(nextAction(text)).toMatchObject({ kind: 'search', end: SEARCH.length });
   });
 
-  it('searches with what a tokenizer welded to the closing tag', () => {
+  it('accepts tags fused by a tokenizer', () => {
     expect(nextAction('<search> story </</search>')).toMatchObject({
       kind: 'search',
       queries: ['story </'],
     });
   });
 
-  it('does not change when what follows its end is dropped', () => {
+  it('does not depend on text after its end', () => {
     fc.assert(
       fc.property(roughText, (text) => {
         const action = nextAction(text);
@@ -104,18 +104,18 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('refuses queries that would not come back', () => {
+  it('rejects queries that cannot be parsed back', () => {
     for (const queries of [[], [' '], ['a ## b'], ['a </search>']]) {
       expect(() => printSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
     }
     expect(() => printBlock('think', 'a <answer> b')).toThrow('<answer>');
   });
 
-  it('keeps single hashes of a query', () => {
+  it('keeps single hashes in a query', () => {
     expect(splitQueries(' C# history ## # signs ')).toEqual(['C# history', '# signs']);
   });
 
-  it('are inverse for information whose titles have balanced parentheses', () => {
+  it('are inverse for information with balanced titles', () => {
     const title = fc.oneof(
       phrase,
       phrase.map((t) => `${t} (film)`),
@@ -132,7 +132,7 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('numbers passages from 1 again for every sub-query and says where retrieval failed', () => {
+  it('numbers passages per sub-query and reports failures', () => {
     const text = printInformation([
       { status: 'ok', passages: ['Paris', 'Lyon'].map((title) => ({ title, text: 'A city.' })) },
       { status: 'failed', reason: 'timeout' },
@@ -145,7 +145,7 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('keeps passages within their block, whatever they hold', () => {
+  it('keeps passages inside their block', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(roughText, roughText), { minLength: 1, maxLength: 3 }),
@@ -163,13 +163,13 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('defuses tags that hide in tags', () => {
+  it('escapes tags within tags', () => {
     expect(oneLine('<<answer>answer>')).toBe('<(answer)answer>');
     expect(oneLine('<sea<search>rch>')).toBe('<sea(search)rch>');
   });
 });
 
-describe('information of others', () => {
+describe("other projects' information blocks", () => {
   const passagesOf = (text: string): unknown => parseInformation(text);
   const ok = (...passages: [title: string, text: string][]) => ({
     status: 'ok',
@@ -218,11 +218,11 @@ describe('information of others', () => {
       [ok(['A', 'x']), { status: 'failed', reason: 'late' }],
     ],
     ['a failure without a reason', 'Retrieval failed:', [{ status: 'failed', reason: '' }]],
-  ])('is read with %s', (_, text, expected) => {
+  ])('are read with %s', (_, text, expected) => {
     expect(passagesOf(text)).toEqual(expected);
   });
 
-  it('is printed without white space at its ends', () => {
+  it('are printed without outer white space', () => {
     expect(oneLine(' a \n\n  b ')).toBe('a b');
     const failed = { status: 'failed', reason: ' ' } as const;
     const bare = { status: 'ok', passages: [{ title: 'T', text: ' ' }] } as const;
@@ -232,13 +232,13 @@ describe('information of others', () => {
   });
 });
 
-it('searches are printed without white space around queries, and those that cannot be are named', () => {
+it('printSearch trims queries and rejects invalid ones', () => {
   expect(printSearch([' a ', 'b'])).toBe('<search> a ## b </search>');
   expect(printBlock('think', ' a ')).toBe('<think> a </think>');
   expect(() => printSearch([])).toThrow('at least one sub-query');
-  expect(() => printSearch(['a ## b'])).toThrow('without ##, but got "a ## b"');
+  expect(() => printSearch(['a ## b'])).toThrow('a ## b');
 });
 
-it('notices hold no tag, so they are no action', () => {
+it('notices contain no tags', () => {
   expect(INVALID_ACTION_NOTICE + INVALID_ACTION_NOTICE_FULL).not.toMatch(/<|>/);
 });

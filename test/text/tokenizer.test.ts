@@ -113,14 +113,14 @@ describe.each(KINDS)('special tokens in a text, with %s,', (_, json) => {
 });
 
 describe('createTokenizer', () => {
-  it('keeps every character of a text that names special tokens, and tags whole', () => {
+  it("keeps every character of text with special tokens' names", () => {
     const text = 'The <eos> of <pad><eos>. <search> a </search>';
     expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
     expect(TOKENIZER.encode('</search>')).toEqual([TOKENIZER.tokenId('</search>')]);
     expect(TOKENIZER.decode([TOKENIZER.tokenId('<eos>')!])).toBe('<eos>');
   });
 
-  it('has none of the tokens that a tokenizer puts around a text, and says which these are', () => {
+  it('adds no surrounding tokens but exposes them', () => {
     const [eos, pad] = ['<eos>', '<pad>'].map((token) => TOKENIZER.tokenId(token)!);
     const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
     const tokens = { '<eos>': eos, '<pad>': pad };
@@ -144,12 +144,12 @@ describe('createTokenizer', () => {
     expect(createTokenizer(TOKENIZER_JSON).around).toEqual({ before: [], after: [] });
   });
 
-  it('decodes what the ids say, with every space', () => {
+  it('decodes exactly, with every space', () => {
     for (const text of ['a , b .', " do n't ", ''])
       expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
   });
 
-  it('keeps what stands for unknown characters, which controls nothing', () => {
+  it('keeps the unknown token', () => {
     const [, [, json]] = KINDS;
     const ids = { '<unk>': words['<unk>'], '[SEP]': words['[SEP]'] };
     const tokens = added(Object.keys(ids)).map((token, i) => ({
@@ -166,7 +166,7 @@ describe('createTokenizer', () => {
     ['a filling, with how it is matched', { pad_token: { content: '</s>' } }],
     ['an additional one', { additional_special_tokens: ['</s>'] }],
     ['an extra one', { extra_special_tokens: { mine: '</s>' } }],
-  ])('takes for special what tokenizer_config.json names as %s', (_, config) => {
+  ])('reads special tokens from %s', (_, config) => {
     const [, , [, json]] = KINDS;
     const ordinary = { ...json, added_tokens: [] };
     const id = createTokenizer(ordinary).tokenId('</s>')!;
@@ -178,7 +178,7 @@ describe('createTokenizer', () => {
     );
   });
 
-  it('has room for the largest id, of the vocabulary or added', () => {
+  it('has a vocabulary size above the largest id', () => {
     const { vocab } = model as { vocab: Record<string, number> };
     const size = Object.keys(vocab).length;
     expect(createTokenizer(TOKENIZER_JSON).vocabSize).toBe(size);
@@ -186,7 +186,7 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
   });
 
-  it('names what the tokenizer cannot be made of', () => {
+  it('rejects invalid JSON', () => {
     const broken = { ...TOKENIZER_JSON, pre_tokenizer: { type: 'Nonsense' } };
     expect(() => createTokenizer(broken)).toThrow('Expected the JSON of a tokenizer.json, but');
   });
@@ -208,7 +208,7 @@ describe('createTokenizer', () => {
       { ...TOKENIZER_JSON, model: { ...model, vocab: { a: -1 } } },
       'at model.vocab',
     ],
-  ])('refuses %s', (_, given, message) => {
+  ])('rejects %s', (_, given, message) => {
     expect(() => createTokenizer(given)).toThrow(message);
   });
 });
