@@ -7,7 +7,7 @@ import {
   speedSentence,
   tickTimes,
   totalTime,
-  type Outcome,
+  type FinishedLane,
   type Span,
 } from '../../../lib/pages/playground/browser/time-line.js';
 import type { AnswerEvent } from '../../../lib/rollout/answer.js';
@@ -85,10 +85,12 @@ describe('question types', () => {
 });
 
 describe('the comparison', () => {
-  const outcome = (title: string, elapsedMs: number): Outcome => ({
+  const lane = (title: string, endMs: number): FinishedLane => ({
     title,
-    elapsedMs,
-    spans: [{ kind: 'search', fromMs: 500, toMs: 1500, count: 2 }],
+    spans: [
+      { kind: 'search', fromMs: 500, toMs: 1500, count: 2 },
+      { kind: 'model', fromMs: 1500, toMs: endMs, count: 2 },
+    ],
     trajectory: {
       questionId: 'q',
       question: 'q?',
@@ -110,13 +112,13 @@ describe('the comparison', () => {
     { gold: [], answer: 'The X' },
   ])('counts, and marks the answer if the gold answer is known: $answer', ({ gold, answer }) => {
     const row = [answer, '2', '1', '2', '2', '1.0 s', '2.0 s'];
-    expect(outcomeCells(outcome('A', 2000), gold)).toEqual(row);
+    expect(outcomeCells(lane('A', 2000), gold)).toEqual(row);
   });
 
   it.each([
     [4000, 2000, 'B took 2.0 s, A 2.0 times as long.'],
     [2000, 2010, 'Both took the same time.'],
   ])('says which was faster: %d or %d ms', (a, b, sentence) => {
-    expect(speedSentence([outcome('A', a), outcome('B', b)])).toBe(sentence);
+    expect(speedSentence([lane('A', a), lane('B', b)])).toBe(sentence);
   });
 });

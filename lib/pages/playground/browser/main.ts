@@ -14,14 +14,7 @@ import {
 } from '../setup.js';
 import { createColumn } from './column.js';
 import { createForm, type AskRequest } from './form.js';
-import {
-  createTimeLine,
-  extendLane,
-  outcomesNode,
-  speedSentence,
-  type Lane,
-  type Outcome,
-} from './time-line.js';
+import { createTimeLine, extendLane, outcomesNode, speedSentence, type Lane } from './time-line.js';
 import type { FolderFiles, WorkerMessage, WorkerParts, WorkerRequest } from './worker.js';
 
 /** Milliseconds between two drawings of the time line. */
@@ -50,22 +43,19 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   const { name, title, rollout } = method;
   let worker: Worker | null = null;
   let run = 0;
-  let isRunning = false;
-  let spans: Lane['spans'] = [];
-  let outcome: Outcome | null = null;
+  let lane: Lane = { title, spans: [], isRunning: false, trajectory: null };
   const send = (request: WorkerRequest): void => worker?.postMessage(request);
 
   const receive = (event: AnswerEvent): void => {
-    spans = extendLane(spans, event);
+    lane = { ...lane, spans: extendLane(lane.spans, event) };
     column.receive(event);
     if (event.kind !== 'end') return;
-    isRunning = false;
-    outcome = { title, trajectory: event.trajectory, spans, elapsedMs: event.elapsedMs };
+    lane = { ...lane, isRunning: false, trajectory: event.trajectory };
     options.onAnswer();
   };
   const clear = (): void => {
-    if (isRunning) send({ kind: 'stop' });
-    [isRunning, spans, outcome] = [false, [], null];
+    if (lane.isRunning) send({ kind: 'stop' });
+    lane = { title, spans: [], isRunning: false, trajectory: null };
     column.clear();
   };
 
@@ -84,7 +74,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
         worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
           if (data.kind === 'ready') resolve(data.backend);
           else if (data.kind === 'failed') options.onFailure(data.reason);
-          else if (data.run === run && isRunning) receive(data.event);
+          else if (data.run === run && lane.isRunning) receive(data.event);
         });
         worker.addEventListener('error', ({ message }) => options.onFailure(message));
         send({ kind: 'load', parts });
@@ -92,17 +82,16 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
     /** Asks a question; events of earlier ones are dropped. */
     ask({ question, delayMs, tokensPerSecond }: AskRequest): void {
       clear();
-      isRunning = true;
+      lane = { ...lane, isRunning: true };
       send({ kind: 'ask', run: ++run, question, options: { rollout, delayMs, tokensPerSecond } });
     },
     stop(): void {
-      if (!isRunning) return;
-      isRunning = false;
+      if (!lane.isRunning) return;
+      lane = { ...lane, isRunning: false };
       column.stop();
       send({ kind: 'stop' });
     },
-    lane: (): Lane => ({ title, spans, isRunning }),
-    outcome: () => outcome,
+    lane: () => lane,
   };
 }
 
@@ -177,17 +166,20 @@ async function start(root: HTMLElement): Promise<void> {
   }
 
   function showOutcomes(): void {
-    const outcomes = players.map((player) => player.outcome()).filter((one) => one !== null);
-    const isComplete = outcomes.length === players.length;
+    const finished = players.flatMap((player) => {
+      const { title, spans, trajectory } = player.lane();
+      return trajectory ? [{ title, spans, trajectory }] : [];
+    });
+    const isComplete = finished.length === players.length;
     status.textContent = [
       asked && unknownNamesWarning(asked.question, [passages]),
-      ...outcomes.map(({ title, trajectory: { answer } }) => `${title}: ${answer ?? 'no answer'}.`),
-      isComplete && players.length > 1 && speedSentence(outcomes),
+      ...finished.map(({ title, trajectory: { answer } }) => `${title}: ${answer ?? 'no answer'}.`),
+      isComplete && players.length > 1 && speedSentence(finished),
     ]
       .filter(Boolean)
       .join(' ');
     if (!isComplete) return;
-    comparison.replaceChildren(outcomesNode(outcomes, asked!.goldenAnswers));
+    comparison.replaceChildren(outcomesNode(finished, asked!.goldenAnswers));
     form.setState('ready');
   }
 

@@ -18,7 +18,12 @@ export interface Lane {
   title: string;
   spans: readonly Span[];
   isRunning: boolean;
+  /** Null until the answer. */
+  trajectory: Trajectory | null;
 }
+export type FinishedLane = Pick<Lane, 'title' | 'spans'> & { trajectory: Trajectory };
+
+const endTime = ({ spans }: Pick<Lane, 'spans'>): number => spans.at(-1)?.toMs ?? 0;
 
 /** The spans of a lane after an event; the last span is open. */
 export function extendLane(spans: readonly Span[], event: AnswerEvent): Span[] {
@@ -65,7 +70,7 @@ function lanesNode(lanes: readonly Lane[], nowMs: number): HTMLElement {
     if (!isRunning || !last) return { title, spans };
     return { title, spans: [...spans.slice(0, -1), { ...last, toMs: Math.max(last.toMs, nowMs) }] };
   });
-  const ends = drawn.map(({ spans }) => spans.at(-1)?.toMs ?? 0);
+  const ends = drawn.map(endTime);
   const endMs = Math.max(1000, ...ends);
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`;
   const spanNode = (span: Span): HTMLElement => {
@@ -107,14 +112,6 @@ export function createTimeLine() {
   };
 }
 
-/** A method's answer and what it took. */
-export interface Outcome {
-  title: string;
-  trajectory: Trajectory;
-  spans: readonly Span[];
-  elapsedMs: number;
-}
-
 const COLUMNS = [
   'Method',
   'Answer',
@@ -127,11 +124,8 @@ const COLUMNS = [
 ];
 
 /** Cells for {@link COLUMNS} after the first. */
-export function outcomeCells(
-  { trajectory, spans, elapsedMs }: Outcome,
-  goldenAnswers: readonly string[],
-): string[] {
-  const { answer, modelCalls, searchTurns, segments } = trajectory;
+export function outcomeCells(lane: FinishedLane, goldenAnswers: readonly string[]): string[] {
+  const { answer, modelCalls, searchTurns, segments } = lane.trajectory;
   const verdict = exactMatch(answer, goldenAnswers) ? '✓ ' : '✗ ';
   const numTokens = sum(segments, ({ kind, tokenIds }) =>
     kind === 'policy' ? tokenIds.length : 0,
@@ -140,28 +134,28 @@ export function outcomeCells(
   return [
     `${goldenAnswers.length > 0 ? verdict : ''}${answer ?? 'none'}`,
     ...[modelCalls, searchTurns.length, numQueries, numTokens].map(String),
-    seconds(totalTime(spans, 'search')),
-    seconds(elapsedMs),
+    seconds(totalTime(lane.spans, 'search')),
+    seconds(endTime(lane)),
   ];
 }
 
 /** Which method was faster. */
-export function speedSentence(outcomes: readonly Outcome[]): string {
-  const [first, last] = sort(outcomes, ({ elapsedMs }) => elapsedMs);
-  const ratio = last.elapsedMs / first.elapsedMs;
+export function speedSentence(lanes: readonly FinishedLane[]): string {
+  const [first, last] = sort(lanes, endTime);
+  const ratio = endTime(last) / endTime(first);
   if (ratio < 1.05) return 'Both took the same time.';
-  return `${first.title} took ${seconds(first.elapsedMs)}, ${last.title} ${ratio.toFixed(1)} times as long.`;
+  return `${first.title} took ${seconds(endTime(first))}, ${last.title} ${ratio.toFixed(1)} times as long.`;
 }
 
-/** The outcomes as a table. @param goldenAnswers empty if unknown */
+/** All methods in a table. @param goldenAnswers empty if unknown */
 export function outcomesNode(
-  outcomes: readonly Outcome[],
+  lanes: readonly FinishedLane[],
   goldenAnswers: readonly string[],
 ): HTMLElement {
   const gold = goldenAnswers.length > 0 ? `. Gold answer: ${goldenAnswers.join(' / ')}` : '';
-  const rows = outcomes.map((outcome) => {
-    const cells = outcomeCells(outcome, goldenAnswers).map((cell) => h('td', cell));
-    return h('tr', h('th', { scope: 'row' }, outcome.title), cells);
+  const rows = lanes.map((lane) => {
+    const cells = outcomeCells(lane, goldenAnswers).map((cell) => h('td', cell));
+    return h('tr', h('th', { scope: 'row' }, lane.title), cells);
   });
   const scroll = { tabindex: 0, role: 'region', 'aria-label': 'Comparison' };
   return h('div.scroll', scroll, table(`Comparison${gold}`, COLUMNS, rows));

@@ -116,10 +116,10 @@ function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement 
   return node;
 }
 
-function figureNode(title: string, diagram: Parameters<typeof drawDiagram>[0]): HTMLElement {
+function figureNode(title: string, columns: Parameters<typeof drawDiagram>[1]): HTMLElement {
   // A group, not a region: two trajectories side by side would have every landmark twice.
   const scroll = { tabindex: 0, role: 'group', 'aria-label': title };
-  const drawing = h('div.scroll', scroll, drawDiagram(diagram));
+  const drawing = h('div.scroll', scroll, drawDiagram(title, columns));
   return h('figure.diagram', { 'aria-label': title }, h('figcaption', title), drawing);
 }
 

@@ -7,24 +7,14 @@ import { svg } from '../../../html/browser/dom.js';
 import { normalizeAnswer } from '../../../text/normalize.js';
 import type { ViewerTrajectory } from '../data.js';
 
-/** `asked`, `missed`: sub-questions. `stray`: a sub-query for no sub-question. */
-type BoxKind = 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
-
 interface Box {
   id: string;
-  kind: BoxKind;
+  /** `asked`, `missed`: sub-questions. `stray`: a sub-query for no sub-question. */
+  kind: 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
   title: string;
   detail: string;
-}
-type Edge = [from: string, to: string];
-
-interface Diagram {
-  /** From left to right. */
-  columns: Box[][];
-  /** Ids of boxes. */
-  edges: Edge[];
-  /** The diagram in words. */
-  description: string;
+  /** Ids of boxes with an arrow to this one. */
+  from: readonly string[];
 }
 
 /** Sub-questions whose entity a sub-query names, as sub-question recall counts. */
@@ -52,47 +42,31 @@ export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
 const END = '';
 const OPERATIONS = { argmin: 'the least', argmax: 'the greatest' };
 
-function describe(columns: readonly Box[][]): string {
-  const box = ({ title, detail }: Box): string => (detail ? `${title} [${detail}]` : title);
-  return columns.map((column) => column.map(box).join(' and ')).join(', then ');
-}
-
-/** The sub-questions, marked if `turns` ask for them, and how they lead to the answer. */
-export function questionDiagram({
-  goldenAnswers,
-  metadata,
-  turns,
-}: Pick<ViewerTrajectory, 'goldenAnswers' | 'metadata' | 'turns'>): Diagram {
+/**
+ * The sub-questions, marked if the policy asks for them, and how they lead to the answer.
+ */
+export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajectory): Box[][] {
   const { graph = [], operation } = metadata;
   const queries = turns.flatMap((turn) => turn.queries);
   const asked = new Set(queries.flatMap((query) => nodesAsked(graph, query)));
-  const box = (node: SubQuestion): Box => ({
-    id: node.id,
-    kind: asked.has(node) ? 'asked' : 'missed',
-    title: `${node.id}: ${node.entity}`,
-    detail: `${node.attribute}${asked.has(node) ? `: ${node.answers[0]}` : ' (never asked)'}`,
-  });
-  const detail = operation ? `${OPERATIONS[operation.kind]} (${operation.attribute})` : 'answer';
-  const end: Box = { id: END, kind: 'plain', title: goldenAnswers[0] ?? '–', detail };
-  const columns = [...graphColumns(graph).map((column) => column.map(box)), [end]];
-  const drawn = new Set(columns.flat().map(({ id }) => id));
+  const columns = graphColumns(graph).map((column) =>
+    column.map((node): Box => ({
+      id: node.id,
+      kind: asked.has(node) ? 'asked' : 'missed',
+      title: `${node.id}: ${node.entity}`,
+      detail: `${node.attribute}${asked.has(node) ? `: ${node.answers[0]}` : ' (never asked)'}`,
+      from: node.dependsOn,
+    })),
+  );
   const needed = new Set(graph.flatMap(({ dependsOn }) => dependsOn));
-  const edges = graph
-    .flatMap(({ id, dependsOn }): Edge[] => [
-      ...dependsOn.map((from): Edge => [from, id]),
-      ...(needed.has(id) ? [] : [[id, END] satisfies Edge]),
-    ])
-    .filter((edge) => edge.every((id) => drawn.has(id)));
-  return { columns, edges, description: `Question graph: ${describe(columns)}` };
+  const last = columns.flat().filter(({ id }) => !needed.has(id));
+  const detail = operation ? `${OPERATIONS[operation.kind]} (${operation.attribute})` : 'answer';
+  const title = goldenAnswers[0] ?? '–';
+  return [...columns, [{ id: END, kind: 'plain', title, detail, from: last.map(({ id }) => id) }]];
 }
 
 /** The sub-queries of each turn, then the answer. */
-export function policyDiagram({
-  answer,
-  exactMatch,
-  metadata,
-  turns,
-}: Pick<ViewerTrajectory, 'answer' | 'exactMatch' | 'metadata' | 'turns'>): Diagram {
+export function policyDiagram({ answer, exactMatch, metadata, turns }: ViewerTrajectory): Box[][] {
   const { graph } = metadata;
   const mark = (query: string, isFailed: boolean): Pick<Box, 'kind' | 'detail'> => {
     if (isFailed) return { kind: 'failed', detail: 'retrieval failed' };
@@ -102,22 +76,24 @@ export function policyDiagram({
       ? { kind: 'asked', detail: `asks for ${ids.join(', ')}` }
       : { kind: 'stray', detail: 'not in the question graph' };
   };
-  const searches = turns.map(({ queries, results }, t) =>
-    queries.map((query, k): Box => {
+  const columns: Box[][] = [];
+  const lastIds = (): string[] => columns.at(-1)?.map(({ id }) => id) ?? [];
+  for (const { queries, results } of turns.filter((turn) => turn.queries.length > 0)) {
+    const from = lastIds();
+    const boxes = queries.map((query, k): Box => {
       const isFailed = results[queries.length === results.length ? k : 0]?.status === 'failed';
-      return { id: `${t}-${k}`, title: query, ...mark(query, isFailed) };
-    }),
-  );
+      return { id: `${columns.length}-${k}`, title: query, ...mark(query, isFailed), from };
+    });
+    columns.push(boxes);
+  }
   const kind = exactMatch ? 'right' : 'wrong';
   const detail = answer === null ? '' : `${kind} answer`;
-  const end: Box = { id: END, kind, title: answer ?? 'no answer', detail };
-  const columns = [...searches.filter(({ length }) => length > 0), [end]];
-  const edges = columns
-    .slice(1)
-    .flatMap((column, c) =>
-      columns[c].flatMap(({ id }) => column.map((box): Edge => [id, box.id])),
-    );
-  return { columns, edges, description: `Policy: ${describe(columns)}` };
+  return [...columns, [{ id: END, kind, title: answer ?? 'no answer', detail, from: lastIds() }]];
+}
+
+export function describeDiagram(columns: readonly Box[][]): string {
+  const box = ({ title, detail }: Box): string => (detail ? `${title} [${detail}]` : title);
+  return columns.map((column) => column.map(box).join(' and ')).join(', then ');
 }
 
 /** Sizes in pixels. */
@@ -152,7 +128,7 @@ const drawBox = ({ kind, title, detail }: Box, { x, y }: Place): SVGGElement =>
   );
 
 /** Draws columns from left to right, vertically centred. */
-export function drawDiagram({ columns, edges, description }: Diagram): SVGSVGElement {
+export function drawDiagram(title: string, columns: readonly Box[][]): SVGSVGElement {
   const [stepX, stepY] = [BOX.width + BOX.gapX, BOX.height + BOX.gapY];
   const height = Math.max(...columns.map((column) => column.length)) * stepY - BOX.gapY + 2;
   const width = columns.length * stepX - BOX.gapX + 2;
@@ -161,10 +137,13 @@ export function drawDiagram({ columns, edges, description }: Diagram): SVGSVGEle
     const top = (height - column.length * stepY + BOX.gapY) / 2;
     column.forEach(({ id }, r) => places.set(id, { x: 1 + c * stepX, y: top + r * stepY }));
   });
+  const label = `${title}: ${describeDiagram(columns)}`;
   return svg(
     'svg.diagram',
-    { role: 'img', 'aria-label': description, width, height, viewBox: `0 0 ${width} ${height}` },
-    edges.map(([from, to]) => drawEdge(places.get(from)!, places.get(to)!)),
+    { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` },
+    columns
+      .flat()
+      .flatMap(({ id, from }) => from.map((d) => drawEdge(places.get(d)!, places.get(id)!))),
     columns.flat().map((box) => drawBox(box, places.get(box.id)!)),
   );
 }
