@@ -1,9 +1,9 @@
 /**
- * Event files of TensorBoard: scalars by step, as protocol buffers (`event.proto`,
- * `summary.proto`) in the frames of TFRecord.
+ * TensorBoard event files: scalars as protocol buffers (`event.proto`, `summary.proto`) in
+ * TFRecord frames.
  */
 
-/** The scalars of one step by their tags. */
+/** The scalars of a step by tag. */
 export interface ScalarEvent {
   step: number;
   /** Seconds since 1970. */
@@ -19,35 +19,35 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-32C; Node's own `crc32` is of another polynomial. */
+/** CRC-32C; Node's `crc32` has another polynomial. */
 export const crc32c = (bytes: Uint8Array): number =>
   ~bytes.reduce((crc, byte) => CRC_TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8), 0xffffffff) >>> 0;
 
-/**
- * A checksum as TFRecord stores it, so that one of bytes that hold checksums is no
- * special case.
- */
+/** The masked checksum of TFRecord. */
 export const maskedCrc = (bytes: Uint8Array): number => {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 };
 
-/** A number in bytes of its own. */
-function bytesOf(kind: 'UInt32' | 'BigUInt64' | 'Float' | 'Double', value: number): Buffer {
+/** A number in little-endian bytes. */
+function encodeNumber(kind: 'UInt32' | 'BigUInt64' | 'Float' | 'Double', value: number): Buffer {
   const bytes = Buffer.alloc(kind === 'UInt32' || kind === 'Float' ? 4 : 8);
   if (kind === 'BigUInt64') bytes.writeBigUInt64LE(BigInt(value));
   else bytes[`write${kind}LE`](value);
   return bytes;
 }
 
-/** Length, its checksum, the bytes, theirs. */
+/** Length, its checksum, the bytes, their checksum. */
 function record(bytes: Uint8Array): Buffer {
-  const length = bytesOf('BigUInt64', bytes.length);
-  const checked = [length, bytes].flatMap((part) => [part, bytesOf('UInt32', maskedCrc(part))]);
+  const length = encodeNumber('BigUInt64', bytes.length);
+  const checked = [length, bytes].flatMap((part) => [
+    part,
+    encodeNumber('UInt32', maskedCrc(part)),
+  ]);
   return Buffer.concat(checked);
 }
 
-/** The kinds of fields in a protocol buffer. */
+/** Wire types. */
 const [VARINT, DOUBLE, BYTES, FLOAT] = [0, 1, 2, 5];
 
 function varint(value: number): Buffer {
@@ -65,20 +65,22 @@ const bytesField = (number: number, content: string | Uint8Array): Buffer => {
   return field(number, BYTES, varint(bytes.length), bytes);
 };
 
-const wallTimeField = (seconds: number): Buffer => field(1, DOUBLE, bytesOf('Double', seconds));
+const wallTimeField = (seconds: number): Buffer =>
+  field(1, DOUBLE, encodeNumber('Double', seconds));
 
 function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
-    bytesField(1, Buffer.concat([bytesField(1, tag), field(2, FLOAT, bytesOf('Float', value))])),
+    bytesField(
+      1,
+      Buffer.concat([bytesField(1, tag), field(2, FLOAT, encodeNumber('Float', value))]),
+    ),
   );
-  // A field that is 0 is left out.
+  // Zero fields are omitted.
   const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];
   return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
 }
 
-/**
- * The content of an event file; TensorBoard reads files with `tfevents` in their names.
- */
+/** The content of an event file, whose name must contain `tfevents`. */
 export function printEvents(events: readonly ScalarEvent[]): Buffer {
   const version = Buffer.concat([
     wallTimeField(events[0]?.wallTime ?? 0),

@@ -1,4 +1,4 @@
-/** One process at a time in a folder that is written to. */
+/** One process at a time in a folder. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -12,44 +12,30 @@ import { shortPath } from './paths.js';
 const holderSchema = z.object({
   pid: z.int().min(1),
   host: z.string(),
-  /** See {@link startOf}. */
+  /** See {@link startTime}. */
   started: z.string().optional(),
 });
 type Holder = z.infer<typeof holderSchema>;
 
-/**
- * A step of training keeps its process from saying that it is there: so long one on
- * another machine may be silent.
- */
+/** On another machine: a training step blocks the updates of the lock for minutes. */
 const STALE_MS = 15 * 60_000;
-/** The least that the library takes, for a lock whose process is known to have ended. */
+/** If the process has ended; the library's minimum. */
 const ENDED_STALE_MS = 5_000;
 const RETRY_MS = 1000;
-/** Enough that such a lock, however fresh, is old enough at the last. */
-const MOST_RETRIES = 7;
+/** Enough for a fresh lock of an ended process to become stale. */
+const MAX_RETRIES = 7;
 
-async function readHolder(file: string): Promise<Holder | undefined> {
-  return holderSchema.safeParse(await readJson(file).catch(() => null)).data;
-}
-
-/**
- * When a process began, as Linux counts it, which tells it from a later one that was
- * given the same id. Undefined where that is not known.
- */
-async function startOf(pid: number): Promise<string | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The program's name, in parentheses, may hold spaces and parentheses. After it come
-  // the state and, as 22nd of all, the start.
-  const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+/** A process's start time on Linux, which tells it from a later process with the same id. */
+async function startTime(pid: number): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // Fields after the name in parentheses, which may itself contain spaces and parentheses.
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return state === 'Z' ? 'ended' : fields[18];
 }
 
-/**
- * Whether a lock's process runs; undefined where it is on another machine. One without a
- * name was killed before it wrote that.
- */
+/** Undefined for a process on another machine. */
 async function isAlive(holder: Holder | undefined): Promise<boolean | undefined> {
-  if (!holder) return false;
+  if (!holder) return false; // Killed before it wrote its name.
   const { pid, host, started } = holder;
   if (host !== hostname()) return undefined;
   try {
@@ -57,32 +43,28 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
-  const now = started && (await startOf(pid));
-  return !now || now === started;
+  const current = started && (await startTime(pid));
+  return !current || current === started;
 }
 
-/**
- * Takes the lock, that of a process that has ended, too, and says so. Returns what
- * releases it.
- */
+/** Takes the lock, also from a process that has ended. Returns a function that releases it. */
 async function takeLock(
   folder: string,
   lockfilePath: string,
   log: (line: string) => void,
 ): Promise<() => Promise<void>> {
   for (let retry = 0; ; retry++) {
-    // Anew each time: it may be another's by now.
-    const holder = await readHolder(`${lockfilePath}.json`);
+    // Read again in each try: another process may have taken the lock.
+    const json = await readJson(`${lockfilePath}.json`).catch(() => null);
+    const holder = holderSchema.safeParse(json).data;
     const wasLocked = existsSync(lockfilePath);
     const alive = await isAlive(holder);
     const name = holder ? `process ${holder.pid} on ${holder.host}` : 'another process';
     const refuse = (cause?: unknown): never => {
-      const orStranger =
-        alive && !holder?.started
-          ? ` If it is another program by now, remove ${lockfilePath}.`
-          : '';
+      const hint =
+        alive && !holder?.started ? ` If that is another program, remove ${lockfilePath}.` : '';
       throw new Error(
-        `Expected no other process in ${shortPath(folder)}, but ${name} works there. Wait for it, stop it, or choose another folder.${orStranger}`,
+        `Expected no other process in ${shortPath(folder)}, but it is locked by ${name}. Wait, stop it, or use another folder.${hint}`,
         { cause },
       );
     };
@@ -93,26 +75,23 @@ async function takeLock(
         stale: alive === false ? ENDED_STALE_MS : STALE_MS,
         update: ENDED_STALE_MS / 2,
         onCompromised: ({ message }) => {
-          throw new Error(`Expected to keep ${lockfilePath}, but it was taken away: ${message}.`);
+          throw new Error(`Lost the lock ${lockfilePath}: ${message}.`);
         },
       });
-      if (wasLocked)
-        log(`Took over the lock of ${name}, which gives no sign of life, in ${folder}.`);
+      if (wasLocked) log(`Took over the stale lock of ${name} in ${folder}.`);
       return release;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error;
-      if (alive !== false || retry >= MOST_RETRIES) refuse(error);
+      if (alive !== false || retry >= MAX_RETRIES) refuse(error);
     }
     await sleep(RETRY_MS);
   }
 }
 
 /**
- * Works in a folder, made where it is missing, while no other process does, and first
- * removes what a kill has left half written. The lock of a process that has ended is
- * taken over.
- * @param log is told of that
- * @throws Error naming the process that works there
+ * Runs `work` while no other process works in the folder. Creates the folder, removes
+ * partial files that a kill left, and takes over the lock of a process that has ended.
+ * @throws Error naming the process that holds the lock
  */
 export async function withFolderLock<T>(
   folder: string,
@@ -125,13 +104,12 @@ export async function withFolderLock<T>(
   const release = await takeLock(folder, lockfilePath, log);
   try {
     const { pid } = process;
-    const holder: Holder = { pid, host: hostname(), started: await startOf(pid) };
+    const holder: Holder = { pid, host: hostname(), started: await startTime(pid) };
     await writeFile(holderFile, JSON.stringify(holder));
     await removePartial(folder);
     return await work();
   } finally {
-    // The next holder's name takes its place in any case, and the lock must not stay.
-    await rm(holderFile, { force: true }).catch(() => undefined);
+    await rm(holderFile, { force: true }).catch(() => undefined); // Must not keep the lock.
     await release();
   }
 }

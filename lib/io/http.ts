@@ -1,35 +1,27 @@
-/** JSON over HTTP from servers that may be busy, late or away. */
+/** JSON over HTTP with retries. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface JsonRequest {
-  /** What is posted as JSON; without it the address is only read. */
+  /** Posted as JSON; without it the request is a GET. */
   body?: object;
-  /** Goes along as `Authorization: Bearer TOKEN`. */
+  /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  /** How often it is tried again where the server is busy, late or can't be reached. */
+  /** Retries if the server is busy, slow or unreachable. */
   retries: number;
-  /**
-   * Wait before the first retry, milliseconds, twice as long before each other and
-   * {@link LONGEST_WAIT_MS} at most; a server may ask for more.
-   */
+  /** Wait before the first retry; doubles each time, up to {@link MAX_WAIT_MS}. */
   backOffMs: number;
-  /**
-   * Longest wait for the answer to one try, milliseconds; as long as the signal lets by
-   * default.
-   */
+  /** Timeout of one try. Default: none. */
   timeoutMs?: number;
-  /** Largest answer that is read, bytes. */
   maxResponseBytes: number;
   signal?: AbortSignal;
-  /** What is to be found there, for errors: `a retrieval server`. */
+  /** Describes the server in errors, such as `a retrieval server`. */
   server: string;
 }
 
-/** A server did not answer as it should. */
 export class HttpError extends Error {
-  /** Undefined where no answer came. */
+  /** Undefined without a response. */
   readonly status: number | undefined;
-  /** What the server asks to wait, milliseconds. */
+  /** From `Retry-After`. */
   readonly waitMs: number;
 
   constructor(message: string, { status, waitMs = 0, cause }: Partial<HttpError>) {
@@ -39,29 +31,30 @@ export class HttpError extends Error {
   }
 }
 
-/**
- * Of a server that has too much to do, or of what stands before one that is not there.
- */
-const PASSING: readonly (number | undefined)[] = [undefined, 408, 429, 502, 503, 504];
-const LONGEST_WAIT_MS = 60_000;
+/** Statuses of busy servers and of proxies; undefined if unreachable. */
+const RETRIED_STATUSES: readonly (number | undefined)[] = [undefined, 408, 429, 502, 503, 504];
+const MAX_WAIT_MS = 60_000;
 
 /**
- * What a server answers with status 200.
- * @throws HttpError for another status, or where the server is late or can't be reached
- * in the last try too; Error for an answer that is too long or no JSON; the signal's
- * reason
+ * The JSON of a response with status 200.
+ * @throws HttpError for another status, a timeout or an unreachable server in the last try;
+ * Error for a response that is too long or not JSON; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { retries, backOffMs, signal } = request;
-  for (let tried = 0; ; tried++) {
+  for (let numTries = 0; ; numTries++) {
     try {
       return parseJson(url, await requestText(url, request));
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof HttpError) || !PASSING.includes(error.status) || tried >= retries)
+      if (
+        !(error instanceof HttpError) ||
+        !RETRIED_STATUSES.includes(error.status) ||
+        numTries >= retries
+      )
         throw error;
-      const waitMs = Math.max(backOffMs * 2 ** tried, error.waitMs);
-      await delay(Math.min(waitMs, LONGEST_WAIT_MS), undefined, { signal }).catch(() =>
+      const waitMs = Math.max(backOffMs * 2 ** numTries, error.waitMs);
+      await delay(Math.min(waitMs, MAX_WAIT_MS), undefined, { signal }).catch(() =>
         signal?.throwIfAborted(),
       );
     }
@@ -85,7 +78,7 @@ async function requestText(
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
     },
-    signal: AbortSignal.any([signal, timeout].filter((one) => one !== undefined)),
+    signal: AbortSignal.any([signal, timeout].filter((given) => given !== undefined)),
   }).catch(fail);
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,34 +1,24 @@
-/** HTTP servers, by default for this machine only. */
+/** HTTP servers, by default only for this machine. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Names of this machine that nobody else can reach. */
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host) || host === '::1';
 
-/**
- * Connections that may wait to be taken; Node's 511 are too few for a thousand clients
- * that come at once.
- */
+/** Node's default of 511 is too small for a thousand simultaneous clients. */
 const BACKLOG = 4096;
 
 export interface LocalServer {
   /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
   readonly port: number;
-  /**
-   * Stops listening, lets what is in flight end for so long (0 by default), cuts it and
-   * resolves when the port is free.
-   */
+  /** Stops listening, lets requests finish for `graceMs` (default 0), and frees the port. */
   close(graceMs?: number): Promise<void>;
 }
 
-/**
- * What is asked, as Node's server gives it: in words of our own, for who uses this
- * library need not have Node's types.
- */
+/** Node's request, declared here so that users of the library need no Node types. */
 export interface ServedRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string;
   readonly url?: string;
@@ -38,11 +28,10 @@ export interface ServedRequest extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * Whether a request is for a server on this machine's own port. A page elsewhere whose
- * name was made to lead here (DNS rebinding) sends its own name as the host. Port 80 is
- * left out by browsers.
+ * Whether the Host header names this machine, which protects against DNS rebinding.
+ * Browsers omit port 80.
  */
-export const isForHere = ({
+export const isLocalRequest = ({
   headers: { host },
   socket,
 }: Pick<ServedRequest, 'headers' | 'socket'>): boolean =>
@@ -51,27 +40,25 @@ export const isForHere = ({
   );
 
 /**
- * Serves on 127.0.0.1 or another address, at a free port for 0. On this machine's own
- * addresses, requests under another name are refused. Rejects where the port is taken.
- * @param answer never rejects; its signal is aborted when the client goes before it has
- * its answer
+ * Starts a server; port 0 is a free one. On local addresses, requests with another host name
+ * are refused. Rejects if the port is taken.
+ * @param answer must not reject; its signal aborts when the client disconnects
  */
 export async function serveLocally(
   port: number,
-  answer: (request: ServedRequest, gone: AbortSignal) => Promise<Response>,
+  answer: (request: ServedRequest, disconnected: AbortSignal) => Promise<Response>,
   host = '127.0.0.1',
 ): Promise<LocalServer> {
   const server = createServer((request, response) => {
-    const gone = new AbortController();
-    response.on('close', () => response.writableFinished || gone.abort());
-    const isRefused = isLocalHost(host) && !isForHere(request);
+    const disconnected = new AbortController();
+    response.on('close', () => response.writableFinished || disconnected.abort());
+    const isRefused = isLocalHost(host) && !isLocalRequest(request);
     const refusal = new Response('Expected a request to this machine by its own name.', {
       status: 403,
     });
-    void (isRefused ? Promise.resolve(refusal) : answer(request, gone.signal)).then(
+    void (isRefused ? Promise.resolve(refusal) : answer(request, disconnected.signal)).then(
       async (answered) => {
-        // What is left of a rejected body is not read, and a server that is closing keeps
-        // no connection.
+        // The rest of a rejected body is not read; a closing server keeps no connection.
         if (!request.complete || !server.listening) response.setHeader('connection', 'close');
         response
           .writeHead(answered.status, Object.fromEntries(answered.headers))

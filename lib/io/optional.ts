@@ -1,7 +1,4 @@
-/**
- * Packages that not everybody needs: found and loaded when something asks for them, and
- * asked for by name where they are missing.
- */
+/** Optional packages, loaded on demand. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -18,32 +15,27 @@ export type OptionalPackage =
   | 'webgpu'
   | '@zilliz/milvus2-sdk-node';
 
-/** What each is needed for, and what its installation takes besides. */
+/** What each is for, and extra steps of its installation. */
 const OPTIONAL_PACKAGES: Record<
   OptionalPackage,
   { use: string; before?: string; options?: string }
 > = {
-  // Beside one's own, its TypeScript would take the name `tsc`.
+  // Not nested, its TypeScript would replace the project's `tsc`.
   tslab: { use: 'executing notebooks', options: ' --install-strategy=nested' },
   'danfojs-node': {
     use: 'data frames',
-    // Its own dependencies are a native build and an address outside of the registry.
+    // Replaces a native build and a dependency outside the registry.
     before:
       'npm pkg set overrides.danfojs-node.@tensorflow/tfjs-node=npm:@tensorflow/tfjs@4.22.0 overrides.danfojs-node.xlsx=npm:xlsx@0.18.5 && ',
   },
-  'hnswlib-node': {
-    use: 'an HNSW index, and a C++ compiler to build it; exact search needs neither',
-  },
+  'hnswlib-node': { use: 'an HNSW index (needs a C++ compiler; exact search does not)' },
   '@tensorflow/tfjs-node-gpu': { use: 'the native backends' },
   '@tensorflow/tfjs-backend-webgpu': { use: 'the webgpu backend' },
   webgpu: { use: 'the webgpu backend' },
   '@zilliz/milvus2-sdk-node': { use: 'collections of Milvus' },
 };
 
-/**
- * The command that installs an optional package in a version that fits; in a clone whose
- * lock file has it, `npm ci`.
- */
+/** The command that installs a package; `npm ci` in a clone with it in the lock file. */
 export function installCommand(name: OptionalPackage, inClone = isClone()): string {
   const read = <T>(file: string): T => JSON.parse(readFileSync(packagePath(file), 'utf8')) as T;
   if (inClone) {
@@ -55,10 +47,7 @@ export function installCommand(name: OptionalPackage, inClone = isClone()): stri
   return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}${options}`;
 }
 
-/**
- * What an attempt to find or load an optional package gives. @throws Error that asks for
- * the package by name
- */
+/** @throws Error with the command that installs the package */
 function attempt<T>(name: OptionalPackage, load: () => T): T {
   try {
     return load();
@@ -72,21 +61,14 @@ function attempt<T>(name: OptionalPackage, load: () => T): T {
   }
 }
 
-/**
- * Loads an optional package, or one file of it. @throws Error that asks for it by name
- */
+/** Loads a package or one of its files. @throws Error if it is not installed */
 export const loadOptional = <T>(name: OptionalPackage, file: string = name): T =>
   attempt(name, () => require(file) as T);
 
-/**
- * The folder of an optional package, wherever npm has put it. @throws Error that asks for
- * it by name
- */
+/** The folder of a package. @throws Error if it is not installed */
 export const optionalFolder = (name: OptionalPackage): string =>
   path.dirname(attempt(name, () => require.resolve(`${name}/package.json`)));
 
-/**
- * The installed version of an optional package. @throws Error that asks for it by name
- */
+/** The installed version of a package. @throws Error if it is not installed */
 export const optionalVersion = (name: OptionalPackage): string =>
   loadOptional<{ version: string }>(name, `${name}/package.json`).version;

@@ -1,11 +1,8 @@
 import { SingleBar } from 'cli-progress';
 
-/**
- * Progress of something long: a bar on a terminal, a plain line every ten seconds
- * elsewhere. Goes to stderr.
- */
+/** Progress on stderr: a bar on a terminal, otherwise a line every ten seconds. */
 export interface Progress {
-  /** @param note a few words beside the bar, such as the newest reward */
+  /** @param note a few words, such as the latest reward */
   update(done: number, note?: string): void;
   stop(): void;
 }
@@ -18,23 +15,17 @@ function formatSeconds(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds)} s`;
 }
 
-/**
- * Milliseconds that an estimate looks back: what was recalled at a go, when a run goes
- * on, must not count for long.
- */
+/** Window of the estimate; items restored at once on resuming must soon leave it. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/**
- * Lines; what is left is estimated from the pace of the last two minutes, or since the
- * last line where that is longer ago.
- */
+/** The time left is estimated from the last two minutes. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
   let [done, note] = [first, ''];
   const print = (): void => {
     const now = performance.now();
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
-    // Less than was thought: a run has gone back to its checkpoint.
+    // A rollback to a checkpoint makes it negative.
     const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
     seen.push({ time: now, done });
     const left = formatSeconds((total - done) / pace);
@@ -55,10 +46,7 @@ function startPlain(title: string, total: number, first: number): Progress {
 
 const BREATH_MS = 1000;
 
-/**
- * Called again and again within work that waits for nothing, as wasm's does, it lets
- * timers and Ctrl-C through once a second.
- */
+/** For use within long synchronous work: yields to timers and Ctrl-C once a second. */
 export function createBreather(): () => Promise<void> | void {
   let last = performance.now();
   return () => {
@@ -79,7 +67,7 @@ function startBar(title: string, total: number, first: number): Progress {
   return { update: (done, note = '') => bar.update(done, { note }), stop: () => bar.stop() };
 }
 
-/** @param first what was done before, when a run goes on */
+/** @param first items done before resuming */
 export function startProgress(title: string, total: number, first = 0): Progress {
   return process.stderr.isTTY ? startBar(title, total, first) : startPlain(title, total, first);
 }

@@ -1,7 +1,6 @@
 /**
- * The one record of results: a value under a key, with a hash of everything that it
- * depends on and a note of where it was computed. It counts only while that hash is still
- * the same.
+ * Records of results: a value under a key, with its provenance and a hash of everything that
+ * it depends on. A record is valid only as long as the hash is the same.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
@@ -24,12 +23,9 @@ export interface ResultRecord<T> {
   value: T;
 }
 
-/** A folder of records, and archives that are looked into where it has none. */
+/** A folder of records, with archives as a fallback. */
 export interface RecordStore {
-  /**
-   * The record of this key and hash, and the folder that has it; null where there is
-   * none.
-   */
+  /** The record with this key and hash, and its folder; null if there is none. */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
   write<T>(key: string, record: ResultRecord<T>): Promise<void>;
 }
@@ -45,15 +41,12 @@ const entrySchema = z
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      context.addIssue('no JSON');
+      context.addIssue('not JSON');
       return z.NEVER;
     }
   })
   .pipe(z.object({ hash: z.string(), item: z.unknown() }));
-/**
- * A few bytes can say any number of others: more than any record has is refused before it
- * fills the memory.
- */
+/** Protects against decompression bombs. */
 const LIMIT = { maxOutputLength: 2 ** 30 };
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
 
@@ -64,16 +57,13 @@ function checkKey(key: string): void {
     );
 }
 
-/**
- * Where a folder keeps the record of a key. @throws RangeError for a key that is no
- * relative path
- */
+/** The file of a record. @throws RangeError for a key that is not a relative path */
 export function recordFile(folder: string, key: string): string {
   checkKey(key);
   return join(folder, `${key}.json.gz`);
 }
 
-/** The files of a folder in which records lie, in order. */
+/** The files with records in a folder, in order. */
 export const recordFiles = (folder: string): string[] =>
   existsSync(folder)
     ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -82,8 +72,8 @@ export const recordFiles = (folder: string): string[] =>
         .map((name) => join(folder, name))
     : [];
 
-/** @throws Error naming the file, where what `parse` reads of it is no record */
-function recordOf<T>(file: string, parse: () => string): ResultRecord<T> {
+/** @throws Error naming the file if it is invalid */
+function parseRecord<T>(file: string, parse: () => string): ResultRecord<T> {
   try {
     return recordSchema.parse(JSON.parse(parse())) as ResultRecord<T>;
   } catch (cause) {
@@ -95,20 +85,20 @@ function recordOf<T>(file: string, parse: () => string): ResultRecord<T> {
 }
 
 /**
- * @param archive folder of archives that {@link writeArchives} has written
- * @throws Error while reading, naming a file that is no record
+ * @param archive a folder of {@link writeArchives}
+ * @throws Error when reading an invalid file
  */
 export function recordStore(folder: string, archive?: string): RecordStore {
-  const readOwn = async <T>(key: string): Promise<ResultRecord<T> | null> => {
+  const readFolder = async <T>(key: string): Promise<ResultRecord<T> | null> => {
     const file = recordFile(folder, key);
     if (!existsSync(file)) return null;
     const bytes = await readFile(file);
-    return recordOf(file, () => gunzipSync(bytes, LIMIT).toString());
+    return parseRecord(file, () => gunzipSync(bytes, LIMIT).toString());
   };
   return {
     read: async <T>(key: string, hash: string) => {
-      const own = await readOwn<T>(key);
-      if (own?.hash === hash) return { ...own, folder };
+      const record = await readFolder<T>(key);
+      if (record?.hash === hash) return { ...record, folder };
       const archived = archive === undefined ? null : await readArchived<T>(archive, key);
       return archived?.hash === hash ? { ...archived, folder: archive! } : null;
     },
@@ -119,11 +109,8 @@ export function recordStore(folder: string, archive?: string): RecordStore {
 
 const ARCHIVE = '.jsonl.br';
 
-/**
- * The archives in which a key may be: those of all keys that begin alike, whoever wrote
- * them.
- */
-function archivesOf(folder: string, key: string): string[] {
+/** The archives that may contain a key: those of its first part. */
+function findArchives(folder: string, key: string): string[] {
   checkKey(key);
   if (!existsSync(folder)) return [];
   const [kind] = key.split('/');
@@ -133,7 +120,7 @@ function archivesOf(folder: string, key: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** A line for each record: its key, a tab, the record. By key. */
+/** Records as JSON by key. A line of an archive is key, tab, record. */
 type Lines = Map<string, string>;
 
 async function readLines(file: string): Promise<Lines> {
@@ -143,7 +130,7 @@ async function readLines(file: string): Promise<Lines> {
     text = brotliDecompressSync(bytes, LIMIT).toString();
   } catch (cause) {
     throw new Error(
-      `Expected ${shortPath(file)} to be an archive of results. Get it from the repository again.`,
+      `Expected ${shortPath(file)} to be an archive of results. Restore it from the repository.`,
       { cause },
     );
   }
@@ -155,46 +142,42 @@ async function readLines(file: string): Promise<Lines> {
   );
 }
 
-/**
- * Archives that were read, while their files stay as they were: a report reads many
- * records of one.
- */
-const opened = new Map<string, { changed: number; lines: Promise<Lines> }>();
+/** A report reads many records of one archive. */
+const archiveCache = new Map<string, { changed: number; lines: Promise<Lines> }>();
 
-async function linesOf(file: string): Promise<Lines> {
+async function readArchive(file: string): Promise<Lines> {
   const changed = (await stat(file)).mtimeMs;
-  const known = opened.get(file);
-  if (known?.changed === changed) return known.lines;
+  const cached = archiveCache.get(file);
+  if (cached?.changed === changed) return cached.lines;
   const lines = readLines(file);
-  opened.set(file, { changed, lines });
+  archiveCache.set(file, { changed, lines });
   return lines;
 }
 
-/** The archive that has a record of a key, and its line there. */
 async function findArchived(
   folder: string,
   key: string,
 ): Promise<{ file: string; line: string } | null> {
-  for (const file of archivesOf(folder, key)) {
-    const line = (await linesOf(file)).get(key);
+  for (const file of findArchives(folder, key)) {
+    const line = (await readArchive(file)).get(key);
     if (line !== undefined) return { file, line };
   }
   return null;
 }
 
 async function readArchived<T>(folder: string, key: string): Promise<ResultRecord<T> | null> {
-  const found = await findArchived(folder, key);
-  return found && recordOf(found.file, () => found.line);
+  const match = await findArchived(folder, key);
+  return match && parseRecord(match.file, () => match.line);
 }
 
-/** Far back enough to find the answers of several earlier runs to the same questions. */
+/** Spans the answers of several runs to the same questions. */
 const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Puts records into a folder's archives, in place of those with the same keys; new ones
- * into the archive called `name`. What many runs answer to the same questions is much
- * alike: in one file it takes a quarter of the room.
+ * Writes records into a folder's archives. A record replaces the one with the same key; new
+ * ones go into the archive `name`. Answers of many runs to the same questions are similar:
+ * in one file they take a quarter of the space.
  */
 export async function writeArchives(
   folder: string,
@@ -203,9 +186,9 @@ export async function writeArchives(
 ): Promise<void> {
   const changed = new Map<string, Lines>();
   for (const [key, record] of records) {
-    const found = await findArchived(folder, key);
-    const file = found?.file ?? join(folder, `${key.split('/')[0]}.${name}${ARCHIVE}`);
-    const lines = changed.get(file) ?? new Map(existsSync(file) ? await linesOf(file) : []);
+    const match = await findArchived(folder, key);
+    const file = match?.file ?? join(folder, `${key.split('/')[0]}.${name}${ARCHIVE}`);
+    const lines = changed.get(file) ?? new Map(existsSync(file) ? await readArchive(file) : []);
     changed.set(file, lines.set(key, JSON.stringify(record)));
   }
   for (const [file, lines] of changed) {
@@ -220,22 +203,16 @@ export async function writeArchives(
   }
 }
 
-/**
- * What a computation that is not finished has got so far: lines that are appended as they
- * come.
- */
+/** The results so far of an unfinished computation. */
 export interface Journal<T> {
-  /** Those of an earlier call, in order. */
+  /** From earlier calls, in order. */
   items: readonly T[];
   append(item: T): Promise<void>;
-  /** Removes the file: the record has taken its place. */
+  /** Removes the file, once the record is written. */
   close(): Promise<void>;
 }
 
-/**
- * Goes on with the lines of this hash; others, and what is no such line, as after a kill,
- * are dropped.
- */
+/** Keeps the lines with this hash; drops others, and incomplete ones after a kill. */
 export async function openJournal<T>(file: string, hash: string): Promise<Journal<T>> {
   const line = (item: T): string => `${JSON.stringify({ hash, item })}\n`;
   const complete = existsSync(file) ? (await readFile(file, 'utf8')).split('\n').slice(0, -1) : [];

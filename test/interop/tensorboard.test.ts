@@ -10,7 +10,7 @@ const reference = readFixture<{
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe('crc32c', () => {
-  it('gives the values of RFC 3720 and of TensorBoard', () => {
+  it('matches RFC 3720 and TensorBoard', () => {
     expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
     expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
     expect(crc32c(bytesOf('123456789'))).toBe(0xe3069283);
@@ -19,13 +19,13 @@ describe('crc32c', () => {
     );
   });
 
-  it('is masked by a rotation and a constant, within 32 bits', () => {
+  it('is masked within 32 bits', () => {
     // Nothing has the checksum 0.
     expect(maskedCrc(new Uint8Array())).toBe(0xa282ead8);
     expect(maskedCrc(bytesOf('123456789'))).toBe(0xc78ab0e5);
   });
 });
 
-it('printEvents writes the bytes of TensorBoard’s own writer', () => {
+it('printEvents writes the same bytes as TensorBoard', () => {
   expect(printEvents(reference.events).toString('hex')).toBe(reference.file);
 });

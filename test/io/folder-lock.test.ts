@@ -39,10 +39,10 @@ const work = (): Promise<string[]> =>
   );
 
 describe('withFolderLock', () => {
-  it('keeps others out while it works, names itself, and leaves nothing', async () => {
+  it('excludes others while it works and leaves no files', async () => {
     await withFolderLock(inFolder('new'), async () => {
       await expect(withFolderLock(inFolder('new'), async () => 'both')).rejects.toThrow(
-        `Expected no other process in ${inFolder('new')}, but process ${process.pid} on ${hostname()} works there. Wait for it`,
+        `locked by process ${process.pid} on ${hostname()}`,
       );
       expect(JSON.parse(readFileSync(inFolder('new', 'run.lock.json'), 'utf8'))).toMatchObject({
         pid: process.pid,
@@ -60,97 +60,93 @@ describe('withFolderLock', () => {
     expect(lines).toEqual([]);
   });
 
-  it('takes over the lock of a process that has ended, and says so', async () => {
+  it('takes over the lock of an ended process', async () => {
     const pid = endedPid();
     leaveLock(10, { pid });
     await work();
-    expect(lines).toEqual([
-      `Took over the lock of process ${pid} on ${hostname()}, which gives no sign of life, in ${inFolder()}.`,
-    ]);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`process ${pid} on ${hostname()}`);
     expect(existsSync(inFolder('run.lock'))).toBe(false);
   });
 
-  it('leaves the lock of a process that is there, however long it has been silent', async () => {
+  it('keeps the lock of a running process, even if stale', async () => {
     leaveLock(16 * 60, { pid: process.pid });
     await expect(work()).rejects.toThrow(
-      `process ${process.pid} on ${hostname()} works there. Wait for it, stop it, or choose another folder. If it is another program by now, remove ${inFolder('run.lock')}.`,
+      new RegExp(`process ${process.pid} on .*remove .*run.lock`),
     );
   });
 
-  it('leaves the lock of a process on another machine, unless that has long been silent', async () => {
+  it('keeps the lock of a process on another machine until it is stale', async () => {
     leaveLock(60, { pid: endedPid(), host: 'elsewhere' });
-    await expect(work()).rejects.toThrow(/on elsewhere works there.*another folder\.$/);
+    await expect(work()).rejects.toThrow(/on elsewhere.*another folder\.$/);
     const time = Date.now() / 1000 - 16 * 60;
     utimesSync(inFolder('run.lock'), time, time);
     await work();
-    expect(lines[0]).toContain('on elsewhere, which gives no sign of life');
+    expect(lines[0]).toContain('on elsewhere');
   });
 
-  it('takes over a lock whose process was killed before it named itself', async () => {
+  it('takes over a lock without a name', async () => {
     leaveLock(10);
     await work();
-    expect(lines[0]).toContain('the lock of another process, which gives no sign of life');
+    expect(lines[0]).toContain('another process');
   });
 
   it.skipIf(!existsSync('/proc/self/stat'))(
-    'takes over the lock of a process whose id another one has by now, even this one',
+    'takes over the lock of a process whose id was reused',
     async () => {
       leaveLock(10, { pid: process.pid, started: '1' });
       await work();
-      expect(lines[0]).toContain(`the lock of process ${process.pid} on`);
+      expect(lines[0]).toContain(`process ${process.pid} on`);
       await withFolderLock(inFolder(), async () => {
         const { started } = JSON.parse(readFileSync(inFolder('run.lock.json'), 'utf8')) as {
           started: string;
         };
         expect(started).toMatch(/^\d+$/);
         utimesSync(inFolder('run.lock'), 0, 0);
-        await expect(work()).rejects.toThrow(/works there.*another folder\.$/);
+        await expect(work()).rejects.toThrow(/locked by.*another folder\.$/);
       });
     },
   );
 
-  it('waits for the lock of a process that has only just ended', async () => {
+  it('waits for the lock of a process that has just ended', async () => {
     const pid = endedPid();
     leaveLock(0, { pid });
     await work();
-    expect(lines[0]).toContain(`the lock of process ${pid} on`);
+    expect(lines[0]).toContain(`process ${pid} on`);
   }, 20_000);
 
-  it('gives up on a lock that goes on being renewed without a name', async () => {
+  it('gives up on a lock that is renewed without a name', async () => {
     leaveLock(0);
     const timer = setInterval(() => utimesSync(inFolder('run.lock'), new Date(), new Date()), 200);
     await expect(work().finally(() => clearInterval(timer))).rejects.toThrow(
-      /but another process works there.*another folder\.$/,
+      /locked by another process/,
     );
   }, 30_000);
 
-  it.skipIf(!existsSync('/proc/self/stat'))(
-    'knows a process by its start, whatever characters its name has',
-    async () => {
-      const child = spawn(process.execPath, [
-        '-e',
-        "process.title = 'a) b (c'; setInterval(() => 0, 1e6)",
-      ]);
-      const pid = child.pid!;
-      try {
-        const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
-        while (!stat().includes('a) b')) await sleep(20);
-        const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
-        leaveLock(10, { pid, started });
-        await expect(work()).rejects.toThrow(`process ${pid} on ${hostname()} works there`);
-        writeFileSync(
-          inFolder('run.lock.json'),
-          JSON.stringify({ pid, host: hostname(), started: '1' }),
-        );
-        await work();
-        expect(lines[0]).toContain(`the lock of process ${pid} on`);
-      } finally {
-        child.kill();
-      }
-    },
-  );
+  it.skipIf(!existsSync('/proc/self/stat'))('recognises a process by its start time', async () => {
+    const child = spawn(process.execPath, [
+      '-e',
+      "process.title = 'a) b (c'; setInterval(() => 0, 1e6)",
+    ]);
+    const pid = child.pid!;
+    try {
+      const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
+      while (!stat().includes('a) b')) await sleep(20);
+      const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
+      leaveLock(10, { pid, started });
+      await expect(work()).rejects.toThrow(`locked by process ${pid}`);
+      writeFileSync(
+        inFolder('run.lock.json'),
+        JSON.stringify({ pid, host: hostname(), started: '1' }),
+      );
+      await work();
+      expect(lines[0]).toContain(`process ${pid} on`);
+    } finally {
+      child.kill();
+    }
+  });
 
-  it('removes what a kill has left half written, and nothing else', async () => {
+  it('removes only partial files', async () => {
     const kept = [
       'metrics.jsonl',
       'mine.partial',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isForHere } from '../../lib/io/local-server.js';
+import { isLocalRequest } from '../../lib/io/local-server.js';
 
 it.each([
   ['127.0.0.1:8000', 8000, true],
@@ -10,5 +10,5 @@ it.each([
   ['evil.example', 80, false],
   [undefined, 80, false],
 ])('takes a request to %s at port %i for its own: %s', (host, localPort, isOwn) => {
-  expect(isForHere({ headers: { host }, socket: { localPort } })).toBe(isOwn);
+  expect(isLocalRequest({ headers: { host }, socket: { localPort } })).toBe(isOwn);
 });

@@ -17,7 +17,7 @@ const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) a
 const NAMES = Object.keys(manifest.peerDependencies) as OptionalPackage[];
 
 describe('installCommand', () => {
-  it('installs each optional peer of package.json, and there is no other', () => {
+  it('covers every optional peer of package.json', () => {
     expect(Object.keys(manifest.peerDependenciesMeta)).toEqual(NAMES);
     for (const name of NAMES) {
       expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
@@ -25,12 +25,12 @@ describe('installCommand', () => {
       expect(installCommand(name, false)).toContain(`npm install ${name}@${version}`);
     }
   });
-  it('overrides what package.json overrides, which npm reads in one’s own project only', () => {
+  it('repeats the overrides of package.json', () => {
     const command = installCommand('danfojs-node', false);
     for (const [name, version] of Object.entries(manifest.overrides['danfojs-node']))
       expect(command).toContain(` overrides.danfojs-node.${name}=${version} `);
   });
-  it('is npm ci in a clone, but for what its lock file leaves out', () => {
+  it('is npm ci in a clone for locked packages', () => {
     expect(installCommand('tslab')).toBe('npm ci');
     expect(installCommand('webgpu')).toBe(
       `npm install webgpu@${manifest.peerDependencies.webgpu.slice(1)}`,
@@ -39,11 +39,11 @@ describe('installCommand', () => {
 });
 
 describe('loadOptional', () => {
-  it('loads what is there', () => {
+  it('loads installed packages', () => {
     expect(loadOptional('tslab', 'tslab/package.json')).toMatchObject({ name: 'tslab' });
     expect(optionalFolder('tslab')).toMatch(/tslab$/);
   });
-  it('asks by name for what is not', () => {
+  it('names missing packages', () => {
     expect(() => loadOptional('tslab', 'tslab/absent')).toThrow(
       'Expected the optional package tslab (for executing notebooks), but it is not installed. Install it with "npm ci".',
     );

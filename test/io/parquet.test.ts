@@ -5,7 +5,7 @@ import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
 
-it('keeps lists, named fields, missing values and text of any alphabet', async () => {
+it('keeps lists, named fields, nulls and Unicode text', async () => {
   const columns = {
     name: 'text',
     words: ['text'],
@@ -26,11 +26,11 @@ it('keeps lists, named fields, missing values and text of any alphabet', async (
   expect(await readParquet(file)).toEqual(rows);
 });
 
-it('names a file that is none, or is cut', async () => {
+it('rejects invalid and truncated files', async () => {
   const file = inFolder('rows.parquet');
   writeFileSync(file, 'id,question\n');
-  await expect(readParquet(file)).rejects.toThrow(/^Expected .*rows\.parquet to be a Parquet file/);
+  await expect(readParquet(file)).rejects.toThrow(/rows\.parquet/);
   await writeParquet(file, [{ a: 'x' }], { a: 'text' });
   writeFileSync(file, readFileSync(file).subarray(0, 20));
-  await expect(readParquet(file)).rejects.toThrow(/^Expected .*rows\.parquet to be a Parquet file/);
+  await expect(readParquet(file)).rejects.toThrow(/rows\.parquet/);
 });

@@ -15,7 +15,7 @@ describe('startProgress where there is no terminal', () => {
   });
   const after = (seconds: number): void => void vi.advanceTimersByTime(seconds * 1000);
 
-  it('writes a line every ten seconds, also while nothing comes, and one at the end', () => {
+  it('writes a line every ten seconds and at the end', () => {
     const progress = startProgress('Test', 100);
     after(5);
     progress.update(5, 'here');
@@ -30,7 +30,7 @@ describe('startProgress where there is no terminal', () => {
     ]);
   });
 
-  it('writes nothing once it is stopped', () => {
+  it('writes nothing after it is stopped', () => {
     const progress = startProgress('Test', 100);
     progress.stop();
     after(60);
@@ -47,7 +47,7 @@ describe('startProgress where there is no terminal', () => {
     expect(lines).toEqual([`Test: ${done}/100, ${left} left\n`]);
   });
 
-  it('forgets after two minutes what came at a go', () => {
+  it('forgets a burst after two minutes', () => {
     const progress = startProgress('Test', 1000);
     progress.update(500);
     after(10);
@@ -61,7 +61,7 @@ describe('startProgress where there is no terminal', () => {
 });
 
 describe('createBreather', () => {
-  it('lets timers through in work that waits for nothing', async () => {
+  it('lets timers run during synchronous work', async () => {
     const breathe = createBreather();
     let hasFired = false;
     setTimeout(() => (hasFired = true), 0);
