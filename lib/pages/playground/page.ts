@@ -112,7 +112,7 @@ const STYLES = `
 .controls button.ask:enabled { background: var(--accent); color: var(--bg); border-color: var(--accent); font-weight: 600; }
 #status { min-height: 1.6em; margin: .6rem 0; max-width: none; }
 .time-line { margin: .8rem 0; }
-.time-line figcaption { color: var(--soft); font-size: .86rem; }
+.time-line figcaption { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: center; color: var(--soft); font-size: .86rem; }
 .key .work { position: static; display: inline-block; padding: 0 .5rem; }
 .lane { display: grid; grid-template-columns: minmax(5rem, 8rem) minmax(0, 1fr) 3.5rem; gap: .6rem; align-items: center; margin: .3rem 0; font-size: .86rem; }
 .lane-title { overflow-wrap: anywhere; }
