@@ -6,7 +6,7 @@
 export const LAYERS = [
   ['cli.ts'],
   ['commands'],
-  ['doctor', 'model-packages'],
+  ['doctor'],
   ['index.ts', 'pages'],
   ['experiments'],
   ['report', 'interop'],
