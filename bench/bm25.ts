@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passagesOf } from '../lib/data/question.js';
+import { createPassages } from '../lib/data/question.js';
 import { createRandom } from '../lib/random.js';
 import { createBm25Retriever } from '../lib/retrieval/bm25.js';
 import { inTurns, speeds, startPeer } from './support/peer.js';
@@ -41,7 +41,9 @@ const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
 try {
   const corpus = join(folder, 'corpus.txt');
   writeFileSync(corpus, texts.map((line) => `${line}\n`).join(''));
-  const passages = passagesOf(Object.fromEntries(texts.map((contents, i) => [`t${i}`, contents])));
+  const passages = createPassages(
+    Object.fromEntries(texts.map((contents, i) => [`t${i}`, contents])),
+  );
   const analyze = (words: string): string[] => words.split(' ');
   const before = process.memoryUsage().rss;
   const built = ours(() => createBm25Retriever(passages, { titleWeight: 0, analyze }));

@@ -7,7 +7,7 @@
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
 export { exactMatch, tokenF1 } from './text/normalize.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
-export { findQuestion, passagesOf, graphQuestionType } from './data/question.js';
+export { findQuestion, createPassages, graphQuestionType } from './data/question.js';
 export type { Passage, Question, QuestionType } from './data/question.js';
 export { readPassages, readQuestions } from './data/flashrag.js';
 export { loadWorld, type World } from './retrieval/world.js';
@@ -54,7 +54,7 @@ export {
   scoringInputFromTranscript,
   type ScoringInput,
 } from './rewards/reward.js';
-export { REWARD_PRESETS, rewardsOf } from './rewards/presets.js';
+export { REWARD_PRESETS, presetRewards } from './rewards/presets.js';
 export { loadRewards } from './training/reward-files.js';
 
 // methods and training

@@ -12,7 +12,7 @@ import {
   type Passage,
   type Question,
 } from '../data/flashrag.js';
-import { questionsOfSplit, evaluatedSplit, questionType } from '../data/question.js';
+import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { listed } from '../text/listed.js';
 import { convertCommand } from './convert.js';
@@ -50,7 +50,7 @@ function evidenceComplaints(
 /** Lines about what `evaluate` and `train` can do with the questions. */
 function enabledCommands(questions: readonly Question[]): [string, string][] {
   const split = evaluatedSplit(questions);
-  const [evaluated, trained] = [split, 'train'].map((name) => questionsOfSplit(questions, name));
+  const [evaluated, trained] = [split, 'train'].map((name) => selectSplit(questions, name));
   const numGraphs = evaluated.filter(({ metadata }) => metadata.graph?.length).length;
   const hasTypes = trained.some((question) => questionType(question));
   return [

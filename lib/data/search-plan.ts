@@ -44,7 +44,7 @@ export const attributeWords = ({ attribute }: SubQuestion): string =>
  * The first thought of a demonstration, such as `Need director, then birth year.` or `Need
  * year of each, all at once.` Naming the attributes first tells the policy what to look for.
  */
-export function planOf(graph: readonly SubQuestion[], mode: SearchMode): string {
+export function describePlan(graph: readonly SubQuestion[], mode: SearchMode): string {
   const finals = finalNodes(graph);
   const steps = chainTo(finals[0], graph).map(attributeWords).join(', then ');
   if (finals.length === 1) return `Need ${steps}.`;

@@ -4,7 +4,7 @@ import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import type { TrainConfig } from '../methods/config.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
-import { rewardsOf } from '../rewards/presets.js';
+import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import type { Retriever } from '../retrieval/retriever.js';
 
@@ -39,7 +39,7 @@ export async function tryAdapter(
 ): Promise<DevPoint> {
   const policy = await loadLocalPolicy(model, { adapter });
   const { preset, ...overrides } = config.rewards;
-  const rewards = rewardsOf(preset, overrides);
+  const rewards = presetRewards(preset, overrides);
   const points = await answerQuestions(policy, retriever, questions, {
     rollout: config.rollout,
     batchSize,

@@ -3,7 +3,7 @@
  * sampling.
  */
 import { independentSubQuestions, type Question } from '../data/question.js';
-import { planOf } from '../data/search-plan.js';
+import { describePlan } from '../data/search-plan.js';
 import { buildPrompt } from '../text/prompts.js';
 import { printBlock } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
@@ -35,7 +35,7 @@ function beginning(
 ): Sequence {
   const graph = metadata.graph ?? [];
   const asked = tokenizer.encode(buildPrompt(prompt, question, { form: 'short' }));
-  const written = tokenizer.encode(printBlock('think', planOf(graph, mode)));
+  const written = tokenizer.encode(printBlock('think', describePlan(graph, mode)));
   return {
     tokenIds: [...asked, ...written],
     lossMask: [...asked.map(() => 0), ...written.map(() => 1)],

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest } from 'd3-array';
-import { asideOf, copySafely, replaceFolder, writeFileSafely } from '../io/files.js';
+import { partialPath, copySafely, replaceFolder, writeFileSafely } from '../io/files.js';
 import { copyAdapter } from '../policy/model-folder.js';
 import { keptAdapter, TRAIN_CONFIG_FILE } from '../training/run.js';
 import { writeAdapterCard, type CardOptions } from './adapter-card.js';
@@ -43,7 +43,7 @@ export async function publishAdapter(
     curve.filter(({ step }) => step > 0),
     (a, b) => a.reward - b.reward,
   )!;
-  const aside = asideOf(to);
+  const aside = partialPath(to);
   try {
     const from = join(folder, keptAdapter(best.step));
     await copyAdapter(from, aside, card.base);

@@ -6,7 +6,7 @@ import { type Question, graphQuestionType, type QuestionType } from '../data/que
 import { type Provenance, configHash } from '../io/provenance.js';
 import { methodTitle } from '../methods/index.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
-import { type RewardPresetName, rewardsOf } from '../rewards/presets.js';
+import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import { printTrajectory, type Trajectory, type RewardComponents } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
@@ -64,7 +64,7 @@ export const scoredLine = (
   ...trajectory,
   shape: graphQuestionType(question.metadata.graph ?? []),
   coverage: subQuestionRecall(question, executedSearches(trajectory.segments)),
-  rewards: scoreRollout(rewardsOf(TRAJECTORY_REWARDS), scoringInput(trajectory, question))
+  rewards: scoreRollout(presetRewards(TRAJECTORY_REWARDS), scoringInput(trajectory, question))
     .components,
 });
 

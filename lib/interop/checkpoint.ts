@@ -9,14 +9,14 @@ import { parseModelConfig } from '../policy/families.js';
 const NEEDED =
   /^(config|generation_config|tokenizer|tokenizer_config|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
 
-const filesOf = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+const listFiles = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 const hasWeights = (folder: string): boolean =>
   existsSync(path.join(folder, 'config.json')) &&
-  filesOf(folder).some((name) => name.endsWith('.safetensors'));
+  listFiles(folder).some((name) => name.endsWith('.safetensors'));
 
 /** The latest `global_step_N` (verl) or `checkpoint-N` (TRL), or the folder itself. */
 function newestStep(folder: string): string {
-  const steps = filesOf(folder).flatMap((name) => {
+  const steps = listFiles(folder).flatMap((name) => {
     const [, step] = /^(?:global_step_|checkpoint-)(\d+)$/.exec(name) ?? [];
     return step === undefined ? [] : [{ name, step: Number(step) }];
   });
@@ -36,7 +36,7 @@ export function findCheckpoint(folder: string): string | null {
     .find(hasWeights);
   if (checkpoint) return checkpoint;
   const shards = [step, path.join(step, 'actor')].find((place) =>
-    filesOf(place).some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name)),
+    listFiles(place).some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name)),
   );
   if (shards)
     throw new Error(
@@ -51,7 +51,7 @@ export function findCheckpoint(folder: string): string | null {
  */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
   parseModelConfig(await readJson(path.join(from, 'config.json')));
-  const names = filesOf(from).filter((name) => NEEDED.test(name));
+  const names = listFiles(from).filter((name) => NEEDED.test(name));
   if (!names.includes('tokenizer.json'))
     throw new Error(
       `Expected tokenizer.json in ${from}, but there is none. Save the tokenizer there with save_pretrained.`,

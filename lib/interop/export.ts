@@ -4,7 +4,7 @@
  */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { questionsOfSplit, questionType, type Question } from '../data/question.js';
+import { selectSplit, questionType, type Question } from '../data/question.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { METHODS, rolloutConfigOf, type Method } from '../methods/index.js';
@@ -13,7 +13,7 @@ import type { RewardOptions } from '../rewards/parallelsearch.js';
 import {
   REWARD_PRESETS,
   rewardOptions,
-  rewardsFrom,
+  createRewards,
   type RewardPresetName,
 } from '../rewards/presets.js';
 import {
@@ -100,9 +100,7 @@ function splitQuestions({ questions, method }: TrainingExport): {
   train: Question[];
   val: Question[];
 } {
-  const [train, test, dev] = ['train', 'test', 'dev'].map((split) =>
-    questionsOfSplit(questions, split),
-  );
+  const [train, test, dev] = ['train', 'test', 'dev'].map((split) => selectSplit(questions, split));
   const val = test.length > 0 ? test : dev;
   for (const [name, { length }] of Object.entries({ train, 'test or dev': val }))
     if (length === 0)
@@ -163,7 +161,7 @@ function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptio
   const input = isText
     ? scoringInputFromTranscript(response, truth)
     : scoringInputFromSegments(response, truth);
-  const { total: score, ...parts } = scoreRollout(rewardsFrom(options), input).components;
+  const { total: score, ...parts } = scoreRollout(createRewards(options), input).components;
   return {
     ...(isText
       ? { solution_str: response }

@@ -6,7 +6,7 @@ import { type Question, questionType, questionTypeSchema } from '../data/questio
 import { writeFileSafely, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../methods/index.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
-import { rewardsOf } from '../rewards/presets.js';
+import { presetRewards } from '../rewards/presets.js';
 import type { With } from '../rollout/trajectory.js';
 import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/reward.js';
 import type { TextSegment } from '../text/response.js';
@@ -141,7 +141,7 @@ export async function importRollouts(
 ): Promise<Imported> {
   const { folder, questions, method, trainer, onStep } = options;
   const { training } = METHODS.get(method);
-  const rewards = rewardsOf(training && 'rewards' in training ? training.rewards : undefined);
+  const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);
   const index = questionIndex(questions);
   const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
   const metrics: (Metrics & { alarms: string[] })[] = [];

@@ -9,7 +9,8 @@ import { shortPath } from './paths.js';
 let numWritten = 0;
 
 /** A temporary name to write to before renaming to `path`; see {@link removePartial}. */
-export const asideOf = (path: string): string => `${path}.${process.pid}-${numWritten++}.partial`;
+export const partialPath = (path: string): string =>
+  `${path}.${process.pid}-${numWritten++}.partial`;
 
 /** Writes a file atomically. Of concurrent writes the last one stays. */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
@@ -33,7 +34,7 @@ export const copySafely = (from: string, to: string): Promise<void> =>
 
 async function replaceFile(path: string, write: (aside: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const aside = asideOf(path);
+  const aside = partialPath(path);
   try {
     await write(aside);
     await rename(aside, path);
@@ -44,14 +45,14 @@ async function replaceFile(path: string, write: (aside: string) => Promise<void>
 }
 
 /** The name of a folder while it is being replaced. */
-export const oldOf = (path: string): string => `${path}.old`;
+export const oldPath = (path: string): string => `${path}.old`;
 
 /**
  * Renames a complete folder to `path`. If killed on the way, the folder that was there is
- * kept as {@link oldOf}.
+ * kept as {@link oldPath}.
  */
 export async function replaceFolder(aside: string, path: string): Promise<void> {
-  const old = oldOf(path);
+  const old = oldPath(path);
   await flush(aside);
   if (existsSync(path)) {
     await rm(old, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
-import { asideOf, writeFileSafely } from '../io/files.js';
+import { partialPath, writeFileSafely } from '../io/files.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
 import { createBreather, startProgress } from '../io/progress.js';
@@ -148,7 +148,7 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
         .sort((a, b) => b.score - a.score || a.index - b.index);
     },
     save: async (path, source) => {
-      const aside = asideOf(path);
+      const aside = partialPath(path);
       try {
         await graph.writeIndex(aside);
         const hash = await contentHash([aside]);

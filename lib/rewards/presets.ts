@@ -125,12 +125,12 @@ export function rewardOptions(
 }
 
 /** Eq. 3 to 6 with these constants, or another paper's rewards. */
-export const rewardsFrom = (options: RewardOptions): Reward[] =>
+export const createRewards = (options: RewardOptions): Reward[] =>
   options.rewards?.() ?? [outcome(), decomposition(options), searchCount(options), format(options)];
 
 /**
- * The rewards of a preset, a plain list: `[...rewardsOf('paper'), myReward]`.
+ * The rewards of a preset, a plain list: `[...presetRewards('paper'), myReward]`.
  * @throws RangeError for an unknown name or a weight that is negative or not finite
  */
-export const rewardsOf = (name?: string, overrides?: Partial<RewardOptions>): Reward[] =>
-  rewardsFrom(rewardOptions(name, overrides));
+export const presetRewards = (name?: string, overrides?: Partial<RewardOptions>): Reward[] =>
+  createRewards(rewardOptions(name, overrides));

@@ -4,7 +4,7 @@ import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/normalize.js';
 import { isDecomposed, type RewardOptions } from './parallelsearch.js';
-import { rewardsFrom } from './presets.js';
+import { createRewards } from './presets.js';
 import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
@@ -53,7 +53,7 @@ export function scoreTranscript(
     formatReason,
     turns: input.searchTurns.length,
     decomposed: isDecomposed(input.searchTurns, options.decomposedBy),
-    rewards: scoreRollout(rewardsFrom(options), input).components,
+    rewards: scoreRollout(createRewards(options), input).components,
     ambiguous: ambiguous ?? null,
   };
 }

@@ -6,7 +6,14 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { flush, oldOf, readJson, replaceFolder, writeTextsSafely, readLines } from '../io/files.js';
+import {
+  flush,
+  oldPath,
+  readJson,
+  replaceFolder,
+  writeTextsSafely,
+  readLines,
+} from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
@@ -67,7 +74,7 @@ const stepsIn = async (folder: string): Promise<number[]> =>
  */
 function folderOf(folder: string, step: number): string {
   const path = join(folder, String(step));
-  return existsSync(path) ? path : oldOf(path);
+  return existsSync(path) ? path : oldPath(path);
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
 import type { RetrievedPassage } from '../retrieval/retriever.js';
 import type { SearchOutcome } from '../retrieval/search.js';
-import { rewardsOf } from '../rewards/presets.js';
+import { presetRewards } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { RolloutOptions, SimulatedQuery } from '../rollout/rollout.js';
@@ -125,7 +125,7 @@ export class OnPolicyTrainer<Row extends Sequence> implements Trainer {
   ) {
     const { config, model, questions } = task;
     const { preset, ...overrides } = config.rewards;
-    this.rewards = task.rewards ?? rewardsOf(preset, overrides);
+    this.rewards = task.rewards ?? presetRewards(preset, overrides);
     checkRewards(this.rewards);
     const { temperature, maxTokensPerPass, mix } = config.grpo;
     this.rollout = {

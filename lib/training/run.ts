@@ -8,7 +8,7 @@ import { join, relative } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { arraysFromAdapter } from '../policy/lora.js';
 import { peftConfig } from '../policy/peft.js';
-import { asideOf, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
+import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
@@ -180,7 +180,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
     if (rewards.length > 0 && mean(rewards) > (best?.reward ?? -Infinity)) {
       best = { step, reward: mean(rewards) };
-      const aside = asideOf(BEST_ADAPTER);
+      const aside = partialPath(BEST_ADAPTER);
       await saveAdapter(run, trained.weights, aside);
       await replaceFolder(join(folder, aside), join(folder, BEST_ADAPTER));
     }

@@ -12,7 +12,7 @@ import {
   readPassages,
   readQuestions,
 } from '../../lib/data/flashrag.js';
-import { questionsOfSplit } from '../../lib/data/question.js';
+import { selectSplit } from '../../lib/data/question.js';
 import { folderForEach } from '../folder.js';
 
 describe('parsePassages', () => {
@@ -128,8 +128,7 @@ describe('loadDataSet', () => {
     write('passages.jsonl', passage);
     write('questions.jsonl', row('a') + row('b', ',"split":"train"'));
     const { questions } = await loadDataSet(inFolder());
-    const idsOf = (split: string): string[] =>
-      questionsOfSplit(questions, split).map(({ id }) => id);
+    const idsOf = (split: string): string[] => selectSplit(questions, split).map(({ id }) => id);
     expect([idsOf('train'), idsOf('test')]).toEqual([['a', 'b'], ['a']]);
   });
 
@@ -166,6 +165,6 @@ describe.skipIf(folders.length === 0)('benchmark folders (needs PARALLELSEARCH_B
   it.each(folders)('reads %s', async (name) => {
     const { passages, questions } = await loadDataSet(join(benchmarks, name));
     expect(passages.every(({ title }) => title !== '')).toBe(true);
-    expect(questionsOfSplit(questions, 'test').length).toBeGreaterThan(10);
+    expect(selectSplit(questions, 'test').length).toBeGreaterThan(10);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainTo, finalNodes, planOf, searchPlan } from '../../lib/data/search-plan.js';
+import { chainTo, finalNodes, describePlan, searchPlan } from '../../lib/data/search-plan.js';
 import { bornIn, COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 const graphOf = ({ metadata }: typeof HYBRID) => metadata.graph!;
@@ -40,18 +40,18 @@ describe('finalNodes and chainTo', () => {
   });
 });
 
-describe('planOf', () => {
+describe('describePlan', () => {
   it.each([
     [SINGLE, 'parallel', 'Need born.'],
     [SEQUENTIAL, 'parallel', 'Need director, then born.'],
     [COMPARISON, 'parallel', 'Need born of each, all at once.'],
     [HYBRID, 'sequential', 'Need director, then born of each, one by one.'],
   ] as const)('names the attributes and the mode (%#)', (question, mode, plan) => {
-    expect(planOf(graphOf(question), mode)).toBe(plan);
+    expect(describePlan(graphOf(question), mode)).toBe(plan);
   });
 
   it('writes attributes as words', () => {
     const graph = [{ ...bornIn(0, 'q1'), attribute: 'birthYear' }];
-    expect(planOf(graph, 'sequential')).toBe('Need birth year.');
+    expect(describePlan(graph, 'sequential')).toBe('Need birth year.');
   });
 });

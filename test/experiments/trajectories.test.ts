@@ -1,6 +1,6 @@
 /** Trajectories to read, by a policy that says what a script says. */
 import { describe, expect, it } from 'vitest';
-import { passagesOf } from '../../lib/data/question.js';
+import { createPassages } from '../../lib/data/question.js';
 import {
   loadTrajectories,
   policyTitle,
@@ -22,7 +22,7 @@ import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
 const retriever = createBm25Retriever(
-  passagesOf({ Town0: 'Town0 is old.', River0: 'River0 is new.' }),
+  createPassages({ Town0: 'Town0 is old.', River0: 'River0 is new.' }),
 );
 const [comparison, chain] = [syntheticQuestion(0), syntheticQuestion(1)];
 const policy = () =>

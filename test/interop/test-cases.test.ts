@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawRewardCases } from '../../lib/interop/test-cases.js';
 import { createRandom } from '../../lib/random.js';
-import { rewardOptions, rewardsFrom } from '../../lib/rewards/presets.js';
+import { rewardOptions, createRewards } from '../../lib/rewards/presets.js';
 import {
   scoreRollout,
   scoringInputFromSegments,
@@ -50,7 +50,7 @@ describe('random reward cases', () => {
         typeof response === 'string'
           ? scoringInputFromTranscript(response, question)
           : scoringInputFromSegments(response, question);
-      return scoreRollout(rewardsFrom(options), rollout).components;
+      return scoreRollout(createRewards(options), rollout).components;
     });
     const values = (name: string): number[] =>
       [...new Set(components.map((one) => one[name]))].sort((a, b) => a - b);

@@ -10,7 +10,7 @@ import { importRollouts, type RecordedRollout } from '../../lib/interop/import.j
 import { writeTrl, readTrlRollouts } from '../../lib/interop/trl.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
-import { rewardsOf } from '../../lib/rewards/presets.js';
+import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward.js';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
@@ -79,7 +79,9 @@ describe.skipIf(!trlPython)(
           goldenAnswers: truth.target,
           questionType: truth.shape ?? undefined,
         });
-        expect(score).toBe(Math.fround(scoreRollout(rewardsOf('paper'), rollout).components.total));
+        expect(score).toBe(
+          Math.fround(scoreRollout(presetRewards('paper'), rollout).components.total),
+        );
       }
     });
 

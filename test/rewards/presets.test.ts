@@ -5,7 +5,7 @@ import {
   REWARD_PRESET_NAMES,
   REWARD_PRESETS,
   rewardOptions,
-  rewardsOf,
+  presetRewards,
 } from '../../lib/rewards/presets.js';
 import { scoreRollout, type ScoringInput } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
@@ -29,7 +29,7 @@ const rolloutArbitrary = fc
   })
   .map(rolloutLike);
 const scoreOf = (preset: string, change: Partial<ScoringInput>): RewardComponents =>
-  scoreRollout(rewardsOf(preset), rolloutLike(change)).components;
+  scoreRollout(presetRewards(preset), rolloutLike(change)).components;
 
 describe('outcome (Eq. 3)', () => {
   it.each([
@@ -134,7 +134,7 @@ describe('format (Eq. 6), lambda_f = 0.1', () => {
   });
 });
 
-describe('rewardsOf (Eq. 7)', () => {
+describe('presetRewards (Eq. 7)', () => {
   it.each<[string, Partial<ScoringInput>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
     ['a comparison asked one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
@@ -191,18 +191,18 @@ describe('rewardsOf (Eq. 7)', () => {
 
   it('rewards word overlap with the preset f1', () => {
     const score = (answer: string) =>
-      scoreRollout(rewardsOf('f1'), rolloutLike({ answer })).components;
+      scoreRollout(presetRewards('f1'), rolloutLike({ answer })).components;
     expect(score('right')).toEqual({ outcome: 1, answer_f1: 1, total: 1 });
     expect(score('right or wrong').total).toBeCloseTo(0.5, PLACES);
   });
 
   it('applies overrides and rejects invalid weights', () => {
     expect(
-      scoreRollout(rewardsOf('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition,
+      scoreRollout(presetRewards('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition,
     ).toBe(3);
-    expect(() => rewardsOf('paper', { lambdaS: -1 })).toThrow('lambdaS');
-    expect(() => rewardsOf('paper', { alpha: Number.NaN })).toThrow('alpha');
-    expect(() => rewardsOf('f1', { lambdaD: 1 })).toThrow(/no weights.*lambdaD/);
+    expect(() => presetRewards('paper', { lambdaS: -1 })).toThrow('lambdaS');
+    expect(() => presetRewards('paper', { alpha: Number.NaN })).toThrow('alpha');
+    expect(() => presetRewards('f1', { lambdaD: 1 })).toThrow(/no weights.*lambdaD/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
-import { rewardsOf } from '../../lib/rewards/presets.js';
+import { presetRewards } from '../../lib/rewards/presets.js';
 import { checkRewards, scoreRollout, type Reward } from '../../lib/rewards/reward.js';
 import { rolloutLike } from './rollouts.js';
 
@@ -13,7 +13,10 @@ const numQueries: Reward = {
 
 describe('scoreRollout', () => {
   it('adds custom rewards by weight and records them unweighted', () => {
-    const { components, turns } = scoreRollout([...rewardsOf('paper'), numQueries], rolloutLike());
+    const { components, turns } = scoreRollout(
+      [...presetRewards('paper'), numQueries],
+      rolloutLike(),
+    );
     const { total, ...parts } = components;
     expect(parts).toEqual({
       outcome: 1,
@@ -108,7 +111,7 @@ describe('checkRewards', () => {
   it.each([
     [
       'a name twice',
-      [...rewardsOf('paper'), { ...numQueries, name: 'format' }],
+      [...presetRewards('paper'), { ...numQueries, name: 'format' }],
       'but got "format"',
     ],
     ['no name', [{ ...numQueries, name: '' }], 'but got ""'],

@@ -7,7 +7,7 @@ import { withFolderLock } from '../../lib/io/folder-lock.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { rewardsOf } from '../../lib/rewards/presets.js';
+import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
@@ -275,14 +275,14 @@ describe('runTraining', () => {
   it("rewards with a list of one's own, and goes on only with the one of the same names and weights", async () => {
     const config = tinyTraining({ grpo: { steps: 1 } });
     const brief: Reward = { name: 'brief', score: ({ searchTurns }) => -searchTurns.length };
-    const rewards = [...rewardsOf('paper'), brief];
+    const rewards = [...presetRewards('paper'), brief];
     await run('own', config, { rewards });
     const [line] = await linesOf('own');
     expect(line['rewards/brief']).toBeCloseTo(-line.turns, 9);
     expect((await adapterOf('own')).toString('latin1')).toContain(
       '"rewards":"1 outcome, 1 decomposition, 1 search_count, 1 format, 1 brief"',
     );
-    for (const other of [undefined, [brief], [...rewardsOf('paper'), { ...brief, weight: 2 }]])
+    for (const other of [undefined, [brief], [...presetRewards('paper'), { ...brief, weight: 2 }]])
       await expect(run('own', config, { rewards: other })).rejects.toThrow('Choose another folder');
     await run('own', config, { rewards });
     expect(await linesOf('own')).toHaveLength(1);

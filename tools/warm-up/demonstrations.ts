@@ -6,7 +6,7 @@
  * some of the time, none always.
  */
 import type { Operation, Passage, Question, SubQuestion } from '../../lib/data/question.js';
-import { chainTo, finalNodes, planOf, type SearchMode } from '../../lib/data/search-plan.js';
+import { chainTo, finalNodes, describePlan, type SearchMode } from '../../lib/data/search-plan.js';
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../../lib/text/tags.js';
@@ -165,7 +165,7 @@ export function demonstrate(
       ? turn.filter((node) => known.get(node) === UNKNOWN && !tried.has(node))
       : [];
     missing.forEach((node) => tried.add(node));
-    const thought = b === 0 ? planOf(graph, mode) : recall(turn, known);
+    const thought = b === 0 ? describePlan(graph, mode) : recall(turn, known);
     turn = nextTurn(graph, known, missing, mode);
     if (turn.length === 0) break;
     const style = drawQueryStyle(random);
@@ -202,7 +202,7 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
   const search = printSearch(roots.map(drawQueryStyle(random)));
   return [
     promptPiece(question, options),
-    { text: printBlock('think', planOf(graph, 'parallel')) + search, weight: 1 },
+    { text: printBlock('think', describePlan(graph, 'parallel')) + search, weight: 1 },
   ];
 }
 

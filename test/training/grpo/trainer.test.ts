@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Model } from '../../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { rewardsOf } from '../../../lib/rewards/presets.js';
+import { presetRewards } from '../../../lib/rewards/presets.js';
 import type { Reward } from '../../../lib/rewards/reward.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import {
@@ -145,7 +145,7 @@ describe('GrpoTrainer', () => {
   });
 
   it('refuses rewards of the same name, and a trainer that there is not', () => {
-    const rewards = [...rewardsOf('paper'), ...rewardsOf('paper')];
+    const rewards = [...presetRewards('paper'), ...presetRewards('paper')];
     expect(() => trainerOf({}, { rewards })).toThrow('a name of its own, but got "outcome"');
     const config = { ...tinyTraining(), trainer: 'dpo' };
     const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
