@@ -1,4 +1,5 @@
 /** Recorded trajectories as one HTML file to filter, search, read and compare. */
+import { sum } from 'd3-array';
 import { bundleScript } from '../../html/bundle.js';
 import { tableHtml } from '../../html/cells.js';
 import { escapeHtml } from '../../html/markup.js';
@@ -16,11 +17,21 @@ export interface ViewerPage {
   about?: string;
 }
 
+/** Most characters of text in a page: about half of the longest string in V8. */
+const MAX_CHARACTERS = 250e6;
 /** Trajectories in the table for readers without scripts. */
 const STATIC_ROWS = 50;
 
-/** The page. The data is packed; trajectories reach the page as text, never as HTML. */
+/**
+ * The page. The data is packed; trajectories reach the page as text, never as HTML.
+ * @throws Error if there is too much text for a page
+ */
 export async function viewerHtml({ title, data, about, ...page }: ViewerPage): Promise<string> {
+  const length = sum(data.trajectories, ({ segments }) => sum(segments, ({ text }) => text.length));
+  if (length > MAX_CHARACTERS)
+    throw new Error(
+      `Expected at most ${MAX_CHARACTERS / 1e6} million characters of text for a page, but got ${(length / 1e6).toFixed(0)} million. Pass fewer trajectories.`,
+    );
   const count = data.trajectories.length.toLocaleString('en');
   const body = [
     '<a class="skip" href="#trajectory">Skip to the trajectory</a>',

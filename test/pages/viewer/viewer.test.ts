@@ -48,6 +48,12 @@ describe('viewerHtml', () => {
     expect(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString())).toEqual(hostileData());
   });
 
+  it('refuses more text than a page can hold', async () => {
+    const data = syntheticData(syntheticLines(1));
+    data.trajectories[0].segments[0].text = 'x'.repeat(250e6);
+    await expect(viewerHtml({ title: 'T', data })).rejects.toThrow(/fewer trajectories/);
+  });
+
   it('is small without trajectories', async () => {
     expect((await viewerHtml({ title: 'T', data: syntheticData([]) })).length).toBeLessThan(50_000);
   });

@@ -1,4 +1,8 @@
-/** Runs the playground: loads weights, asks all methods, shows events and outcomes. */
+/**
+ * Runs the playground. A question goes from the form to every player and its worker,
+ * which answers it; the worker's events fill the player's column and lane, then the
+ * comparison.
+ */
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
 import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer.js';
