@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { installCommand, loadOptional, optionalFolder, optionalVersion } from '../io/optional.js';
 import { isClone, packagePath } from '../io/paths.js';
-import { findChromium } from '../report/browser.js';
+import { findChromium } from '../report/render.js';
 import {
   findJupyterLab,
   INSTALL_JUPYTERLAB,

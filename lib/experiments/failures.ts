@@ -11,7 +11,7 @@ import { matching, type MethodPair, type SummaryOptions } from '../evaluation/ta
 import { trainedBy } from '../methods/index.js';
 import type { PolicyRun } from '../methods/checkpoints.js';
 import { trainingRows } from '../report/curves.js';
-import { metricInfo } from '../report/metrics.js';
+import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/world.js';
 import { count, loadAnswers, type AnsweredRuns } from './answers.js';
 import { baselines } from './baselines.js';

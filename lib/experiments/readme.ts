@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { writeArtefact } from '../report/publication.js';
-import { tableMarkdown } from '../report/table-formats.js';
+import { tableMarkdown } from '../html/table.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { askedText, INTRO, listReports, readResults } from './reports.js';

@@ -13,10 +13,9 @@ import {
 import { resultsOf, type ReportResults } from '../report/display.js';
 import { frameOf, type Frame } from '../report/frame.js';
 import type { Prediction } from '../report/opening.js';
-import { isShare } from '../report/metrics.js';
+import { isShare, titleOf } from '../report/titles.js';
 import { sideOf } from '../report/sentences.js';
 import { interval } from '../report/table.js';
-import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import type { AnsweredRuns } from './answers.js';
 import type { ResultParts } from './experiment.js';

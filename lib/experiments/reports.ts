@@ -8,7 +8,7 @@ import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { notebookFigures, reportHtml } from '../report/html.js';
 import { askedText as askedSentence, type Prediction } from '../report/opening.js';
 import type { Artefact } from '../report/publication.js';
-import { thumbnailSvg } from '../report/thumbnail.js';
+import { thumbnailSvg } from '../report/render.js';
 import { pageHtml } from '../html/page.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';

@@ -1,10 +1,15 @@
 /** The one chart that has two quantities: what right answers cost. */
-import { type Chart, chartOf, SMALL_WORLD, titled, type VegaLiteSpec } from '../report/chart.js';
+import {
+  type Chart,
+  chartOf,
+  SMALL_WORLD,
+  titled,
+  type VegaLiteSpec,
+  seriesOf,
+} from '../report/chart.js';
 import { type Rows, rowsOf } from '../report/frame.js';
-import { metricInfo } from '../report/metrics.js';
-import { seriesOf } from '../report/series.js';
+import { metricInfo, titleOf, valuesOf } from '../report/titles.js';
 import { figureText } from '../report/text.js';
-import { titleOf, valuesOf } from '../report/titles.js';
 
 function axis(metric: string): VegaLiteSpec {
   const { title, unit } = metricInfo(metric);

@@ -3,7 +3,7 @@ import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/markdown.js';
+import { cellAnchor } from '../report/html.js';
 import { titleOf } from '../report/titles.js';
 import type {
   ExperimentResult,

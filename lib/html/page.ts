@@ -1,12 +1,10 @@
-/**
- * The frame of every page: one file with its styles and scripts inside and no way out to
- * a network.
- */
+/** The frame of every page: one file that holds its styles and scripts and loads nothing. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { bundleScript } from './bundle.js';
-import { escapeHtml } from './markup.js';
+import { escapeHtml, markup, markupHtml } from './markup.js';
 import { PAGE_STYLE } from './styles.js';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 export interface Page {
   title: string;
@@ -119,4 +117,141 @@ export function packedElement(id: string, content: string | Uint8Array): string 
 export function reportScript({ hasCharts }: { hasCharts: boolean }): Promise<string> {
   const entry = hasCharts ? './browser/report-with-charts.js' : './browser/report.js';
   return bundleScript(new URL(entry, import.meta.url));
+}
+
+const bundles = new Map<string, Promise<string>>();
+
+/**
+ * One classic script of a module and all that it imports, for a page opened from disk
+ * can import nothing. A module is bundled once in the life of a process.
+ * @param module its compiled form, such as `new URL('./page/main.js', import.meta.url)`;
+ * the source stands in where there is none
+ */
+export function bundleScript(module: URL): Promise<string> {
+  const compiled = fileURLToPath(module);
+  const file = existsSync(compiled) ? compiled : compiled.replace(/\.js$/, '.ts');
+  if (!bundles.has(file)) bundles.set(file, bundle(file));
+  return bundles.get(file)!;
+}
+
+/** The bundler is imported when it is needed: it is large, and nothing else uses it. */
+async function bundle(file: string): Promise<string> {
+  const { build } = await import('rolldown');
+  const { output } = await build({
+    input: file,
+    platform: 'browser',
+    write: false,
+    logLevel: 'warn',
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    // Pages allow no code made from text, which zod would try.
+    output: {
+      format: 'iife',
+      minify: true,
+      comments: false,
+      intro: 'globalThis.__zod_globalConfig = { jitless: true };',
+    },
+  });
+  return output[0].code;
+}
+
+/** The heading, for a table of contents. */
+export const PROVENANCE = {
+  level: 2,
+  text: 'Where the numbers come from',
+  id: 'provenance',
+} as const;
+
+const PROVENANCE_TITLES: Record<string, string> = {
+  seed: 'Seed',
+  seeds: 'Seeds',
+  commit: 'Commit',
+  configHash: 'Hash of the configuration',
+  backend: 'Backend',
+  hardware: 'Hardware',
+  node: 'Node',
+  durationSeconds: 'Duration (seconds)',
+  repeats: 'Repeats',
+  warmUps: 'Warm-ups',
+  questions: 'Questions',
+  testDrawnFrom: 'Test questions drawn by the hash of commit',
+  load: 'Load of the machine',
+  figures: 'Figures',
+  costs: 'Costs of a request (ms)',
+  generation: 'A call of the model',
+  recorded: 'Recorded earlier, not computed now',
+  timing: 'Seconds a question',
+  computedHere: 'Computed on this machine',
+  takenFromRecords: 'Taken from records',
+};
+
+/** What stands elsewhere on the page. */
+const SAID = ['finding', 'summary', 'predictions'];
+
+/**
+ * Everything that the evaluation says about itself, as a list of names and values, folded
+ * unless `isOpen`, after `intro`.
+ */
+export function provenanceHtml(
+  provenance: Readonly<Record<string, unknown>>,
+  { intro = '', isOpen = false } = {},
+): string {
+  const items = Object.entries(provenance).filter(([name]) => !SAID.includes(name));
+  const list = items.map(([name, value]) => [
+    markup('dt', PROVENANCE_TITLES[name] ?? name),
+    markup('dd', valueText(value)),
+  ]);
+  const { id, text } = PROVENANCE;
+  return markupHtml(
+    markup(
+      'section',
+      { id },
+      markup('h2', text),
+      intro !== '' && markup('p', intro),
+      markup(
+        'details',
+        { open: isOpen },
+        markup('summary', 'Seeds, commit, machine'),
+        markup('dl.provenance', list),
+      ),
+    ),
+  );
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .map(([name, inner]) => `${name}: ${valueText(inner)}`)
+      .join('; ');
+  }
+  return JSON.stringify(value) ?? '–';
+}
+
+export interface Heading {
+  level: number;
+  text: string;
+  id: string;
+}
+
+/** The heading of the citation, for a table of contents. */
+export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
+
+/** The body of a page: `main` beside a table of contents, if there are headings. */
+export function layoutHtml(headings: readonly Heading[], main: string): string {
+  const contents = headings.length > 0 ? contentsHtml(headings) : '';
+  const skip = '<a class="skip" href="#content">Skip to the content</a>';
+  return `${skip}\n<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
+}
+
+/** The table of contents: headings of levels 2 and 3 as links. */
+function contentsHtml(headings: readonly Heading[]): string {
+  const items = headings
+    .filter(({ level }) => level === 2 || level === 3)
+    .map(
+      ({ level, text, id }) =>
+        `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
+    );
+  return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
 }

@@ -1,9 +1,8 @@
-/** The segments of a trajectory, coloured by what they are. */
-import { UNRELATED_PASSAGES } from '../rollout/trajectory.js';
-import { parsePieces, splitQueries, type Piece } from '../text/tags.js';
+/** The segments of a trajectory as coloured blocks, with the retrieved passages. */
+import { UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
+import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
 import type { TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';
-import { shownResults, type ShownPassage, type ShownResult, type ShownTurn } from './passages.js';
 
 /** A titled part of the transcript; the title says in words what the colour says. */
 const part = (kind: string, title: string, ...children: Markup[]): Markup =>
@@ -71,4 +70,62 @@ export function segmentsMarkup(
     return part('notice', 'notice', textMarkup(text));
   });
   return markup('ol.segments', items);
+}
+
+/**
+ * A turn's sub-queries and what came back; of plain transcripts only whether it failed is
+ * known.
+ */
+export interface ShownTurn {
+  queries: readonly string[];
+  results: readonly (SearchResult | { status: 'unscored' })[];
+}
+
+export interface ShownPassage {
+  title: string;
+  /** Empty where the block doesn't tell it. */
+  text: string;
+  id: string | null;
+  score: number | null;
+}
+
+export interface ShownResult {
+  /** The sub-query, or several joined where it isn't known which one it belongs to. */
+  query: string;
+  /** Why retrieval failed, or null. */
+  failure: string | null;
+  /** Whether the best passage is far from what was asked. */
+  isUnlike: boolean;
+  passages: ShownPassage[];
+}
+
+/**
+ * Results of a turn in the order of its sub-queries; none where neither the record nor
+ * the block tells any.
+ */
+export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
+  const printed = parseInformation(information);
+  const number = Math.max(results.length, printed.length);
+  return Array.from({ length: number }, (_, k): ShownResult => {
+    const [recorded, read] = [results[k], printed[k]];
+    const query = queries.length === number ? queries[k] : queries.join(' ## ');
+    const failed = [recorded, read].find((result) => result?.status === 'failed');
+    if (failed) {
+      const failure =
+        recorded?.status === 'failed' ? (recorded.detail ?? recorded.reason) : failed.reason;
+      return { query, failure, isUnlike: false, passages: [] };
+    }
+    const texts = read?.status === 'ok' ? read.passages : [];
+    const passages =
+      recorded?.status === 'ok'
+        ? recorded.passages.map(({ id, title, score }, j) => ({
+            id,
+            title,
+            score,
+            text: texts[j]?.text ?? '',
+          }))
+        : texts.map((passage) => ({ ...passage, id: null, score: null }));
+    const isUnlike = recorded?.status === 'ok' && recorded.isUnlike === true;
+    return { query, failure: null, isUnlike, passages };
+  });
 }

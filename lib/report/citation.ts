@@ -1,7 +1,7 @@
 /** How to cite the paper, and the report that shows these numbers. */
 import { createRequire } from 'node:module';
 import { escapeHtml } from '../html/markup.js';
-import { latexText } from './table-formats.js';
+import { latexText } from '../html/table.js';
 
 /** The paper, as in CITATION.cff. */
 export const PAPER_BIBTEX = `@article{zhao2025parallelsearch,

@@ -4,9 +4,11 @@
  */
 import { createRequire } from 'node:module';
 import type { TidyTable } from '../evaluation/table.js';
-import { tableHtml, tableText } from '../html/cells.js';
-import { escapeHtml } from '../html/markup.js';
-import type { Transcript } from '../html/transcript.js';
+import { tableHtml, tableText } from '../html/table.js';
+import { escapeHtml, markup, markupHtml } from '../html/markup.js';
+import { segmentsMarkup } from '../html/segments.js';
+import { TRANSCRIPT_STYLE } from '../html/styles.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
 import { frameOf, type Frame, type Rows } from './frame.js';
 import { renderSvg } from './render.js';
@@ -133,4 +135,31 @@ function kernelWriter(): WriteDisplayData | undefined {
     if (write) return write;
   }
   return undefined;
+}
+
+/** What `display` shows of a trajectory. */
+export interface Transcript {
+  kind: 'transcript';
+  html: string;
+  text: string;
+}
+
+/**
+ * A trajectory segment by segment, to be shown by `display`. @param address of a page
+ * with more on it, which is linked below
+ */
+export function transcriptOf(
+  { question, segments, searchTurns }: Pick<Trajectory, 'question' | 'segments' | 'searchTurns'>,
+  address?: string,
+): Transcript {
+  const attributes = { role: 'group', 'aria-label': `Rollout: ${question}` };
+  const link =
+    address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
+  const list = markup('div.ps-transcript', attributes, segmentsMarkup(segments, searchTurns), link);
+  const text = segments.map(({ kind, text }) => `[${kind}] ${text.trim()}`).join('\n');
+  return {
+    kind: 'transcript',
+    html: `<style>${TRANSCRIPT_STYLE}</style>${markupHtml(list)}`,
+    text,
+  };
 }

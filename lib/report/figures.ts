@@ -1,11 +1,11 @@
-/**
- * Charts and tables in a page: what one sees, the data behind it, files to take along.
- */
-import { tableHtml, type TableCells } from '../html/cells.js';
+import { tableHtml, type TableCells, TABLE_FORMATS, type TableFormat } from '../html/table.js';
 import { escapeHtml } from '../html/markup.js';
 import { chartData, type VegaLiteSpec } from './chart.js';
 import { inlineJson } from '../html/page.js';
-import { TABLE_FORMATS, type TableFormat } from './table-formats.js';
+
+/**
+ * Charts and tables in a page: what one sees, the data behind it, files to take along.
+ */
 
 /**
  * What a page's chart is made of: an id of its own, the name of exported files without

@@ -1,4 +1,4 @@
-/** A notebook with outputs as one self-contained HTML file. */
+/** Renders an executed notebook as one self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
 import {
   codeCells,
@@ -8,20 +8,26 @@ import {
   type CodeCell,
   type Notebook,
 } from '../notebook/nbformat.js';
-import { type TableCells } from '../html/cells.js';
-import { cellOutputHtml, isPlainHtml } from '../html/foreign.js';
+import { type TableCells } from '../html/table.js';
 import { escapeHtml } from '../html/markup.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
-import { cellAnchor, createMarkdown, type Heading, type MarkdownRenderer } from './markdown.js';
-import { pageHtml, reportScript } from '../html/page.js';
-import { PROVENANCE, provenanceHtml } from '../html/provenance.js';
+import {
+  CITATION,
+  layoutHtml,
+  pageHtml,
+  PROVENANCE,
+  provenanceHtml,
+  reportScript,
+  type Heading,
+} from '../html/page.js';
 import { setupText } from './opening.js';
 import type { TidyTable } from '../evaluation/table.js';
 import type { Artefact } from './publication.js';
 import type { VegaLiteSpec } from './chart.js';
+import MarkdownIt from 'markdown-it';
 
 export interface Report {
   html: string;
@@ -42,9 +48,6 @@ interface Rendering {
 const FOLDED = 'folded';
 /** Rows of a table that stands open where no chart of its section says the same. */
 const MOST_OPEN_ROWS = 6;
-
-/** The section beside the provenance that no cell writes. */
-export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /**
  * Renders an executed notebook: text, folded code, outputs, a table of contents, where
@@ -81,24 +84,6 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const description = firstSentence(notebook);
   return { title, description, html: pageHtml({ title, description, body, styles, scripts }) };
-}
-
-/** The body of a page: `main` beside a table of contents, if there are headings. */
-export function layoutHtml(headings: readonly Heading[], main: string): string {
-  const contents = headings.length > 0 ? contentsHtml(headings) : '';
-  const skip = '<a class="skip" href="#content">Skip to the content</a>';
-  return `${skip}\n<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
-}
-
-/** The table of contents: headings of levels 2 and 3 as links. */
-function contentsHtml(headings: readonly Heading[]): string {
-  const items = headings
-    .filter(({ level }) => level === 2 || level === 3)
-    .map(
-      ({ level, text, id }) =>
-        `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
-    );
-  return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
 }
 
 const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
@@ -219,4 +204,85 @@ function firstSentence(notebook: Notebook): string {
     .split('\n')
     .find((line) => line.trim() !== '' && !line.startsWith('#'));
   return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
+}
+
+export interface MarkdownRenderer {
+  render: (markdown: string) => string;
+  /** The headings rendered so far, in order. */
+  headings: Heading[];
+}
+
+/**
+ * A renderer for the cells of one page: ids are unique within it, raw HTML is shown as
+ * text, links that could run are too.
+ */
+export function createMarkdown(): MarkdownRenderer {
+  const headings: Heading[] = [];
+  const markdown = new MarkdownIt({ linkify: true });
+  // A page loads nothing from elsewhere: of a picture its alternative text stays.
+  markdown.renderer.rules.image = (tokens, i) => markdown.utils.escapeHtml(tokens[i].content);
+  markdown.core.ruler.push('heading-ids', ({ tokens }) => {
+    tokens.forEach((token, i) => {
+      if (token.type !== 'heading_open') return;
+      const inline = tokens[i + 1].children ?? [];
+      const text = inline.map(({ content }) => content).join('');
+      const id = uniqueId(text, headings);
+      token.attrSet('id', id);
+      headings.push({ level: Number(token.tag.slice(1)), text, id });
+    });
+  });
+  return { headings, render: (text) => markdown.render(text) };
+}
+
+/** A readable id: `what-is-compared`, then `what-is-compared-2`. */
+function uniqueId(text: string, headings: readonly Heading[]): string {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
+  const base = words.join('-');
+  const taken = new Set(headings.map((heading) => heading.id));
+  let id = base;
+  for (let i = 2; taken.has(id); i++) id = `${base}-${i}`;
+  return id;
+}
+
+/** The anchor of a notebook's cell in its page. */
+export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
+
+const ELEMENTS =
+  'a b caption code div details dd dl dt em h2 h3 h4 header li ol p pre span strong summary table tbody td th thead tr ul';
+const TAG = new Set(ELEMENTS.split(' '));
+const ATTRIBUTE =
+  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")';
+const TOKEN = new RegExp(
+  `[^<]+|<(?<opened>[a-z][a-z0-9]*)(?:${ATTRIBUTE})*>|</(?<closed>[a-z][a-z0-9]*)>`,
+  'y',
+);
+
+/**
+ * Whether HTML is what displays write: texts, lists and tables in whole elements, without
+ * style, script, form or picture.
+ */
+export function isPlainHtml(html: string): boolean {
+  const open: string[] = [];
+  const token = new RegExp(TOKEN);
+  while (token.lastIndex < html.length) {
+    const groups = token.exec(html)?.groups;
+    if (!groups) return false;
+    const { opened, closed } = groups;
+    if (opened && !TAG.has(opened)) return false;
+    if (opened) open.push(opened);
+    if (closed && open.pop() !== closed) return false;
+  }
+  return open.length === 0;
+}
+
+const OWN_STYLE = `<style>${TRANSCRIPT_STYLE}</style>`;
+
+/**
+ * A cell's HTML for a page: plain HTML as it is, all other in a frame where no script
+ * runs and nothing reaches the page.
+ */
+export function cellOutputHtml(html: string): string {
+  const content = html.startsWith(OWN_STYLE) ? html.slice(OWN_STYLE.length) : html;
+  if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;
+  return `<iframe sandbox title="Output of a cell" width="100%" height="360" srcdoc="${escapeHtml(html)}"></iframe>`;
 }

@@ -1,12 +1,19 @@
 /** `parallelsearch/report`: data frames, tables, charts, sentences, pages. */
 export { chartOf, type Chart, type VegaLiteSpec } from './chart.js';
-export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts.js';
-export { display, resultsOf, type Displayable, type ReportResults } from './display.js';
+export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
+export {
+  display,
+  resultsOf,
+  transcriptOf,
+  type Displayable,
+  type ReportResults,
+  type Transcript,
+} from './display.js';
 export { frameOf, rowsOf, type Frame, type Row, type Rows } from './frame.js';
-export { metricInfo, type MetricInfo } from './metrics.js';
+export { metricInfo, type MetricInfo } from './titles.js';
 export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';
-export { stackedChart } from './stacked.js';
+export { stackedChart } from './chart.js';
 export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
 export {
   figure,
@@ -22,4 +29,3 @@ export {
 export { listed } from '../text/listed.js';
 export { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 export { titleOf } from './titles.js';
-export { transcriptOf, type Transcript } from '../html/transcript.js';

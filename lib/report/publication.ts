@@ -2,11 +2,9 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
-import { writePicture } from './browser.js';
-import type { TableCells } from '../html/cells.js';
+import { writePicture, renderSvg } from './render.js';
+import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from '../html/table.js';
 import { chartData, chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
-import { renderSvg } from './render.js';
-import { TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =

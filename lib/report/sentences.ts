@@ -1,9 +1,8 @@
 /** Sentences that say what was found, made from the numbers. */
 import { rowsOf, type Row, type Rows } from './frame.js';
-import { decimalsOf, isShare, metricInfo } from './metrics.js';
+import { decimalsOf, isShare, metricInfo, titleOf } from './titles.js';
 import { listed } from '../text/listed.js';
 import { intervalText, pointsIntervalText } from './text.js';
-import { titleOf } from './titles.js';
 import { MANY } from '../evaluation/selections.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 

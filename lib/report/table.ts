@@ -1,12 +1,11 @@
 /**
  * Tables, declared by what heads their rows and columns and what stands in their cells.
  */
-import type { TableCells } from '../html/cells.js';
+import type { TableCells } from '../html/table.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
-import { decimalsOf, isShare } from './metrics.js';
+import { decimalsOf, isShare, fieldTitle, titleOf, valuesOf } from './titles.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
-import { fieldTitle, titleOf, valuesOf } from './titles.js';
 
 /** A table as texts, with the sentence that says what it shows. */
 export interface Table {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
-import { findChromium } from '../../lib/report/browser.js';
+import { findChromium } from '../../lib/report/render.js';
 import { notebookFigures } from '../../lib/report/html.js';
 import type { Artefact } from '../../lib/report/publication.js';
 import { frameOf } from '../../lib/report/frame.js';

@@ -5,7 +5,7 @@ import { leastToMost } from '../../examples/method.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { METHODS, rolloutConfigOf, trainingPreset } from '../../lib/index.js';
-import { seriesOf } from '../../lib/report/series.js';
+import { seriesOf } from '../../lib/report/chart.js';
 import { titleOf } from '../../lib/report/titles.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { bundleScript } from '../../lib/html/bundle.js';
+import { bundleScript } from '../../lib/html/page.js';
 
 /** As modules of `lib/` name their pages' scripts. */
 const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);

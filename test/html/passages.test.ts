@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shownResults } from '../../lib/html/passages.js';
+import { shownResults } from '../../lib/html/segments.js';
 
 describe('shownResults', () => {
   const text =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { transcriptOf } from '../../lib/html/transcript.js';
+import { transcriptOf } from '../../lib/report/display.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
 describe('transcriptOf', () => {

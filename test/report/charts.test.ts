@@ -1,13 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { METHODS } from '../../lib/methods/index.js';
-import { chartOf, type VegaLiteSpec } from '../../lib/report/chart.js';
-import { bandChart, intervalChart, lineChart } from '../../lib/report/charts.js';
+import {
+  chartOf,
+  type VegaLiteSpec,
+  bandChart,
+  intervalChart,
+  lineChart,
+  SERIES_COLORS,
+  seriesOf,
+} from '../../lib/report/chart.js';
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { where } from './fixtures.js';
-import { SERIES_COLORS, seriesOf } from '../../lib/report/series.js';
 
 const x = { field: 'a', type: 'nominal', title: 'Method' };
 const y = { field: 'b', type: 'quantitative', title: 'Time (ms)' };

@@ -1,8 +1,7 @@
 /** A made-up report with everything that reports are made of. */
-import type { TidyTable } from '../../lib/evaluation/table.js';
+import { type TidyTable, summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
-import type { Chart } from '../../lib/report/chart.js';
-import { bandChart, intervalChart } from '../../lib/report/charts.js';
+import { type Chart, bandChart, intervalChart } from '../../lib/report/chart.js';
 import { trainingRows } from '../../lib/report/curves.js';
 import {
   mimeBundle,
@@ -13,7 +12,6 @@ import {
 import { frameOf, rowsOf, type Frame, type Row } from '../../lib/report/frame.js';
 import { compared, finding } from '../../lib/report/sentences.js';
 import { figure, interval, table, type Table } from '../../lib/report/table.js';
-import { summariseResults } from '../../lib/evaluation/table.js';
 import { syntheticCurves, syntheticResults } from '../experiments/synthetic.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 

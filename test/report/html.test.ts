@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { resultsOf } from '../../lib/report/display.js';
-import { reportHtml } from '../../lib/report/html.js';
-import { createMarkdown } from '../../lib/report/markdown.js';
+import { reportHtml, createMarkdown } from '../../lib/report/html.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from './fixtures.js';

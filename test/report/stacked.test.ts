@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { timeParts } from '../../lib/experiments/latency/experiment.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
-import { stackedChart } from '../../lib/report/stacked.js';
+import { stackedChart } from '../../lib/report/chart.js';
 import { syntheticLatency } from '../experiments/synthetic-latency.js';
 
 it('says in words what each bar is made of, and can be drawn', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
-import { tableHtml } from '../../lib/html/cells.js';
+import { tableHtml } from '../../lib/html/table.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { frameOf, rowsOf } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';

@@ -6,7 +6,7 @@ import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { tableFigureHtml } from '../../report/figures.js';
-import { decimalsOf, metricInfo } from '../../report/metrics.js';
+import { decimalsOf, metricInfo } from '../../report/titles.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { listed } from '../../text/listed.js';
 import { exactMatch } from '../../text/normalize.js';

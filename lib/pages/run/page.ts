@@ -1,15 +1,14 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
-import { bundleScript } from '../../html/bundle.js';
+import { bundleScript, PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
-import { PROVENANCE, provenanceHtml } from '../../html/provenance.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { writeFileSafely } from '../../io/files.js';
 import type { TrainConfig } from '../../methods/config.js';
 import { citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
-import { CITATION } from '../../report/html.js';
+import { CITATION } from '../../html/page.js';
 import { figureText } from '../../report/text.js';
 import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
 import {

@@ -1,6 +1,6 @@
 /** The data in the viewer's page: recorded trajectories with their scores. */
 import { questionType, type Question, type QuestionMetadata } from '../../data/question.js';
-import type { ShownTurn } from '../../html/passages.js';
+import type { ShownTurn } from '../../html/segments.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
 import { subQuestionRecall } from '../../rewards/sub-questions.js';

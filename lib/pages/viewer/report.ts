@@ -7,7 +7,7 @@ import {
   TRAJECTORY_SAMPLE,
 } from '../../experiments/trajectories.js';
 import { escapeHtml } from '../../html/markup.js';
-import { provenanceHtml } from '../../html/provenance.js';
+import { provenanceHtml } from '../../html/page.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { listed } from '../../text/listed.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chartData } from '../../lib/report/chart.js';
-import { latexText, tableCsv, tableLatex, tableMarkdown } from '../../lib/report/table-formats.js';
+import { latexText, tableCsv, tableLatex, tableMarkdown } from '../../lib/html/table.js';
 
 const grouped = {
   caption: 'Levels of 50 % & more',

@@ -2,12 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cellOutputHtml, isPlainHtml } from '../../lib/html/foreign.js';
+import { cellOutputHtml, isPlainHtml, reportHtml } from '../../lib/report/html.js';
 import { pageHtml } from '../../lib/html/page.js';
-import { transcriptOf } from '../../lib/html/transcript.js';
+import { transcriptOf } from '../../lib/report/display.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { MIME, mimeBundle } from '../../lib/report/display.js';
-import { reportHtml } from '../../lib/report/html.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
