@@ -6,7 +6,7 @@ import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
 import { demonstrations } from '../methods/demonstrations.js';
-import { TRAIN_CONFIG_FILE } from '../training/run.js';
+import { TRAIN_CONFIG_FILE } from '../training/options.js';
 import type { DevPoint } from './dev-curve.js';
 
 /** What a card says beside configuration and metrics. */

@@ -9,7 +9,7 @@ import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-files.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { TRAIN_CONFIG_FILE } from '../training/run.js';
+import { TRAIN_CONFIG_FILE } from '../training/options.js';
 import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from './config.js';
 import { rolloutConfigOf, trainedBy } from './index.js';
 import { zeroSearchSimulator } from './zerosearch.js';

@@ -7,6 +7,9 @@ import { guardsSchema } from './guards.js';
 import { ppoSchema } from './ppo/options.js';
 import { zeroSearchSchema } from './zerosearch/options.js';
 
+/** Name of a configuration's file beside the adapter that was trained with it. */
+export const TRAIN_CONFIG_FILE = 'train_config.json';
+
 const loraSchema = z.strictObject({
   rank: z.int().min(1).max(4096).default(16),
   alpha: z.number().positive().default(32),

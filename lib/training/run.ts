@@ -15,6 +15,7 @@ import { printTrajectory } from '../rollout/trajectory.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { alarmsOf, gravest, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
+import { TRAIN_CONFIG_FILE } from './options.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 import { configHash } from '../io/provenance.js';
@@ -23,8 +24,6 @@ const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with lines of every step. */
 const RECORDS = [METRICS, TRAJECTORIES];
-/** The file of an adapter's folder that is written last. */
-export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 /**
  * Name of the folder with the adapter of the steps with the most reward, in a run's
@@ -93,7 +92,7 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
-  const trainer = createTrainer(run);
+  const trainer = await createTrainer(run);
   const { keepSteps = [] } = run;
   const { numSteps } = trainer;
   try {

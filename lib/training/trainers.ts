@@ -1,29 +1,48 @@
-/** The ways to train a policy. A new one is a folder beside `grpo/` and its line here. */
+/**
+ * The ways to train a policy. Each is loaded when it is used, so that reading a
+ * configuration loads no TensorFlow.js.
+ */
 import { createRegistry } from '../registry.js';
-import { createDemonstrationTrainer } from './demonstrations/trainer.js';
-import { GrpoTrainer } from './grpo/trainer.js';
-import { createRejectionSampling, createSupervisedFineTuning } from './imitation.js';
-import { createPpoTrainer } from './ppo/trainer.js';
-import { createSimulatorTraining } from './zerosearch/simulator.js';
-import { createZeroSearch } from './zerosearch/trainer.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
-export const TRAINERS = createRegistry<{ name: string; create: (task: TrainingTask) => Trainer }>(
-  'trainer',
-  [
-    { name: 'grpo', create: (task) => new GrpoTrainer(task) },
-    { name: 'ppo', create: createPpoTrainer },
-    { name: 'sft', create: createSupervisedFineTuning },
-    { name: 'rejection-sampling', create: createRejectionSampling },
-    { name: 'demonstrations', create: createDemonstrationTrainer },
-    { name: 'zerosearch', create: createZeroSearch },
-    { name: 'zerosearch-simulator', create: createSimulatorTraining },
-  ],
-);
+interface TrainerKind {
+  name: string;
+  create: (task: TrainingTask) => Trainer | Promise<Trainer>;
+}
 
-/**
- * The trainer that a task's configuration names. @throws RangeError that lists those
- * there are
- */
-export const createTrainer = (task: TrainingTask): Trainer =>
+export const TRAINERS = createRegistry<TrainerKind>('trainer', [
+  {
+    name: 'grpo',
+    create: async (task) => new (await import('./grpo/trainer.js')).GrpoTrainer(task),
+  },
+  {
+    name: 'ppo',
+    create: async (task) => (await import('./ppo/trainer.js')).createPpoTrainer(task),
+  },
+  {
+    name: 'sft',
+    create: async (task) => (await import('./imitation.js')).createSupervisedFineTuning(task),
+  },
+  {
+    name: 'rejection-sampling',
+    create: async (task) => (await import('./imitation.js')).createRejectionSampling(task),
+  },
+  {
+    name: 'demonstrations',
+    create: async (task) =>
+      (await import('./demonstrations/trainer.js')).createDemonstrationTrainer(task),
+  },
+  {
+    name: 'zerosearch',
+    create: async (task) => (await import('./zerosearch/trainer.js')).createZeroSearch(task),
+  },
+  {
+    name: 'zerosearch-simulator',
+    create: async (task) =>
+      (await import('./zerosearch/simulator.js')).createSimulatorTraining(task),
+  },
+]);
+
+/** The trainer that a task's configuration names. @throws RangeError for an unknown one */
+export const createTrainer = async (task: TrainingTask): Promise<Trainer> =>
   TRAINERS.get(task.config.trainer ?? 'grpo').create(task);

@@ -23,6 +23,7 @@ const ENTRIES = [
   ['parallelsearch/experiments', '../dist/experiments/index.js'],
 ];
 const MAX_NAMES = 90;
+const MAX_FILES = 117;
 const isBuilt = existsSync(packagePath('dist', 'index.js'));
 const folder = temporaryFolder();
 
@@ -51,7 +52,34 @@ it(`the main entry has at most ${MAX_NAMES} names, none of which another has`, (
   expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
 });
 
-describe.skipIf(!isBuilt)('the entries (skipped without dist/: npm run build)', () => {
+/** Files that importing a file of `lib/` loads, packages by their names. */
+function loadedFiles(entry: string): Set<string> {
+  const loaded = new Set([packagePath('lib', entry)]);
+  for (const file of loaded) {
+    if (!path.isAbsolute(file)) continue;
+    const source = readFileSync(file, 'utf8');
+    for (const [, name] of source.matchAll(
+      /^(?:import|export) (?!type )(?:[^'";]*? from )?'([^']+)';/gm,
+    ))
+      loaded.add(
+        name.startsWith('.') ? path.resolve(path.dirname(file), name.replace(/js$/, 'ts')) : name,
+      );
+  }
+  return loaded;
+}
+
+it(`the main entry loads at most ${MAX_FILES} files, none of experiments`, () => {
+  const files = [...loadedFiles('index.ts')].filter((file) => path.isAbsolute(file));
+  expect(files.filter((file) => file.includes('/experiments/'))).toEqual([]);
+  expect(files.length).toBeLessThanOrEqual(MAX_FILES);
+});
+
+it.each(['ask', 'evaluate'])('%s loads no TensorFlow.js before it needs a local policy', (name) => {
+  const packages = [...loadedFiles(`commands/${name}.ts`)].filter((file) => !path.isAbsolute(file));
+  expect(packages.filter((file) => file.includes('tfjs'))).toEqual([]);
+});
+
+describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
   it('are found by Node under their names', () => {
     const names = JSON.stringify(ENTRIES.map(([name]) => name));
     const print = `(modules) => console.log(modules.every((some) => Object.keys(some).length > 0))`;

@@ -12,7 +12,7 @@ beforeAll(async () => {
   model = chattyModel();
 });
 
-const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}): Trainer =>
+const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}): Promise<Trainer> =>
   createTrainer({
     config: tinyTraining({ trainer, grpo, rewards: { preset: 'search-r1' } }),
     model,
@@ -23,7 +23,7 @@ const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}):
 describe('rejection sampling', () => {
   it('imitates what is right of five rollouts a question, always of the initial model', async () => {
     // What the chatty model often says.
-    const trainer = trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 20 });
+    const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 20 });
     const first = await trainer.next();
     const { trajectories, metrics } = first;
     expect(trajectories).toHaveLength(80);
@@ -49,7 +49,7 @@ describe('rejection sampling', () => {
   });
 
   it('learns nothing in a step without a right rollout', async () => {
-    const trainer = trainerOf('rejection-sampling', ['never written']);
+    const trainer = await trainerOf('rejection-sampling', ['never written']);
     expect((await trainer.next()).metrics).toMatchObject({
       loss: 0,
       grad_norm: 0,
@@ -60,7 +60,7 @@ describe('rejection sampling', () => {
 });
 
 it('supervised fine-tuning makes gold answers likelier', async () => {
-  const trainer = trainerOf('sft', ['1960'], { steps: 8 });
+  const trainer = await trainerOf('sft', ['1960'], { steps: 8 });
   const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) =>
     TOKENIZER.encode(text),
   );

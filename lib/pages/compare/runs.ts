@@ -8,7 +8,7 @@ import { parseMeasurement, type Measurement, answersInCommon } from '../../evalu
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJson, streamJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
-import { TRAIN_CONFIG_FILE } from '../../training/run.js';
+import { TRAIN_CONFIG_FILE } from '../../training/options.js';
 import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
