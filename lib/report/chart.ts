@@ -207,9 +207,17 @@ export function intervalLayers(series: Series, x: VegaLiteSpec, y: VegaLiteSpec)
   return [rule, point];
 }
 
+/** Dashes of lines but the last, which is solid. */
+const DASHES = [
+  [6, 3],
+  [2, 2],
+  [8, 3, 2, 3],
+  [1, 3],
+];
+
 /**
- * Lines over a quantity in bands from `low` to `high`, one for each of a series; only the
- * last is not dashed.
+ * Lines over a quantity in bands from `low` to `high`, one per value of the series, told
+ * apart by colour and dashes.
  */
 export function bandLayers(
   { field, sort, color }: Series,
@@ -225,15 +233,10 @@ export function bandLayers(
     ? { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 }
     : null;
   const shared = { x, color: { ...color, legend } };
-  const range = sort.map((_, i) => (i === sort.length - 1 ? [1, 0] : [5 + i, 3]));
+  const range = sort.map((_, i) => (i === sort.length - 1 ? [1, 0] : DASHES[i % DASHES.length]));
   const scale = { domain: sort, range };
-  const strokeDash = {
-    field,
-    type: 'nominal',
-    title: color.title,
-    scale,
-    ...(!legend && { legend }),
-  };
+  const channel = { field, type: 'nominal', title: color.title, scale };
+  const strokeDash = { ...channel, ...(legend ? {} : { legend }) };
   return [
     {
       mark: { type: 'area', opacity: 0.22, interpolate },
