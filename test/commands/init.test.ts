@@ -107,7 +107,7 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
 
     it('checks its types, its data and its reward by npm test', async () => {
       const { stdout } = await npm('test');
-      expect(stdout).toContain('Nothing is wrong.');
+      expect(stdout).toContain('No problems.');
       expect(stdout).toMatch(/^# pass 1$/m);
       writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
       await expect(npm('test')).rejects.toThrow();
