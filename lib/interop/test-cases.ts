@@ -43,37 +43,10 @@ const ANSWERS = [
   ['', ' ', 'the', 'a an the', '.'],
 ] as const;
 
-const WORDS = [
-  'who',
-  'directed',
-  'Red River',
-  'born in',
-  'the',
-  'a',
-  '##',
-  '#',
-  '',
-  ' ',
-  '\n',
-  '\u2028',
-  '\u00a0',
-  '\ufeff',
-  '北京',
-  'İ',
-  'ς',
-  '😀',
-  '<',
-  '>',
-  '</',
-  '<think',
-  'search>',
-  '<b>',
-  '<Answer>',
-  '< answer >',
-  '&lt;answer&gt;',
-  '```',
-  '\\',
-];
+const WORDS = (
+  'who|directed|Red River|born in|the|a|##|#|| |\n|\u2028|\u00a0|\ufeff|北京|İ|ς|😀|<|>|</|<think|search>|' +
+  '<b>|<Answer>|< answer >|&lt;answer&gt;|```|\\'
+).split('|');
 const TAGS = ['think', 'search', 'information', 'answer'] as const;
 const SEARCH_R1_NOTICE =
   '\nMy previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
@@ -81,25 +54,16 @@ const SEARCH_R1_NOTICE =
 const NOTICES = [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, SEARCH_R1_NOTICE];
 /** Inserted between pieces, or in their place. */
 const DEBRIS = [
-  '</search>',
-  '<search>',
-  '</answer>',
-  '<answer>',
-  '<information>',
-  '</information>',
-  '</think>',
-  '<think>',
-  '</</search>',
-  '<search></search>',
-  '<search> ## </search>',
-  '<search> <search> a </search> </search>',
-  '<think> <answer> x </answer> </think>',
-  '<answer> </answer>',
-  '<information> made up </information>',
-  '##',
-  '.',
-  '\n',
-  ...NOTICES,
+  ...'</search>|<search>|</answer>|<answer>|<information>|</information>|</think>|<think>'.split(
+    '|',
+  ),
+  ...'</</search>|<search></search>|<search> ## </search>|<search> <search> a </search> </search>'.split(
+    '|',
+  ),
+  ...'<think> <answer> x </answer> </think>|<answer> </answer>|<information> made up </information>'.split(
+    '|',
+  ),
+  ...['##', '.', '\n', ...NOTICES],
 ];
 
 const isLikely = (random: Random, share: number): boolean => random.uniform() < share;
@@ -138,22 +102,14 @@ function drawTidy(random: Random, answer: string): TextSegment[] {
   return [...searches, { kind: 'policy', text: last }];
 }
 
+const CHANGES = 'insert|cut|drop tag|twice|swap|notice|remove|rename|open'.split('|');
+
 /** A trajectory with one random defect. */
 function damaged(segments: TextSegment[], random: Random): TextSegment[] {
   const at = random.integer(segments.length);
   const { kind, text } = segments[at];
   const cut = random.integer(text.length + 1);
-  const change = random.choice([
-    'insert',
-    'cut',
-    'drop tag',
-    'twice',
-    'swap',
-    'notice',
-    'remove',
-    'rename',
-    'open',
-  ] as const);
+  const change = random.choice(CHANGES);
   const replacedBy = (...others: TextSegment[]): TextSegment[] =>
     segments.toSpliced(at, 1, ...others);
   const rewritten = (changed: string): TextSegment[] => replacedBy({ kind, text: changed });
@@ -175,7 +131,7 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
       return segments.toSpliced(at, 2, ...segments.slice(at, at + 2).toReversed());
     case 'notice':
       return segments.toSpliced(at, 0, { kind: 'notice', text: random.choice(NOTICES) });
-    case 'remove':
+    default: // remove
       return replacedBy();
   }
 }
@@ -183,16 +139,9 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
 /** One generation of a policy: mostly a search, else an answer, or neither. */
 function drawGeneration(random: Random): string {
   const search = `${drawThought(random)}${block('search', ` ${drawQueries(random)} `)}`;
-  const written = [
-    search,
-    search,
-    search,
-    search,
-    block('answer', ` ${drawText(random)} `),
-    drawText(random),
-  ];
+  const others = [block('answer', ` ${drawText(random)} `), drawText(random)];
   return (
-    random.choice(written) +
+    random.choice([search, search, search, search, ...others]) +
     random.choice(['', '', '\n', ' goes on', '</answer>', random.choice(DEBRIS)])
   );
 }
