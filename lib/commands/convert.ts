@@ -26,7 +26,10 @@ export interface ConvertSettings {
   promptForm: PromptForm;
 }
 
-/** Questions of a FlashRAG folder, a Parquet file, or a benchmark's file; null if unanswered. */
+/**
+ * Questions of a FlashRAG folder, a Parquet file, or a benchmark's file; null if
+ * unanswered.
+ */
 async function* readSource(
   source: string,
   passages: PassageCollector,

@@ -1,4 +1,6 @@
-/** `parallelsearch data check FOLDER`: what a data set contains, enables and gets wrong. */
+/**
+ * `parallelsearch data check FOLDER`: what a data set contains, enables and gets wrong.
+ */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { rollup, sort } from 'd3-array';

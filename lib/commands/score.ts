@@ -33,9 +33,9 @@ function createWriter(stream: Writable): (text: string) => Promise<void> {
 }
 
 /**
- * Scores the lines of files (`-` is standard input) and reports invalid ones on stderr. Ends
- * quietly if the reader has closed the output. Returns the exit code: 1 if a line or file
- * was invalid.
+ * Scores the lines of files (`-` is standard input) and reports invalid ones on stderr.
+ * Ends quietly if the reader has closed the output. Returns the exit code: 1 if a line or
+ * file was invalid.
  */
 export async function runScore(
   files: readonly string[],

@@ -41,8 +41,9 @@ export const attributeWords = ({ attribute }: SubQuestion): string =>
   attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /**
- * The first thought of a demonstration, such as `Need director, then birth year.` or `Need
- * year of each, all at once.` Naming the attributes first tells the policy what to look for.
+ * The first thought of a demonstration, such as `Need director, then birth year.` or
+ * `Need year of each, all at once.` Naming the attributes first tells the policy what to
+ * look for.
  */
 export function describePlan(graph: readonly SubQuestion[], mode: SearchMode): string {
   const finals = finalNodes(graph);

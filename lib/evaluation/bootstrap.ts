@@ -1,23 +1,24 @@
 /**
  * Paired bootstrap intervals over questions and seeds. In each resample:
  *
- * - **Questions** are drawn with replacement within strata. A stratum is what the test set
- *   fixes by design: a benchmark and the subsets that cut through it (question type,
- *   entities, wording). All runs of all methods share the drawn questions, so contrasts are
- *   paired and question difficulty cancels.
+ * - **Questions** are drawn with replacement within strata. A stratum is what the test
+ *   set fixes by design: a benchmark and the subsets that cut through it (question type,
+ *   entities, wording). All runs of all methods share the drawn questions, so contrasts
+ *   are paired and question difficulty cancels.
  * - **Initial models and seeds** are drawn with replacement in two levels. The initial
- *   models are shared by all methods, which start from the same weights. Within each drawn
- *   initial model, RL runs are drawn for each method independently. Runs of two methods
- *   with the same seed share the adapter's first weights and the questions of each step;
- *   treating them as independent widens the interval, unless `weightsOf` says that two
- *   methods are one set of weights under two prompts. Drawing questions and runs
- *   independently is Owen's pigeonhole bootstrap (Annals of Applied Statistics 1(2), 2007),
- *   which is slightly too wide in the part that both share.
+ *   models are shared by all methods, which start from the same weights. Within each
+ *   drawn initial model, RL runs are drawn for each method independently. Runs of two
+ *   methods with the same seed share the adapter's first weights and the questions of
+ *   each step; treating them as independent widens the interval, unless `weightsOf` says
+ *   that two methods are one set of weights under two prompts. Drawing questions and runs
+ *   independently is Owen's pigeonhole bootstrap (Annals of Applied Statistics 1(2),
+ *   2007), which is slightly too wide in the part that both share.
  * - **Models** are fixed: `all` models is their plain mean over the same drawn questions.
  * - The interval is the 2.5th to the 97.5th percentile of the resampled values.
  *
- * Limits: drawing 3 of 3 understates the variance between initial models, or between seeds,
- * by a third. A share that is 0 or 1 on every question gets an interval of zero width.
+ * Limits: drawing 3 of 3 understates the variance between initial models, or between
+ * seeds, by a third. A share that is 0 or 1 on every question gets an interval of zero
+ * width.
  */
 import { group, quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
@@ -138,7 +139,9 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
   return index;
 }
 
-/** The weight of each stratum's questions. @throws Error if a selection splits a stratum */
+/**
+ * The weight of each stratum's questions. @throws Error if a selection splits a stratum
+ */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
   strata.of.forEach((stratum, q) => {

@@ -61,8 +61,8 @@ export const mainMeasure = (metric: Metric): Measure => ({
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
 /**
- * The mean of every metric (micro). Metrics that need a dependency graph are averaged over
- * the questions with one; NaN if there is none.
+ * The mean of every metric (micro). Metrics that need a dependency graph are averaged
+ * over the questions with one; NaN if there is none.
  * @throws Error if there are no results
  */
 export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {

@@ -79,8 +79,8 @@ export const parseMeasurement = (value: unknown): Measurement =>
   measurementSchema.parse(value) as unknown as Measurement;
 
 /**
- * The answers of several runs to the questions that all of them answered; the last one if a
- * question was answered again. `method` is the run's name.
+ * The answers of several runs to the questions that all of them answered; the last one if
+ * a question was answered again. `method` is the run's name.
  */
 export function answersInCommon(
   runs: Readonly<Record<string, readonly Measurement[]>>,

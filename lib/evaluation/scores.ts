@@ -39,8 +39,8 @@ function measureColumns({ metric, of, per, among }: Measure): Column[] {
 
 /**
  * Arranges results by question and run.
- * @throws Error unless every run answered every question exactly once with a finite number
- * in each column: otherwise a mean would silently compare different questions
+ * @throws Error unless every run answered every question exactly once with a finite
+ * number in each column: otherwise a mean would silently compare different questions
  */
 export function scoreTable(
   results: readonly QuestionResult[],

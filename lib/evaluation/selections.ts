@@ -17,7 +17,9 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
 export const MANY = 'many';
 
 export interface Selection {
-  /** A benchmark, `all` (each question has equal weight) or `average` (each benchmark). */
+  /**
+   * A benchmark, `all` (each question has equal weight) or `average` (each benchmark).
+   */
   benchmark: string;
   /** A name of {@link SUBSETS}. */
   subset: string;

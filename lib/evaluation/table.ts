@@ -105,9 +105,9 @@ interface Comparison {
 }
 
 /**
- * Tidy rows and contrasts with 95 % bootstrap intervals (see `bootstrap.ts`). Contrasts of
- * `model: 'all'`, the mean over models, exist only for the benchmarks `all`, `average` and
- * `many`.
+ * Tidy rows and contrasts with 95 % bootstrap intervals (see `bootstrap.ts`). Contrasts
+ * of `model: 'all'`, the mean over models, exist only for the benchmarks `all`, `average`
+ * and `many`.
  */
 export function summariseResults(
   results: readonly QuestionResult[],

@@ -37,7 +37,9 @@ export interface TrainingExport {
   promptForm: PromptForm;
   /** Passages per query. */
   topK: number;
-  /** Cases for the test of the rewards: recorded responses, and the number of drawn ones. */
+  /**
+   * Cases for the test of the rewards: recorded responses, and the number of drawn ones.
+   */
   rewardTest: { recorded: readonly RewardCase[]; numDrawn: number };
 }
 
@@ -94,7 +96,8 @@ export function pythonRollout({ method, retriever, topK, promptForm }: TrainingE
 
 /**
  * Training questions, and validation questions: `test` or else `dev`.
- * @throws Error if there are none, or if the rewards need question types and none is known
+ * @throws Error if there are none, or if the rewards need question types and none is
+ * known
  */
 function splitQuestions({ questions, method }: TrainingExport): {
   train: Question[];
@@ -172,8 +175,8 @@ function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptio
 }
 
 /**
- * JSON lines: the weights, then recorded and drawn cases with their rewards. JSON prints a
- * double exactly, so that the test can ask for equal numbers.
+ * JSON lines: the weights, then recorded and drawn cases with their rewards. JSON prints
+ * a double exactly, so that the test can ask for equal numbers.
  */
 export function printRewardTest(
   options: RewardOptions,
@@ -193,7 +196,9 @@ async function printRolloutTest(): Promise<string> {
   return printLines(cases);
 }
 
-/** Writes the Python package and its tests. @param rewardTest of {@link printRewardTest} */
+/**
+ * Writes the Python package and its tests. @param rewardTest of {@link printRewardTest}
+ */
 export async function writePython(folder: string, rewardTest: string): Promise<void> {
   const template = packagePath('data', 'templates', 'python');
   await cp(path.join(template, 'parallelsearch'), path.join(folder, 'parallelsearch'), {

@@ -55,8 +55,8 @@ export interface Imported {
   numSteps: number;
   numRollouts: number;
   /**
-   * Rollouts with another reward here, because the weights differed or their text does not
-   * tell who wrote what.
+   * Rollouts with another reward here, because the weights differed or their text does
+   * not tell who wrote what.
    */
   numDifferent: number;
   /** Rollouts whose text does not tell who wrote what. */
@@ -134,7 +134,9 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
 }
 
-/** Writes a run's folder as `train` does, as far as recorded, for `compare` and `view`. */
+/**
+ * Writes a run's folder as `train` does, as far as recorded, for `compare` and `view`.
+ */
 export async function importRollouts(
   steps: AsyncIterable<RecordedStep>,
   options: ImportOptions,

@@ -1,6 +1,6 @@
 /**
- * TensorBoard event files: scalars as protocol buffers (`event.proto`, `summary.proto`) in
- * TFRecord frames.
+ * TensorBoard event files: scalars as protocol buffers (`event.proto`, `summary.proto`)
+ * in TFRecord frames.
  */
 
 /** The scalars of a step by tag. */

@@ -1,8 +1,8 @@
 /**
  * Random cases that compare two implementations of the rewards and of Algorithm 1. The
  * trajectories have valid and broken grammar: half, nested and fused tags, missing and
- * repeated answers, repeated and empty searches, `##` everywhere, information blocks written
- * by the policy, notices, and text in many scripts.
+ * repeated answers, repeated and empty searches, `##` everywhere, information blocks
+ * written by the policy, notices, and text in many scripts.
  */
 import { range } from 'd3-array';
 import type { QuestionType } from '../data/question.js';
@@ -63,7 +63,10 @@ const DEBRIS = [
   ...'<think> <answer> x </answer> </think>|<answer> </answer>|<information> made up </information>'.split(
     '|',
   ),
-  ...['##', '.', '\n', ...NOTICES],
+  '##',
+  '.',
+  '\n',
+  ...NOTICES,
 ];
 
 const isLikely = (random: Random, share: number): boolean => random.uniform() < share;
@@ -204,7 +207,9 @@ function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
   };
 }
 
-/** Draws passages for each new query and keeps them in `drawn`; null is a failed search. */
+/**
+ * Draws passages for each new query and keeps them in `drawn`; null is a failed search.
+ */
 function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): Retriever {
   const search = (query: string): Passages | null => {
     if (!drawn.has(query))
@@ -231,7 +236,9 @@ function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): 
   };
 }
 
-/** A drawn rollout: options, script and passages of each query, and the expected result. */
+/**
+ * A drawn rollout: options, script and passages of each query, and the expected result.
+ */
 export async function drawRolloutCase(random: Random): Promise<object> {
   const config: RolloutConfig = {
     prompt: 'parallel',

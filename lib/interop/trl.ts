@@ -21,8 +21,8 @@ import { truthSchema, type RecordedRollout, type RecordedStep } from './import.j
 const MAX_LENGTH = 4096;
 
 /**
- * Writes Parquet files, rewards, rollout function and configuration. Returns the numbers of
- * questions.
+ * Writes Parquet files, rewards, rollout function and configuration. Returns the numbers
+ * of questions.
  * @throws RangeError for a method not trained by GRPO
  */
 export async function writeTrl(

@@ -17,7 +17,9 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** A nested value as YAML: mappings as lines, everything else as JSON, which YAML reads. */
+/**
+ * A nested value as YAML: mappings as lines, everything else as JSON, which YAML reads.
+ */
 export function printYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
@@ -54,8 +56,8 @@ ${printYaml(settings)}`;
 }
 
 /**
- * Writes Parquet files, rewards, agent loop, configuration and a launch script. Returns the
- * numbers of questions.
+ * Writes Parquet files, rewards, agent loop, configuration and a launch script. Returns
+ * the numbers of questions.
  */
 export async function writeVerl(
   folder: string,

@@ -112,8 +112,8 @@ export type LineOutcome<T> = { value: T } | { complaint: string };
 export const MAX_LINE_LENGTH = 50_000_000;
 
 /**
- * The lines of a stream, split at line feeds only (JSON may contain U+2028). The text of a
- * line longer than {@link MAX_LINE_LENGTH} is cut off.
+ * The lines of a stream, split at line feeds only (JSON may contain U+2028). The text of
+ * a line longer than {@link MAX_LINE_LENGTH} is cut off.
  */
 export async function* readLines(
   stream: Readable,

@@ -25,10 +25,13 @@ const RETRY_MS = 1000;
 /** Enough for a fresh lock of an ended process to become stale. */
 const MAX_RETRIES = 7;
 
-/** A process's start time on Linux, which tells it from a later process with the same id. */
+/**
+ * A process's start time on Linux, which tells it from a later process with the same id.
+ */
 async function startTime(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // Fields after the name in parentheses, which may itself contain spaces and parentheses.
+  // Fields after the name in parentheses, which may itself contain spaces and
+  // parentheses.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return state === 'Z' ? 'ended' : fields[18];
 }
@@ -47,7 +50,10 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
   return !current || current === started;
 }
 
-/** Takes the lock, also from a process that has ended. Returns a function that releases it. */
+/**
+ * Takes the lock, also from a process that has ended. Returns a function that releases
+ * it.
+ */
 async function takeLock(
   folder: string,
   lockfilePath: string,

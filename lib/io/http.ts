@@ -37,8 +37,8 @@ const MAX_WAIT_MS = 60_000;
 
 /**
  * The JSON of a response with status 200.
- * @throws HttpError for another status, a timeout or an unreachable server in the last try;
- * Error for a response that is too long or not JSON; the signal's reason
+ * @throws HttpError for another status, a timeout or an unreachable server in the last
+ * try; Error for a response that is too long or not JSON; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { retries, backOffMs, signal } = request;

@@ -14,7 +14,9 @@ export interface LocalServer {
   /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, lets requests finish for `graceMs` (default 0), and frees the port. */
+  /**
+   * Stops listening, lets requests finish for `graceMs` (default 0), and frees the port.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -40,8 +42,8 @@ export const isLocalRequest = ({
   );
 
 /**
- * Starts a server; port 0 is a free one. On local addresses, requests with another host name
- * are refused. Rejects if the port is taken.
+ * Starts a server; port 0 is a free one. On local addresses, requests with another host
+ * name are refused. Rejects if the port is taken.
  * @param answer must not reject; its signal aborts when the client disconnects
  */
 export async function serveLocally(

@@ -30,8 +30,8 @@ type Message<Reply, Note> =
 
 export interface Worker<Request, Reply, Note = never> {
   /**
-   * Resolves when the request has been sent, with the promise of its reply. One request at
-   * a time.
+   * Resolves when the request has been sent, with the promise of its reply. One request
+   * at a time.
    */
   send(request: Request, onNote?: (note: Note) => void): Promise<{ reply: Promise<Reply> }>;
   stop(): void;

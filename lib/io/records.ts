@@ -1,6 +1,6 @@
 /**
- * Records of results: a value under a key, with its provenance and a hash of everything that
- * it depends on. A record is valid only as long as the hash is the same.
+ * Records of results: a value under a key, with its provenance and a hash of everything
+ * that it depends on. A record is valid only as long as the hash is the same.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
@@ -175,9 +175,9 @@ const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Writes records into a folder's archives. A record replaces the one with the same key; new
- * ones go into the archive `name`. Answers of many runs to the same questions are similar:
- * in one file they take a quarter of the space.
+ * Writes records into a folder's archives. A record replaces the one with the same key;
+ * new ones go into the archive `name`. Answers of many runs to the same questions are
+ * similar: in one file they take a quarter of the space.
  */
 export async function writeArchives(
   folder: string,

@@ -4,9 +4,9 @@
  * right answer, else 0; m is the number of search turns. Written from the paper alone.
  *
  * Departures:
- * 1. n, the fewest calls of a right answer, is the minimum over the question's rollouts in
- *    this step; the paper keeps the minimum over all steps. A run draws 1,600 times from
- *    3,700 questions, so few questions repeat.
+ * 1. n, the fewest calls of a right answer, is the minimum over the question's rollouts
+ *    in this step; the paper keeps the minimum over all steps. A run draws 1,600 times
+ *    from 3,700 questions, so few questions repeat.
  * 2. The paper gives no value for the smoothing constant c; here it is the search budget.
  */
 import { isRight, outcome } from './parallelsearch.js';
@@ -27,7 +27,9 @@ export function relativeToolReward(calls: number, fewest: number, smoothing = SM
   return Math.sin((mapped * Math.PI) / (2 * fewest));
 }
 
-/** Tool reward times correctness, in the group form (`grpo`) or the single form (`ppo`). */
+/**
+ * Tool reward times correctness, in the group form (`grpo`) or the single form (`ppo`).
+ */
 export const otc = (form: 'grpo' | 'ppo'): Reward[] => [
   { ...outcome(), weight: 0 },
   {

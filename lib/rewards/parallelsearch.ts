@@ -3,7 +3,9 @@ import type { QuestionType } from '../data/question.js';
 import { exactMatch } from '../text/normalize.js';
 import type { Reward, ScoringInput } from './reward.js';
 
-/** The constants of Eq. 4 to 6, and switches for what the authors' code does differently. */
+/**
+ * The constants of Eq. 4 to 6, and switches for what the authors' code does differently.
+ */
 export interface RewardOptions {
   /** lambda_d of Eq. 4. */
   lambdaD: number;
@@ -11,7 +13,10 @@ export interface RewardOptions {
   lambdaS: number;
   /** lambda_f of Eq. 6. */
   lambdaF: number;
-  /** alpha of Eq. 4, the bonus for decomposing a parallelizable question; > 1 in the paper. */
+  /**
+   * alpha of Eq. 4, the bonus for decomposing a parallelizable question; > 1 in the
+   * paper.
+   */
   alpha: number;
   /** Adds lambda_s to r_s, as the authors' code does. */
   searchCountShifted: boolean;
@@ -92,8 +97,8 @@ export const searchCount = (options: RewardOptions): Reward => ({
 });
 
 /**
- * Format reward r_f (Eq. 6): -lambda_f for a right answer in a wrong format, +lambda_f for
- * a wrong answer in the right format, else 0. `formatFault` judges the format.
+ * Format reward r_f (Eq. 6): -lambda_f for a right answer in a wrong format, +lambda_f
+ * for a wrong answer in the right format, else 0. `formatFault` judges the format.
  */
 export const format = ({ lambdaF }: RewardOptions): Reward => ({
   name: 'format',

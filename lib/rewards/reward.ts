@@ -30,8 +30,8 @@ type Truth = Pick<ScoringInput, 'goldenAnswers'> & Partial<Pick<ScoringInput, 'q
 
 /**
  * The scoring input of segments. Answer and sub-queries are read from policy segments
- * only. A search counts if an information segment follows it: Algorithm 1 does not execute
- * a search in the last generation.
+ * only. A search counts if an information segment follows it: Algorithm 1 does not
+ * execute a search in the last generation.
  */
 export function scoringInputFromSegments(
   segments: readonly TextSegment[],
@@ -76,9 +76,9 @@ export interface TurnReward {
 /** A named function; training maximises the weighted sum of several. */
 export interface Reward {
   /**
-   * Names the component in records and the metric `rewards/NAME`. It stands for `score` in
-   * the run's hash: change it whenever you change `score`, so that no checkpoint of the old
-   * reward is resumed.
+   * Names the component in records and the metric `rewards/NAME`. It stands for `score`
+   * in the run's hash: change it whenever you change `score`, so that no checkpoint of
+   * the old reward is resumed.
    */
   readonly name: string;
   /** Weight in the total, default 1; with 0 it is recorded but not trained on. */

@@ -9,7 +9,9 @@ import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
   id: string;
-  /** Null if unknown: the rewards then count it as neither parallelizable nor single-hop. */
+  /**
+   * Null if unknown: the rewards then count it as neither parallelizable nor single-hop.
+   */
   questionType: QuestionType | null;
   answer: string | null;
   exactMatch: 0 | 1;

@@ -4,14 +4,14 @@
  * searches, or -1 without an answer. For each search turn: information gain minus
  * redundancy,
  *
- *     gain of turn t       = mean over gold passages of max(match in t - best match before t, 0)
- *     redundancy of turn t = share of its passages already seen, in an earlier turn or in t
+ *     gain of turn t       = mean over gold passages of max(match in t - best before, 0)
+ *     redundancy of turn t = share of its passages seen before, also within t
  *
  * Departures:
  * 1. Gold passages are matched by id, so a match is 0 or 1; the code uses the cosine
  *    similarity of words. A sub-question's gold passages are alternatives: one is enough.
- * 2. The key words of a sub-question are one wording of its ideal query and keep their best
- *    match; the code keeps the latest.
+ * 2. The key words of a sub-question are one wording of its ideal query and keep their
+ *    best match; the code keeps the latest.
  * 3. Step rewards have weight 1 as in the paper. The code adds 0.6 times the reward in
  *    place, which acts as 1.6.
  */
@@ -59,8 +59,8 @@ export function redundancies(turns: readonly (readonly string[])[]): number[] {
 }
 
 /**
- * How well searches match key words: each search is assigned to its closest key words, and
- * key words score their best F1.
+ * How well searches match key words: each search is assigned to its closest key words,
+ * and key words score their best F1.
  */
 export function keyWordMatch(searches: readonly string[], keyWords: readonly string[]): number {
   const best = keyWords.map(() => 0);

@@ -22,8 +22,8 @@ export const rolloutSchema = z.strictObject({
   retrievalTimeoutMs: count.default(10_000),
   /**
    * Maximum tokens of information per turn: 500 in the paper (App. A.4) with passages of
-   * about 130 tokens; passages of the small world have 18. Low-ranked passages are dropped
-   * to fit, but one per query stays.
+   * about 130 tokens; passages of the small world have 18. Low-ranked passages are
+   * dropped to fit, but one per query stays.
    */
   maxInformationTokens: count.default(320),
   /** Shows only the first words of each passage, for short contexts. Default: all. */

@@ -1,10 +1,11 @@
 /**
- * Algorithm 1: generate until a search or an answer, run all sub-queries at once, append the
- * results, repeat. Rows advance together, one turn at a time, so that the sub-queries of
- * all rollouts form one batch.
+ * Algorithm 1: generate until a search or an answer, run all sub-queries at once, append
+ * the results, repeat. Rows advance together, one turn at a time, so that the sub-queries
+ * of all rollouts form one batch.
  *
  * Two details follow the authors' code, where Algorithm 1 leaves them open:
- * 1. After the last search turn one more generation may answer; a search in it is not run.
+ * 1. After the last search turn one more generation may answer; a search in it is not
+ *    run.
  * 2. A turn without a valid action counts as a turn.
  */
 import type { Question } from '../data/question.js';
@@ -198,7 +199,9 @@ function printOutcomes(
   );
 }
 
-/** Maximum tokens of information: leaves room for the reserves and the next generation. */
+/**
+ * Maximum tokens of information: leaves room for the reserves and the next generation.
+ */
 function roomForInformation(
   { tokenIds, trajectory }: Row,
   policy: Policy,

@@ -12,9 +12,9 @@ export interface Segment {
   tokenIds: number[];
   text: string;
   /**
-   * Log-probability (nats) of each token under the policy that sampled it; policy segments
-   * only. Absent when a server returned only text: the ids are then an encoding of it,
-   * good for counting but not for training.
+   * Log-probability (nats) of each token under the policy that sampled it; policy
+   * segments only. Absent when a server returned only text: the ids are then an encoding
+   * of it, good for counting but not for training.
    */
   logProbs?: number[];
 }
@@ -63,8 +63,8 @@ export interface Trajectory {
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   /**
-   * `answer`, `budget` or `length`; in an imported transcript the engine's stop reason, or
-   * null.
+   * `answer`, `budget` or `length`; in an imported transcript the engine's stop reason,
+   * or null.
    */
   finish: string | null;
 

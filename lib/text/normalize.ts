@@ -1,6 +1,6 @@
 /**
- * Answer normalisation, exact match and F1 of SQuAD's evaluation script, for Eq. 3 and every
- * reported EM and F1.
+ * Answer normalisation, exact match and F1 of SQuAD's evaluation script, for Eq. 3 and
+ * every reported EM and F1.
  */
 
 /** Python's `string.punctuation`: ASCII only, as in SQuAD's script. */
@@ -46,8 +46,8 @@ function pairF1(answer: string, golden: string): number {
 }
 
 /**
- * The highest word-overlap F1 with a gold answer, in [0, 1]. As in HotpotQA's script, `yes`,
- * `no` and `noanswer` get no partial credit.
+ * The highest word-overlap F1 with a gold answer, in [0, 1]. As in HotpotQA's script,
+ * `yes`, `no` and `noanswer` get no partial credit.
  */
 export function tokenF1(answer: string | null, goldenAnswers: readonly string[]): number {
   if (answer === null) return 0;

@@ -1,6 +1,6 @@
 /**
- * The prompts (Table 1): full forms for real language models, and short forms for the small
- * policy, which learns their meaning in supervised training.
+ * The prompts (Table 1): full forms for real language models, and short forms for the
+ * small policy, which learns their meaning in supervised training.
  */
 import { createRegistry } from '../registry.js';
 
@@ -57,7 +57,8 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
 ]);
 
 /**
- * The prompt of a question, with a question mark at the end as in the authors' data script.
+ * The prompt of a question, with a question mark at the end as in the authors' data
+ * script.
  * @throws RangeError for an unknown name
  */
 export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>

@@ -82,8 +82,8 @@ function readTags({ kind, text }: TextSegment): Tag[] | string {
 /**
  * Why a response breaks the format of Eq. 6, or null. The format: think, then search or
  * answer; information after every search and think after information; only white space
- * between blocks; the answer is last. A notice, or an information tag written by the policy,
- * breaks it; the content of information segments is not checked.
+ * between blocks; the answer is last. A notice, or an information tag written by the
+ * policy, breaks it; the content of information segments is not checked.
  */
 export function formatFault(segments: readonly TextSegment[]): string | null {
   const blocks = joinPolicySegments(segments).map(readTags);
@@ -100,8 +100,8 @@ export function formatFault(segments: readonly TextSegment[]): string | null {
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 /**
- * The beginning of environment text: information, Search-R1's message (which contains tags
- * and ends with a fixed sentence), or one of this project's notices.
+ * The beginning of environment text: information, Search-R1's message (which contains
+ * tags and ends with a fixed sentence), or one of this project's notices.
  */
 const OPENINGS = new RegExp(
   '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
@@ -152,8 +152,8 @@ export function splitTranscript(response: string): TextSegment[] {
 
 /**
  * Why a response recorded without segments does not tell who wrote what, or null: an
- * information block after a search that did not end its generation, or a closing tag without
- * an opening one, as a passage may contain.
+ * information block after a search that did not end its generation, or a closing tag
+ * without an opening one, as a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   for (const { kind, text } of joinPolicySegments(segments)) {

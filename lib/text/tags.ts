@@ -6,8 +6,8 @@
  *     <information> passages </information>      written by the environment only
  *     <answer> short answer </answer>
  *
- * A block is an opening tag whose next tag is its closing tag. Blocks therefore never nest;
- * everything else, including a lone tag, is stray text.
+ * A block is an opening tag whose next tag is its closing tag. Blocks therefore never
+ * nest; everything else, including a lone tag, is stray text.
  */
 export type Tag = 'think' | 'search' | 'information' | 'answer';
 
@@ -17,8 +17,8 @@ const QUERY_SEPARATOR = '##';
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
 
 /**
- * Sent to the small policy after an invalid action (Algorithm 1). Notices contain no tags,
- * so that they are never parsed as actions.
+ * Sent to the small policy after an invalid action (Algorithm 1). Notices contain no
+ * tags, so that they are never parsed as actions.
  */
 export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
 
@@ -132,8 +132,8 @@ const FAILED = 'Retrieval failed: ';
 const NOTHING = 'Nothing found.';
 
 /**
- * Collapses white space and escapes tags (`<answer>` becomes `(answer)`), so that a passage
- * can neither close its block nor pass for an action.
+ * Collapses white space and escapes tags (`<answer>` becomes `(answer)`), so that a
+ * passage can neither close its block nor pass for an action.
  */
 export function oneLine(text: string): string {
   return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
@@ -185,9 +185,9 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of `printInformation`, for a block or its body. Exact if titles and texts are
- * single lines without tags and parentheses in titles balance. Other lines belong to the
- * passage before them.
+ * The inverse of `printInformation`, for a block or its body. Exact if titles and texts
+ * are single lines without tags and parentheses in titles balance. Other lines belong to
+ * the passage before them.
  */
 export function parseInformation(block: string): PrintedResult[] {
   const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');

@@ -76,7 +76,8 @@ function readTokenizer(json: object): HuggingFaceTokenizer {
 }
 
 /**
- * A tokenizer from a Hugging Face `tokenizer.json` and `tokenizer_config.json`, as objects.
+ * A tokenizer from a Hugging Face `tokenizer.json` and `tokenizer_config.json`, as
+ * objects.
  * @throws Error for invalid objects
  */
 export function createTokenizer(
@@ -99,7 +100,8 @@ export function createTokenizer(
   }));
   const special = [...added.filter((token) => token.special), ...named];
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  // Splits after the first character of a special token's name, so that no part contains it.
+  // Splits after the first character of a special token's name, so that no part contains
+  // it.
   const insideNames = special.map(
     ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
   );
@@ -140,7 +142,8 @@ export function createTokenizer(
       throw new Error(
         `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is missing. Use --prompt-form full.`,
       );
-    // Without special tokens the message is encoded with its surroundings, as in transformers.
+    // Without special tokens the message is encoded with its surroundings, as in
+    // transformers.
     const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
     const tokenIds = isPlain
       ? encodePart(text)

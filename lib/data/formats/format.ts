@@ -44,7 +44,9 @@ export interface DataFormat {
    * @throws ZodError for an invalid row
    */
   readonly read: (row: object, passages: PassageCollector) => Question | null;
-  /** The row of a question; its paragraphs are the annotated passages, as one sentence. */
+  /**
+   * The row of a question; its paragraphs are the annotated passages, as one sentence.
+   */
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 

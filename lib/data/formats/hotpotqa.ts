@@ -1,8 +1,8 @@
 /**
- * HotpotQA (Yang et al. 2018), such as `hotpot_train_v1.1.json`. The supporting facts name
- * two articles. A comparison needs both at once. In a bridge question the first article is
- * the one that names the other, or else the one without the answer; if neither decides, the
- * question gets no graph.
+ * HotpotQA (Yang et al. 2018), such as `hotpot_train_v1.1.json`. The supporting facts
+ * name two articles. A comparison needs both at once. In a bridge question the first
+ * article is the one that names the other, or else the one without the answer; if neither
+ * decides, the question gets no graph.
  */
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/normalize.js';

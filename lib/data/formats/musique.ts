@@ -1,7 +1,7 @@
 /**
- * MuSiQue (Trivedi et al. 2022), such as `musique_ans_v1.0_train.jsonl`. Its decomposition
- * is the graph: a sub-question with `#1` needs the answer of the first. Unanswerable
- * questions are skipped.
+ * MuSiQue (Trivedi et al. 2022), such as `musique_ans_v1.0_train.jsonl`. Its
+ * decomposition is the graph: a sub-question with `#1` needs the answer of the first.
+ * Unanswerable questions are skipped.
  */
 import { z } from 'zod';
 import type { QuestionGraph, SubQuestion } from '../question.js';

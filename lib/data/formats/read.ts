@@ -1,6 +1,6 @@
 /**
- * Reads questions in the formats of benchmarks, row by row because the files are large, and
- * in the FlashRAG layout, with dependency graphs from their annotations.
+ * Reads questions in the formats of benchmarks, row by row because the files are large,
+ * and in the FlashRAG layout, with dependency graphs from their annotations.
  */
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
@@ -55,8 +55,8 @@ const splitName = (file: string): string | undefined =>
   /(?:^|[^a-z])(train|dev|test)(?:[^a-z]|$)/i.exec(path.basename(file))?.[1].toLowerCase();
 
 /**
- * The questions of a benchmark's file, null for rows without an answer. Their passages are
- * added to `passages`.
+ * The questions of a benchmark's file, null for rows without an answer. Their passages
+ * are added to `passages`.
  * @throws Error naming a row that matches no format
  */
 export async function* readBenchmark(
@@ -88,8 +88,8 @@ export async function* readBenchmark(
 }
 
 /**
- * The questions of a folder in the FlashRAG layout, with graphs from their annotations. Its
- * passages are added to `passages`.
+ * The questions of a folder in the FlashRAG layout, with graphs from their annotations.
+ * Its passages are added to `passages`.
  * @param benchmark for questions that name none
  */
 export async function* readFolder(

@@ -1,7 +1,8 @@
 /**
- * 2WikiMultiHopQA (Ho et al. 2020): `train.json`, `dev.json`. Each evidence triple (subject,
- * relation, object) is a sub-question that depends on the triple whose object is its
- * subject. If the names differ ("John", "King John of England"), the question's type decides.
+ * 2WikiMultiHopQA (Ho et al. 2020): `train.json`, `dev.json`. Each evidence triple
+ * (subject, relation, object) is a sub-question that depends on the triple whose object
+ * is its subject. If the names differ ("John", "King John of England"), the question's
+ * type decides.
  */
 import { groups } from 'd3-array';
 import { z } from 'zod';
