@@ -1,6 +1,6 @@
 import { sum } from 'd3-array';
 import type { Passage } from '../data/question.js';
-import { type Neighbour, type Retriever, TopK, perQuery, requireInteger } from './retriever.js';
+import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
 import { splitTitle, splitWords } from './words.js';
 
 export interface Bm25Options {
@@ -8,32 +8,26 @@ export interface Bm25Options {
   k1?: number;
   /** Strength of the length normalisation, 0 to 1; Lucene's default 0.75. */
   b?: number;
-  /**
-   * How often a word of the title counts, >= 0; 1 (default) treats the title as part of
-   * the text.
-   */
+  /** How often a word of the title counts, >= 0; default 1, as a word of the text. */
   titleWeight?: number;
-  /**
-   * Words of passages and queries; by default {@link splitWords}. Others are in
-   * `analyzers.ts`.
-   */
+  /** Splits passages and queries into words; default {@link splitWords}. */
   analyze?: (text: string) => string[];
 }
 
-/** BM25 as a retriever, with its synchronous search. */
+/** BM25 as a retriever, and its synchronous search. */
 export interface Bm25Retriever extends Retriever {
   readonly passages: readonly Passage[];
   /**
-   * The best `topK` passages that share a word with the query; `index` counts in
+   * The best `topK` passages that share a word with the query, as indices into
    * `passages`.
    */
   search(query: string, topK: number): Neighbour[];
 }
 
 /**
- * Postings of all words, one word after the other: those of word w are `starts[w]` up
- * to `starts[w + 1]`. As in bm25s (Lù 2024, arXiv 2407.03618), what a word adds to a
- * passage's score is computed once, when the index is built.
+ * Postings of all words: those of word w are at `starts[w]` to `starts[w + 1]`. What a
+ * word adds to a passage's score is computed at indexing, as in bm25s (Lù 2024, arXiv
+ * 2407.03618).
  */
 interface InvertedIndex {
   words: ReadonlyMap<string, number>;
@@ -43,35 +37,38 @@ interface InvertedIndex {
 }
 
 /**
- * Builds a BM25 retriever with Lucene's formula: `score = sum over query words of idf *
- * tf / (tf + k1 * (1 - b + b * length / meanLength))`, `idf = ln(1 + (N - df + 0.5) / (df
- * + 0.5))`. A word that stands twice in the query counts twice. Passages without any word
- * of the query are not returned; equal scores keep the order of `passages`. Unlike
- * Lucene, lengths are exact, not rounded to a byte. Source: Robertson and Zaragoza 2009;
- * Lucene's BM25Similarity since version 8 (no factor k1 + 1).
+ * A BM25 retriever with Lucene's formula: `score = sum over query words of idf * tf / (tf
+ * + k1 * (1 - b + b * length / meanLength))`, `idf = ln(1 + (N - df + 0.5) / (df +
+ * 0.5))`. A word that the query repeats counts each time. Passages without any query word
+ * are not returned; ties keep the order of `passages`. Unlike in Lucene, lengths are not
+ * rounded to a byte. Source: Robertson and Zaragoza 2009; Lucene's BM25Similarity since
+ * version 8 (no factor k1 + 1).
  */
 export function createBm25Retriever(
   passages: readonly Passage[],
   options: Bm25Options = {},
 ): Bm25Retriever {
   const { k1 = 1.2, b = 0.75, titleWeight = 1, analyze = splitWords } = options;
-  checkOptions(k1, b, titleWeight);
+  if (!(k1 >= 0)) throw new RangeError(`Expected k1 to be a number >= 0, but got ${k1}.`);
+  if (!(b >= 0 && b <= 1))
+    throw new RangeError(`Expected b to be a number from 0 to 1, but got ${b}.`);
+  if (!(titleWeight >= 0))
+    throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
   const index = buildIndex(passages, { k1, b, titleWeight, analyze });
   const { words, starts } = index;
   const scores = new Float64Array(passages.length);
+  const numPostings = (word: number): number => starts[word + 1] - starts[word];
 
   const search = (query: string, topK: number): Neighbour[] => {
     requireInteger('topK', topK);
-    const asked = analyze(query).flatMap((word) => words.get(word) ?? []);
-    for (const word of asked) addScores(index, word, scores);
+    const queryWords = analyze(query).flatMap((word) => words.get(word) ?? []);
+    for (const word of queryWords) addScores(index, word, scores);
     const top = new TopK(topK);
-    // Where words are frequent, a look at every passage in turn is quicker than one at
-    // their postings.
-    if (sum(asked, numPostings) > passages.length) offerAll(top, scores);
-    else for (const word of asked) offerPostings(top, index, word, scores);
+    // For frequent words, a scan of all passages is faster than one of the postings.
+    if (sum(queryWords, numPostings) > passages.length) offerAll(top, scores);
+    else for (const word of queryWords) offerPostings(top, index, word, scores);
     return top.best;
   };
-  const numPostings = (word: number): number => starts[word + 1] - starts[word];
   return {
     name: 'bm25',
     passages,
@@ -91,21 +88,13 @@ export function createBm25Retriever(
   };
 }
 
-function checkOptions(k1: number, b: number, titleWeight: number): void {
-  if (!(k1 >= 0)) throw new RangeError(`Expected k1 to be a number >= 0, but got ${k1}.`);
-  if (!(b >= 0 && b <= 1))
-    throw new RangeError(`Expected b to be a number from 0 to 1, but got ${b}.`);
-  if (!(titleWeight >= 0))
-    throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
-}
-
 function buildIndex(
   passages: readonly Passage[],
   { k1, b, titleWeight, analyze }: Required<Bm25Options>,
 ): InvertedIndex {
   const words = new Map<string, number>();
-  // Passage by passage: its distinct words, and how often each counts.
-  const [wordsOf, frequencies]: [number[][], number[][]] = [[], []];
+  // For each passage its distinct words and their frequencies.
+  const [passageWords, frequencies]: [number[][], number[][]] = [[], []];
   const lengths = new Float64Array(passages.length);
   const documentFrequencies: number[] = [];
   passages.forEach(({ contents }, i) => {
@@ -113,17 +102,17 @@ function buildIndex(
     const count = (text: string, weight: number): void => {
       if (weight === 0) return;
       for (const word of analyze(text)) {
-        const number = words.get(word) ?? words.size;
-        if (number === words.size) words.set(word, documentFrequencies.push(0) - 1);
-        counts.set(number, (counts.get(number) ?? 0) + weight);
+        const id = words.get(word) ?? words.size;
+        if (id === words.size) words.set(word, documentFrequencies.push(0) - 1);
+        counts.set(id, (counts.get(id) ?? 0) + weight);
         lengths[i] += weight;
       }
     };
     const { title, text } = splitTitle(contents);
     count(title, titleWeight);
     count(text, 1);
-    for (const number of counts.keys()) documentFrequencies[number]++;
-    wordsOf.push([...counts.keys()]);
+    for (const id of counts.keys()) documentFrequencies[id]++;
+    passageWords.push([...counts.keys()]);
     frequencies.push([...counts.values()]);
   });
   const meanLength = sum(lengths) / Math.max(1, passages.length);
@@ -134,43 +123,38 @@ function buildIndex(
     inverseDocumentFrequency(passages.length, frequency),
   );
   const next = starts.slice();
-  const index = {
-    words,
-    starts,
-    passages: new Uint32Array(starts[words.size]),
-    scores: new Float64Array(starts[words.size]),
-  };
-  for (const [i, numbers] of wordsOf.entries())
-    for (const [j, word] of numbers.entries()) {
+  const postings = new Uint32Array(starts[words.size]);
+  const scores = new Float64Array(starts[words.size]);
+  for (const [i, ids] of passageWords.entries())
+    for (const [j, word] of ids.entries()) {
       const tf = frequencies[i][j];
       const at = next[word]++;
-      index.passages[at] = i;
-      index.scores[at] = (idf[word] * tf) / (tf + k1 * (1 - b + (b * lengths[i]) / meanLength));
+      postings[at] = i;
+      scores[at] = (idf[word] * tf) / (tf + k1 * (1 - b + (b * lengths[i]) / meanLength));
     }
-  return index;
+  return { words, starts, passages: postings, scores };
 }
 
-// Plain loops in functions of their own, which V8 compiles well: they take nearly all of
-// a search's time.
+// Nearly all of a search's time. V8 compiles plain loops in small functions well.
 
-/** Adds a word's part to the scores of the passages that it stands in. */
+/** Adds a word's contribution to the scores of its passages. */
 function addScores(
-  { starts, passages, scores: parts }: InvertedIndex,
+  { starts, passages, scores: contributions }: InvertedIndex,
   word: number,
   scores: Float64Array,
 ): void {
   const end = starts[word + 1];
-  for (let at = starts[word]; at < end; at++) scores[passages[at]] += parts[at];
+  for (let at = starts[word]; at < end; at++) scores[passages[at]] += contributions[at];
 }
 
-/** Offers every passage with a score, and takes the scores back. */
+/** Offers every passage with a score and resets the scores. */
 function offerAll(top: TopK, scores: Float64Array): void {
   for (let passage = 0; passage < scores.length; passage++)
     if (scores[passage] > 0 && scores[passage] >= top.worst) top.offer(passage, scores[passage]);
   scores.fill(0);
 }
 
-/** Offers the passages that a word stands in, once each, and takes their scores back. */
+/** Offers a word's passages, once each, and resets their scores. */
 function offerPostings(
   top: TopK,
   { starts, passages }: InvertedIndex,
@@ -185,7 +169,7 @@ function offerPostings(
   }
 }
 
-/** Lucene's inverse document frequency, in nats; positive for every word. */
-export function inverseDocumentFrequency(numPassages: number, documentFrequency: number): number {
+/** Lucene's inverse document frequency, in nats; always positive. */
+function inverseDocumentFrequency(numPassages: number, documentFrequency: number): number {
   return Math.log(1 + (numPassages - documentFrequency + 0.5) / (documentFrequency + 0.5));
 }

@@ -1,9 +1,6 @@
 import { requireInteger, TopK, type Neighbour } from './retriever.js';
 
-/**
- * Nearest neighbours of a vector by cosine; positions count in the order in which the
- * vectors were given.
- */
+/** Nearest neighbours of a vector by cosine. */
 export interface VectorIndex {
   readonly name: string;
   readonly size: number;
@@ -32,7 +29,7 @@ export function buildExactIndex(vectors: readonly Float32Array[]): VectorIndex {
   };
 }
 
-/** A copy of unit length (L2); the zero vector stays zero. */
+/** A copy of unit length; the zero vector stays zero. */
 export function normalise(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const value of vector) sum += value * value;
@@ -40,7 +37,9 @@ export function normalise(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale);
 }
 
-/** The vectors' common length; throws when there is none or a vector is not finite. */
+/**
+ * The vectors' dimensions. @throws RangeError if they differ, or a value is not finite
+ */
 export function commonDimensions(vectors: readonly Float32Array[]): number {
   if (vectors.length === 0) throw new RangeError('Expected at least one vector, but got none.');
   const dimensions = vectors[0].length;
@@ -53,17 +52,15 @@ export function commonDimensions(vectors: readonly Float32Array[]): number {
   return dimensions;
 }
 
-/** Throws unless `vector` has the index's dimensions. */
 export function requireDimensions(vector: Float32Array, dimensions: number): void {
-  if (vector.length !== dimensions) {
+  if (vector.length !== dimensions)
     throw new RangeError(
       `Expected a vector of ${dimensions} dimensions, but got ${vector.length}.`,
     );
-  }
 }
 
 /**
- * Inner product with the row at `start`; four sums at a time keep the processor's adders
+ * Inner product with the row at `start`, in four sums to keep the processor's adders
  * busy.
  */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {

@@ -1,38 +1,38 @@
+/** The interface of retrievers, and what the local ones share. */
 import { bisector } from 'd3-array';
 import type { Passage } from '../data/question.js';
 
-//==== lib/retrieval/retriever.ts
-/**
- * A passage with the score its retriever gave it; scores of different retrievers are not
- * comparable.
- */
+/** A passage and its score; scores of different retrievers are not comparable. */
 export interface RetrievedPassage {
   passage: Passage;
   score: number;
 }
 
 export interface RetrieveOptions {
-  /** Passages wanted for each query. */
+  /** Passages per query. */
   topK: number;
-  /** Aborts the search; the returned promise then rejects with the signal's reason. */
+  /** Aborts the search: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/**
- * Finds passages for a batch of queries: result i belongs to query i, best passage first.
- */
 export interface Retriever {
   readonly name: string;
   /**
-   * What a passage would score that is about nothing but all words of a query, also those
-   * that none has; absent where unknown.
+   * The score of a passage about all words of a query and nothing else, counting words
+   * that no passage has; absent if unknown.
    */
   fullScore?(query: string): number;
+  /** Passages for each query; result i belongs to query i, best passage first. */
   retrieve(queries: readonly string[], options: RetrieveOptions): Promise<RetrievedPassage[][]>;
 }
 
-//==== lib/retrieval/top-k.ts
-/** A position in an index with its score. */
+/** @throws RangeError unless `value` is an integer of at least `least` */
+export function requireInteger(name: string, value: number, least = 1): void {
+  if (!Number.isInteger(value) || value < least)
+    throw new RangeError(`Expected ${name} to be an integer >= ${least}, but got ${value}.`);
+}
+
+/** An index in a list of passages or vectors, with its score. */
 export interface Neighbour {
   index: number;
   score: number;
@@ -41,12 +41,11 @@ export interface Neighbour {
 const byRank = bisector((a: Neighbour, b: Neighbour) => b.score - a.score || a.index - b.index);
 
 /**
- * The best `topK` of the neighbours offered to it, best first; equal scores go by the
- * lower index.
+ * Keeps the best `topK` of the neighbours offered, best first, ties by the lower index.
  */
 export class TopK {
   readonly best: Neighbour[] = [];
-  /** A lower score is not among the best, whatever its index. */
+  /** A lower score than this cannot be among the best. */
   worst = -Infinity;
 
   constructor(private readonly topK: number) {}
@@ -60,19 +59,11 @@ export class TopK {
   }
 }
 
-/** Throws unless `value` is an integer of at least `least`. */
-export function requireInteger(name: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least) {
-    throw new RangeError(`Expected ${name} to be an integer >= ${least}, but got ${value}.`);
-  }
-}
-
-//==== lib/retrieval/per-query.ts
 const SLICE_MS = 25;
 
 /**
- * Maps queries one after another on this thread, and lets other work (timers, an abort)
- * run every 25 ms. Rejects with the signal's reason once it is aborted.
+ * Answers queries one by one, but lets timers and aborts run every 25 ms. Rejects with
+ * the signal's reason once it is aborted.
  */
 export async function perQuery<Q, R>(
   queries: readonly Q[],
