@@ -1,7 +1,4 @@
-/**
- * `parallelsearch ask "QUESTION"`: one question through the rollout, written as it
- * happens.
- */
+/** `parallelsearch ask "QUESTION"`: answers one question and prints it as it happens. */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { answerQuestion, unknownNamesWarning, type AnswerEvent } from '../rollout/answer.js';
@@ -12,7 +9,7 @@ import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours of blocks, as in the pages. */
+/** Colours of blocks, the same as on the pages. */
 const STYLES: Readonly<Record<Tag, Style>> = {
   think: 'magenta',
   search: 'blue',
@@ -20,10 +17,7 @@ const STYLES: Readonly<Record<Tag, Style>> = {
   answer: ['green', 'bold'],
 };
 
-/**
- * Writes coloured text to a terminal, plain text elsewhere and where colours are not
- * wanted (NO_COLOR).
- */
+/** Writes text, coloured on a terminal unless NO_COLOR is set. */
 const write = (text: string, style?: Style): void => {
   const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
   process.stdout.write(isColoured ? styleText(style, text) : text);
@@ -32,18 +26,16 @@ const write = (text: string, style?: Style): void => {
 const counted = (number: number, one: string, many = `${one}s`): string =>
   `${number} ${number === 1 ? one : many}`;
 
-/** Says of which sub-queries a turn found nothing that is like them. */
-function warnOfUnlike({ queries, results }: SearchTurn): void {
+/** Warns of sub-queries without a related passage. */
+function warnOfUnrelated({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
     if (result.status === 'ok' && result.isUnlike)
       write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
-/** Writes what happens, token by token. */
+/** Writes events as they come, token by token. */
 function createWriter(): (event: AnswerEvent) => void {
-  /**
-   * What the policy has written of its segment; a policy elsewhere may tell no tokens.
-   */
+  /** The policy's segment so far; remote policies may send no tokens. */
   let written = '';
   return (event) => {
     if (event.kind === 'token') {
@@ -55,7 +47,7 @@ function createWriter(): (event: AnswerEvent) => void {
       else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
       written = '';
       write('\n');
-      if (event.turn) warnOfUnlike(event.turn);
+      if (event.turn) warnOfUnrelated(event.turn);
     } else {
       const { answer, searchTurns, modelCalls } = event.trajectory;
       write('\n');
@@ -72,7 +64,7 @@ function createWriter(): (event: AnswerEvent) => void {
   };
 }
 
-/** Asks a question; the exit code is 130 after Ctrl-C. */
+/** Answers a question; the exit code is 130 after Ctrl-C. */
 async function runAsk(question: string, settings: PolicySpec): Promise<number> {
   const { policy, rollout, retriever, passages } = await setUp(settings);
   const contents = passages.map((passage) => passage.contents);
@@ -90,8 +82,8 @@ async function runAsk(question: string, settings: PolicySpec): Promise<number> {
 /** The `ask` command. */
 export function askCommand(): Command {
   const command = new Command('ask')
-    .description('ask a policy a question and watch it think, search and answer')
-    .argument('<question>', 'in quotes');
+    .description('ask a question and watch the policy think, search and answer')
+    .argument('<question>', 'the question, in quotes');
   return withPolicyOptions(command).action(async (question: string, settings: PolicySpec) => {
     process.exitCode = await runAsk(question, settings);
   });

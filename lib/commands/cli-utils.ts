@@ -1,11 +1,11 @@
-/** How every command reads numbers, speaks and is stopped. Loads nothing heavy. */
+/** How commands read numbers, log and are interrupted. Loads nothing heavy. */
 import { InvalidArgumentError } from 'commander';
 
 const numberParser =
-  (expected: string, fits: (value: number) => boolean) =>
+  (expected: string, isValid: (value: number) => boolean) =>
   (text: string): number => {
     const value = text.trim() === '' ? NaN : Number(text);
-    if (fits(value)) return value;
+    if (isValid(value)) return value;
     throw new InvalidArgumentError(`Expected ${expected}, but got ${text}.`);
   };
 export const parseCount = numberParser('an integer >= 1', (n) => Number.isInteger(n) && n >= 1);
@@ -20,35 +20,35 @@ export const parseSeconds = numberParser(
   (n) => n > 0 && n <= 2_000_000,
 );
 
-/** The values of an option that is given several times. */
+/** Collects the values of a repeatable option. */
 export const collect = (value: string, values: readonly string[] = []): string[] => [
   ...values,
   value,
 ];
 
-/** A line for people. */
+/** Logs a line to stderr. */
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** A duration as one says it, such as `12 min` or `2.1 h`. */
+/** A duration such as `12 min` or `2.1 h`. */
 export function describeDuration(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** Said when a training is interrupted. */
+/** Logged when a training is interrupted. */
 export const CHECKPOINT_NOTICE =
-  'Finishing this step and writing a checkpoint; Ctrl-C again stops at once.';
+  'Finishing this step and writing a checkpoint; press Ctrl-C again to stop at once.';
 
 /**
- * Work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
- * @param stopping what is said when that happens
- * @param stopped what is said once the work has ended
- * @returns the exit code: 130 when it was stopped
+ * Runs work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
+ * @param stopping logged on the signal
+ * @param stopped logged once the work has ended
+ * @returns the exit code: 130 if interrupted
  */
 export async function interruptible(
   stopping: string,
   work: (signal: AbortSignal) => Promise<void>,
-  stopped = 'Stopped. The same command goes on from here.',
+  stopped = 'Stopped. The same command resumes.',
 ): Promise<number> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -60,8 +60,7 @@ export async function interruptible(
   process.on('SIGINT', abort).on('SIGTERM', abort);
   try {
     await work(signal);
-    // Also where it was nearly done, and so has ended: what was to come after it does
-    // not.
+    // Work that was nearly done may end normally, but what follows it must not start.
     return signal.aborted ? 130 : 0;
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -1,11 +1,9 @@
-/**
- * `parallelsearch doctor`: what this machine has, what it lacks, and what to do about it.
- */
+/** `parallelsearch doctor`: checks what this machine has and says how to get the rest. */
 import { Command } from 'commander';
 import { diagnose, formatDiagnosis, isComplete } from '../doctor/check.js';
 import { allParts } from '../doctor/parts.js';
 
-/** Prints the diagnosis. Returns the exit code: 1 when something required is missing. */
+/** Prints the diagnosis; the exit code is 1 if something required is missing. */
 export async function runDoctor(settings: { json?: boolean }, parts = allParts()): Promise<number> {
   const checks = await diagnose(parts);
   const ok = isComplete(checks);
@@ -18,10 +16,8 @@ export async function runDoctor(settings: { json?: boolean }, parts = allParts()
 /** The `doctor` command. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description(
-      'check Node, notebooks, backends, memory and optional parts, with a remedy for what is missing',
-    )
-    .option('--json', 'the diagnosis as JSON')
+    .description('check Node, notebooks, backends, memory and optional parts')
+    .option('--json', 'print JSON')
     .action(async (settings: { json?: boolean }) => {
       process.exitCode = await runDoctor(settings);
     });

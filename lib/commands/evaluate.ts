@@ -19,7 +19,7 @@ import {
 } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
-import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
+import { setUp, withPolicyOptions, type PolicySpec, type Setup } from './setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
 
 interface EvaluateSettings extends PolicySpec {
@@ -31,40 +31,40 @@ interface EvaluateSettings extends PolicySpec {
   price?: TokenUsage;
 }
 
-/** What is kept of an answer until all are there. */
+/** What the journal keeps of an answer until all are there. */
 interface Answer {
   result: Measurement & { method: string; model: string; seed: number };
   usage: TokenUsage;
-  /** Where they are asked for. */
+  /** With `--trajectories`. */
   trajectory?: Trajectory;
 }
 
 /**
- * Questions of the wanted split, by default those of test, else of dev; those that name
- * no benchmark are of that which the folder is called.
- * @throws Error naming the splits that there are
+ * The questions of a split (default test, else dev). Questions without a benchmark get
+ * the data folder's name.
+ * @throws Error naming the splits there are
  */
-export async function askedQuestions({
+export async function selectQuestions({
   data,
   split,
   limit,
 }: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>): Promise<Question[]> {
-  const questions = await loadQuestions(data);
-  const wanted = split ?? evaluatedSplit(questions);
-  const asked = selectSplit(questions, wanted).slice(0, limit);
+  const all = await loadQuestions(data);
+  const wanted = split ?? evaluatedSplit(all);
+  const questions = selectSplit(all, wanted).slice(0, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
-  if (asked.length > 0)
-    return asked.map((question) => ({
+  if (questions.length > 0)
+    return questions.map((question) => ({
       ...question,
       metadata: { benchmark, ...question.metadata },
     }));
-  const splits = listed([...new Set(questions.map(({ split: name }) => name!))]);
+  const splits = listed([...new Set(all.map(({ split: name }) => name!))]);
   throw new Error(
-    `Expected questions of split ${wanted}, but there are none. Name another by --split: there is ${splits}.`,
+    `Expected questions of split ${wanted}, but the data has only ${splits}. Choose one with --split.`,
   );
 }
 
-/** Names of the files of weights in a folder. */
+/** Safetensors files of a model's or an adapter's folder. */
 const weightFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.safetensors'))
@@ -72,83 +72,90 @@ const weightFiles = (folder: string): string[] =>
     .map((name) => join(folder, name));
 
 /**
- * Answers questions with a policy; results go to `--out`, a summary to stdout. The exit
- * code is 130 after Ctrl-C.
+ * Hash of everything that answers depend on; a journal with another hash is not resumed.
  */
-export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
-  const questions = await askedQuestions(settings);
-  const { policy, run, rollout, search, retriever, folders } = await setUp(settings);
-  const { passages, questions: files } = dataSetFiles(settings.data);
+async function evaluationHash(
+  { run, rollout, search, folders }: Setup,
+  { data, split, trajectories, policy }: EvaluateSettings,
+): Promise<string> {
+  const { passages, questions } = dataSetFiles(data);
   const inputs = await contentHash([
     ...folders.flatMap((folder) => [...weightFiles(folder), ...settingFiles(folder)]),
-    ...files,
+    ...questions,
     ...(passages ? [passages] : []),
   ]);
-  const { batchSize, trajectories: trajectoryFile } = settings;
-  const hash = configHash({
-    run,
-    rollout,
-    search,
-    inputs,
-    split: settings.split,
-    hasTrajectories: Boolean(trajectoryFile),
-    policy: settings.policy,
-  });
-  const out = settings.out ?? join('runs', `evaluate-${hash}`);
-  const work = async (signal: AbortSignal): Promise<void> => {
-    const journal = await openJournal<Answer>(`${out}.partial`, hash);
-    const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
-    const left = questions.filter(({ id }) => !answers.has(id));
-    if (left.length < questions.length)
-      log(`Going on after ${questions.length - left.length} answers.`);
-    const progress = startProgress('Evaluating', questions.length, questions.length - left.length);
-    const start = performance.now();
-    const keep = (question: Question, trajectory: Trajectory): void => {
-      const result = { ...run, ...measure(question, trajectory) };
-      const usage = tokenUsage(trajectory);
-      answers.set(question.id, { result, usage, ...(trajectoryFile ? { trajectory } : {}) });
-    };
-    const onBatch = async (_: number, batch: readonly Trajectory[]): Promise<void> => {
-      for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
-      progress.update(answers.size);
-    };
-    const asked = { ...rollout, onToken: createBreather() };
-    const options = { rollout: asked, batchSize, signal, keep, onBatch };
-    await answerQuestions(policy, retriever, left, options)
-      .catch((error: unknown) => {
-        if (!signal.aborted)
-          log(`${answers.size} answers are kept: the same command goes on after them.`);
-        throw error;
-      })
-      .finally(() => progress.stop());
-    const seconds = (performance.now() - start) / 1000;
-    policy.dispose?.();
-    const done = questions.map(({ id }) => answers.get(id)!);
-    const results = done.map(({ result }) => result);
-    if (settings.out)
-      await writeFileSafely(
-        settings.out,
-        results.map((result) => `${JSON.stringify(result)}\n`).join(''),
-      );
-    if (trajectoryFile) {
-      const lines = done.map(({ trajectory }) => printTrajectory({ ...run, ...trajectory! }));
-      await writeFileSafely(trajectoryFile, lines.join(''));
-    }
-    await journal.close();
-    process.stdout.write(summaryOf(results));
-    if (settings.policy) process.stdout.write(usageLine(done, settings.price));
-    if (left.length > 0)
-      process.stdout.write(
-        `time             ${seconds.toFixed(1)} s, ${(seconds / left.length).toFixed(2)} s a question\n`,
-      );
-  };
-  return interruptible('Stopping.', work);
+  const hasTrajectories = Boolean(trajectories);
+  return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy });
 }
 
 /**
- * Tokens of all answers, and what they cost. @param price US dollars for a million of
- * each
+ * Answers questions with a policy, writes results to `--out` and prints a summary. The
+ * exit code is 130 after Ctrl-C.
  */
+export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
+  const questions = await selectQuestions(settings);
+  const setup = await setUp(settings);
+  const hash = await evaluationHash(setup, settings);
+  return interruptible('Stopping.', (signal) =>
+    evaluate(questions, setup, { settings, hash, signal }),
+  );
+}
+
+async function evaluate(
+  questions: readonly Question[],
+  { policy, run, rollout, retriever }: Setup,
+  { settings, hash, signal }: { settings: EvaluateSettings; hash: string; signal: AbortSignal },
+): Promise<void> {
+  const { batchSize, out, trajectories: trajectoryFile, price } = settings;
+  const journal = await openJournal<Answer>(
+    `${out ?? join('runs', `evaluate-${hash}`)}.partial`,
+    hash,
+  );
+  const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
+  const open = questions.filter(({ id }) => !answers.has(id));
+  const numDone = questions.length - open.length;
+  if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
+  const progress = startProgress('Evaluating', questions.length, numDone);
+  const start = performance.now();
+  await answerQuestions(policy, retriever, open, {
+    rollout: { ...rollout, onToken: createBreather() },
+    batchSize,
+    signal,
+    keep: (question, trajectory) => {
+      const result = { ...run, ...measure(question, trajectory) };
+      const usage = tokenUsage(trajectory);
+      answers.set(question.id, { result, usage, ...(trajectoryFile ? { trajectory } : {}) });
+    },
+    onBatch: async (_, batch) => {
+      for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
+      progress.update(answers.size);
+    },
+  })
+    .catch((error: unknown) => {
+      if (!signal.aborted) log(`${answers.size} answers are saved; the same command resumes.`);
+      throw error;
+    })
+    .finally(() => progress.stop());
+  const seconds = (performance.now() - start) / 1000;
+  policy.dispose?.();
+  const done = questions.map(({ id }) => answers.get(id)!);
+  const results = done.map(({ result }) => result);
+  if (out)
+    await writeFileSafely(out, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
+  if (trajectoryFile) {
+    const lines = done.map(({ trajectory }) => printTrajectory({ ...run, ...trajectory! }));
+    await writeFileSafely(trajectoryFile, lines.join(''));
+  }
+  await journal.close();
+  process.stdout.write(summaryLines(results));
+  if (settings.policy) process.stdout.write(usageLine(done, price));
+  if (open.length > 0)
+    process.stdout.write(
+      `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`,
+    );
+}
+
+/** Tokens of all answers and their cost. @param price US dollars per million tokens */
 function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
   const [read, written] = (['read', 'written'] as const).map((kind) =>
     sum(answers, ({ usage }) => usage[kind]),
@@ -158,30 +165,27 @@ function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
   return `tokens           ${read} read, ${written} written in ${calls} calls${cost === undefined ? '' : `, $${cost.toFixed(4)}`}\n`;
 }
 
-/** Two prices out of `0.5,1.5`. */
+/** Parses two prices such as `0.5,1.5`. */
 function parsePrice(text: string): TokenUsage {
   const [read, written, ...others] = text.split(',').map(parseWeight);
   if (written !== undefined && others.length === 0) return { read, written };
   throw new InvalidArgumentError(`Expected two prices, such as 0.5,1.5, but got ${text}.`);
 }
 
-/**
- * Means of all and by subset, a line each; what needs a dependency graph says so where no
- * question has one.
- */
-function summaryOf(results: readonly Measurement[]): string {
+/** Means over all results and over each subset; metrics without graphs say so. */
+function summaryLines(results: readonly Measurement[]): string {
   const subsets = sort(
     group(results, ({ subset }) => subset),
     ([subset]) => subset,
   );
   return [['all', results] as const, ...subsets]
-    .map(([name, some]) => {
-      const metrics = Object.entries(meanMetrics(some)).map(
+    .map(([name, group]) => {
+      const metrics = Object.entries(meanMetrics(group)).map(
         ([metric, value]) =>
           `${metric} ${Number.isNaN(value) ? 'needs graphs' : value.toFixed(3)}  `,
       );
-      const valid = mean(some, ({ formatOk }) => Number(formatOk))!.toFixed(3);
-      return `${name.padEnd(16)} n ${String(some.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;
+      const valid = mean(group, ({ formatOk }) => Number(formatOk))!.toFixed(3);
+      return `${name.padEnd(16)} n ${String(group.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;
     })
     .join('');
 }
@@ -189,19 +193,17 @@ function summaryOf(results: readonly Measurement[]): string {
 /** The `evaluate` command. */
 export function evaluateCommand(): Command {
   const command = new Command('evaluate')
-    .description(
-      'answer questions with a policy and measure every answer; goes on where an earlier call stopped',
-    )
-    .option('--split <name>', 'train, dev or test; by default test where there is one')
+    .description('answer questions with a policy and measure the answers; resumes if interrupted')
+    .option('--split <name>', 'train, dev or test (default: test, else dev)')
     .option('--limit <n>', 'only the first n questions', parseCount)
-    .option('--batch-size <n>', 'questions answered side by side', parseCount, 128)
+    .option('--batch-size <n>', 'questions answered at a time', parseCount, 128)
     .option(
       '--price <read,written>',
-      'US dollars for a million tokens of each, to say what it cost',
+      'US dollars per million tokens, to print the cost',
       parsePrice,
     )
-    .option('--out <file>', 'one line a question (JSONL)')
-    .option('--trajectories <file>', 'every trajectory (JSONL)');
+    .option('--out <file>', 'write results (JSONL, one line per question)')
+    .option('--trajectories <file>', 'write trajectories (JSONL)');
   return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });

@@ -1,4 +1,4 @@
-/** `parallelsearch init DIR`: a small project of one's own, outside of this package. */
+/** `parallelsearch init DIR`: starts a small project that uses this package. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { cp, rename } from 'node:fs/promises';
@@ -16,12 +16,12 @@ interface Manifest {
   overrides?: Record<string, unknown>;
 }
 
-/** Packages that notebooks need, whatever else a user of the library does without. */
+/** Packages that notebooks need. */
 const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
 /**
- * Packs this copy of the package into a folder, so that nobody has to have published it.
- * Returns the file's name.
+ * Packs this copy of the package into a folder, since it need not be published; returns
+ * the file.
  */
 async function packInto(folder: string): Promise<string> {
   const isWindows = process.platform === 'win32';
@@ -36,9 +36,9 @@ async function packInto(folder: string): Promise<string> {
 }
 
 /**
- * The template's package.json with a name and with what it depends on, in the versions
- * of this package.
- * @param file what it takes of this package: a tarball beside it, or a folder
+ * The template's package.json with a name and with dependencies in this package's
+ * versions.
+ * @param file this package: a tarball or a folder
  */
 async function packageJson(name: string, file: string): Promise<object> {
   const ours = (await readJson(packagePath('package.json'))) as Manifest;
@@ -64,14 +64,13 @@ async function packageJson(name: string, file: string): Promise<object> {
 
 /**
  * Writes the project.
- * @param link whether it depends on this very copy of the package instead of a tarball of
- * it
- * @throws Error where something is in the folder already
+ * @param link whether it depends on this copy of the package instead of a tarball of it
+ * @throws Error if the folder is not empty
  */
 export async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new Error(
-      `Expected ${folder} to be new or empty, but there are files in it. Choose another folder.`,
+      `Expected ${folder} to be new or empty, but it contains files. Choose another folder.`,
     );
   await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
   // npm packs no file of that name.
@@ -82,16 +81,16 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
     path.join(folder, 'package.json'),
     `${JSON.stringify(manifest, null, 2)}\n`,
   );
-  log(`A project is in ${folder}. Go on there: npm install, npm start, npm test.`);
+  log(`Created a project in ${folder}. Next, in that folder: npm install, npm start, npm test.`);
 }
 
 /** The `init` command. */
 export function initCommand(): Command {
   return new Command('init')
     .description(
-      'make a small project of your own: a corpus, questions, a reward, a notebook, with `npm start` and `npm test`',
+      'start a small project: a corpus, questions, a reward and a notebook, with `npm start` and `npm test`',
     )
-    .argument('<folder>', 'new, or empty')
-    .option('--link', 'depend on this very copy of the package instead of a tarball of it')
+    .argument('<folder>', 'a new or empty folder')
+    .option('--link', 'depend on this copy of the package instead of a tarball of it')
     .action(runInit);
 }

@@ -253,7 +253,12 @@ export const withPolicyOptions = (command: Command): Command =>
         ).choices(METHODS.names()),
       )
       .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
-      .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
+      .addOption(
+        new Option('--checkpoints <folder>', 'folder of models and adapters').default(
+          CHECKPOINTS,
+          'data/checkpoints',
+        ),
+      )
       .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
       .option('--top-k <n>', 'passages per query', parseCount),
   );

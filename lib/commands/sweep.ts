@@ -13,7 +13,7 @@ import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
-import { askedQuestions, runEvaluate } from './evaluate.js';
+import { selectQuestions, runEvaluate } from './evaluate.js';
 import { collect, parseCount, log } from './cli-utils.js';
 import { backendOption } from './setup.js';
 import { runTrain } from './train.js';
@@ -87,7 +87,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   const points = gridOf(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
   // Better refused now than after the first training.
-  if (split !== undefined) await askedQuestions({ data, split, limit });
+  if (split !== undefined) await selectQuestions({ data, split, limit });
   const trainings = points.map(({ config }, i) => ({ config, folder: folders[i] }));
   const numDone = (await stepsLeft(trainings)).filter((left) => left === 0).length;
   log(

@@ -54,7 +54,7 @@ function link(): void {
 }
 
 describe.skipIf(!isBuilt || process.platform === 'win32')(
-  'init (skipped without dist/: npm run build)',
+  'init (needs dist/)',
   { timeout: PATIENCE_MS },
   () => {
     beforeAll(async () => {

@@ -99,7 +99,7 @@ describe('notebook run', () => {
   });
 });
 
-describe.skipIf(!isBuilt)('notebook new and render (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
   it('start a notebook that runs as it is, and write it as a page of its own', async () => {
     const made = await runCommand(['notebook', 'new', 'Films & years'], folder);
     const notebook = inFolder('Films & years.ipynb');

@@ -21,7 +21,7 @@ beforeAll(async () => {
   writeOwnData(data);
 });
 
-describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
   const evaluate = ['evaluate', '--backend', 'wasm'];
 
   it('measures what needs no graph, and says what needs one', async () => {
@@ -72,9 +72,7 @@ describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () 
     const numKept = partial().split('\n').length - 1;
     expect(numKept).toBeLessThan(8);
     const { stderr } = await runCommand([...args, '--trajectories', trajectories]);
-    expect(Number(/Going on after (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(
-      numKept,
-    );
+    expect(Number(/Resuming: (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
     for (const file of [out, trajectories])
       expect(linesOf<{ questionId: string }>(file).map(({ questionId }) => questionId)).toEqual(
         Array.from({ length: 8 }, (_, i) => `test_${i}`),
@@ -93,13 +91,11 @@ describe.skipIf(!isBuilt)('evaluate (skipped without dist/: npm run build)', () 
       'dev',
     ]);
     expect(code).toBe(1);
-    expect(stderr).toContain(
-      'Expected questions of split dev, but there are none. Name another by --split: there is train and test.',
-    );
+    expect(stderr).toMatch(/split dev.*train and test/);
   });
 });
 
-describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('train (needs dist/)', () => {
   const typed = join(root, 'typed');
   const train = (folder: string, out: string, ...more: string[]): ReturnType<typeof runCommand> =>
     runCommand([
@@ -184,7 +180,7 @@ describe.skipIf(!isBuilt)('train (skipped without dist/: npm run build)', () => 
   }
 });
 
-describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
   it('writes the rollout as plain text where nobody watches, from a folder with nothing but passages', async () => {
     const passagesOnly = join(root, 'passages');
     mkdirSync(passagesOnly);
@@ -220,7 +216,7 @@ describe.skipIf(!isBuilt)('ask (skipped without dist/: npm run build)', () => {
   });
 });
 
-describe.skipIf(!isBuilt)('playground (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
   const adapter = join(root, 'typed-run', 'adapter'); // of the training above
   afterAll(closeChromium);
 

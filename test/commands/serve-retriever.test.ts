@@ -19,7 +19,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-describe.skipIf(!isBuilt)('serve-retriever (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('serve-retriever (needs dist/)', () => {
   const data = join(root, 'films');
   mkdirSync(data);
   writeFileSync(join(data, 'corpus.jsonl'), formatPassages(FILMS));

@@ -49,7 +49,7 @@ describe('gridOf', () => {
   });
 });
 
-describe.skipIf(!isBuilt)('sweep (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
   const [config, out] = [join(root, 'sweep.json'), join(root, 'out')];
   let args: string[];
   beforeAll(async () => {

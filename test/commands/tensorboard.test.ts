@@ -25,7 +25,7 @@ function recordsOf(file: string): Buffer[] {
   return records;
 }
 
-describe.skipIf(!isBuilt)('export tensorboard (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('export tensorboard (needs dist/)', () => {
   it('writes a record a step, with the names that TRL’s trainer gives and times a step apart', async () => {
     const [a, b] = ['a', 'b'].map((name) => join(root, name));
     for (const folder of [a, b]) for (const step of [0, 1, 2]) writeStep(folder, step);

@@ -74,7 +74,7 @@ describe('the glossaries', () => {
   });
 });
 
-describe.skipIf(!isBuilt)('the commands (skipped without dist/: npm run build)', () => {
+describe.skipIf(!isBuilt)('the commands (needs dist/)', () => {
   /** Names of commands in a help text, below the command that it is of. */
   const commandsIn = async (...command: string[]): Promise<string[]> => {
     const { stdout } = await runCommand([...command, '--help']);
