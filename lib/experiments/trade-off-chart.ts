@@ -2,8 +2,8 @@
 import {
   type Chart,
   chartOf,
-  SMALL_WORLD,
-  titled,
+  SMALL_WORLD_NOTE,
+  axisTitle,
   type VegaLiteSpec,
   seriesOf,
 } from '../report/chart.js';
@@ -13,7 +13,7 @@ import { figureText } from '../report/text.js';
 
 function axis(metric: string): VegaLiteSpec {
   const { title, unit } = metricInfo(metric);
-  return { type: 'quantitative', title: titled(title, unit), scale: { zero: false } };
+  return { type: 'quantitative', title: axisTitle(title, unit), scale: { zero: false } };
 }
 
 interface TradeOff {
@@ -80,7 +80,7 @@ export function tradeOffChart(
   const what = of === 'setting' ? 'setting (lambda_d, lambda_s)' : of;
   return chartOf({
     title: `Exact match${within < 1 ? ` within ${within} of the best` : ''} against model calls, ${questions}, with 95 % intervals`,
-    subtitle: SMALL_WORLD,
+    subtitle: SMALL_WORLD_NOTE,
     alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
     spec: {
       data: { values },

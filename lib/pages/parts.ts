@@ -3,7 +3,7 @@ import { parseModelName } from '../methods/checkpoints.js';
 import { escapeHtml } from '../html/markup.js';
 import { pageHtml, reportScript, type Page } from '../html/page.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
-import { SMALL_WORLD, titled, bandChart } from '../report/chart.js';
+import { SMALL_WORLD_NOTE, axisTitle, bandChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { chartHtml } from '../report/figures.js';
 import { layoutHtml } from '../html/page.js';
@@ -100,8 +100,8 @@ export async function curvesHtml(
       title,
       x: 'step',
       color: 'curve',
-      yTitle: titled(title, unit),
-      subtitle: model && parseModelName(model) ? SMALL_WORLD : '',
+      yTitle: axisTitle(title, unit),
+      subtitle: model && parseModelName(model) ? SMALL_WORLD_NOTE : '',
       width: 330,
       height: 180,
       points: rows.length <= numCurves * MAX_POINTS,

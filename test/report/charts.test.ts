@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { METHODS } from '../../lib/methods/index.js';
 import {
@@ -7,12 +6,15 @@ import {
   bandChart,
   intervalChart,
   lineChart,
-  SERIES_COLORS,
+  STYLES,
   seriesOf,
+  stackedChart,
 } from '../../lib/report/chart.js';
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
 import { frameOf } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
+import { timeParts } from '../../lib/experiments/latency/experiment.js';
+import { syntheticLatency } from '../experiments/synthetic-latency.js';
 import { where } from './fixtures.js';
 
 const x = { field: 'a', type: 'nominal', title: 'Method' };
@@ -35,23 +37,9 @@ describe('chartOf', () => {
 
   it('names what is missing', () => {
     const bare = { layer: [{ encoding: { x, y: { field: 'b', type: 'quantitative' } } }] };
-    expect(() => made(bare, ' ', '')).toThrow(
-      'to have a title, a text alternative that says more, a title of the y axis, but it has not.',
-    );
-    expect(() => made({}, 'T', 'T')).toThrow('Expected the chart "T" to have a text alternative');
-    expect(() => made({ encoding: { y: { ...y, title: 'Time' } } })).toThrow(
-      'a unit in parentheses at the end of the y axis title "Time"',
-    );
-  });
-
-  it('makes every chart', () => {
-    const folder = new URL('../../lib/', import.meta.url);
-    const makers = readdirSync(folder, { recursive: true })
-      .map(String)
-      .filter((file) => file.endsWith('.ts'))
-      .filter((file) => /kind: 'chart',/.test(readFileSync(new URL(file, folder), 'utf8')));
-    // publication.ts reads charts back from a page.
-    expect(makers.sort()).toEqual(['report/chart.ts', 'report/publication.ts']);
+    expect(() => made(bare, ' ', '')).toThrow(/a title, a text alternative .*, .* y axis/);
+    expect(() => made({}, 'T', 'T')).toThrow(/text alternative/);
+    expect(() => made({ encoding: { y: { ...y, title: 'Time' } } })).toThrow(/unit.*"Time/);
   });
 });
 
@@ -132,10 +120,8 @@ describe('declared charts', () => {
     const two = frameOf(
       ['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })),
     );
-    expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow('rows of one metric');
-    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow(
-      'but got no rows',
-    );
+    expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
+    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
   });
 });
 
@@ -152,6 +138,17 @@ it.each([
   ],
 ])('renderSvg refuses %s', async (_, spec, message) => {
   await expect(renderSvg(made(spec))).rejects.toThrow(message);
+});
+
+it('stackedChart lists the parts of each bar in words, and can be drawn', async () => {
+  const parts = timeParts(syntheticLatency()) as { sub_queries: number }[];
+  const four = frameOf(parts.filter(({ sub_queries: n }) => n === 4));
+  const axes = { y: 'asked', panel: 'retriever', xTitle: 'Wall clock (ms)', mark: 'measured' };
+  const chart = stackedChart(four, { title: 'Where the time goes', ...axes });
+  expect(chart.alt).toContain('HTTP, 50 ms delay, in turns: waiting 200');
+  const svg = await renderSvg(chart);
+  expect(svg).toContain('<svg');
+  expect(svg.match(/diamond|in turns/g)!.length).toBeGreaterThan(1);
 });
 
 describe('trainingRows', () => {
@@ -211,7 +208,7 @@ describe('colours', () => {
 
   it.each([
     ['of methods', methods],
-    ['of series', SERIES_COLORS],
+    ['of series', STYLES.map(({ color }) => color)],
   ])('%s differ, and stand out 3 to 1 from a light and from a dark page', (_, colors) => {
     expect(new Set(colors).size).toBe(colors.length);
     for (const page of ['#ffffff', '#14171b']) {
