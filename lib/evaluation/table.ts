@@ -9,10 +9,12 @@ import {
   groupStrata,
   type Estimate,
   type Interval,
+  denominatorColumn,
+  scoreTable,
+  type Run,
 } from './bootstrap.js';
 import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './result.js';
-import { denominatorColumn, scoreTable, type Run } from './scores.js';
 import {
   isSelected,
   selectionKey,

@@ -3,14 +3,13 @@
  * viewer share. Token ids are written once, by whoever made them, and never re-encoded.
  */
 import type { QuestionMetadata, QuestionType } from '../data/question.js';
+import type { TextSegment } from '../text/response.js';
 
-export type SegmentKind = 'prompt' | 'policy' | 'information' | 'notice';
+export type SegmentKind = TextSegment['kind'];
 
-export interface Segment {
-  kind: SegmentKind;
+export interface Segment extends TextSegment {
   /** Empty when the segment was read from a recording. */
   tokenIds: number[];
-  text: string;
   /**
    * Log-probability (nats) of each token under the policy that sampled it; policy
    * segments only. Absent when a server returned only text: the ids are then an encoding
