@@ -1,7 +1,7 @@
 /** `parallelsearch playground`: policies and passages as one HTML file. */
 import { Command } from 'commander';
-import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { outputPath } from '../io/paths.js';
+import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { log } from './cli-utils.js';
 
 /** The `playground` command. */

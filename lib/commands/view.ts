@@ -1,16 +1,16 @@
 /** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { SMALL_WORLD } from '../io/paths.js';
-import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { readQuestions } from '../data/flashrag.js';
+import { streamJsonLines } from '../io/files.js';
+import { SMALL_WORLD } from '../io/paths.js';
 import { parseSource } from '../pages/compare/runs.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
+import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { log as logLine } from './cli-utils.js';
-import { streamJsonLines } from '../io/files.js';
 
 export interface ViewSettings {
   out: string;

@@ -1,16 +1,15 @@
 /** What the run page and the comparison share: sections, training curves, rollouts. */
-import { parseModelName } from '../methods/checkpoints.js';
 import { escapeHtml } from '../html/markup.js';
-import { pageHtml, reportScript, type Page } from '../html/page.js';
+import { layoutHtml, pageHtml, reportScript, type Page } from '../html/page.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
-import { SMALL_WORLD_NOTE, axisTitle, bandChart } from '../report/chart.js';
+import { parseModelName } from '../methods/checkpoints.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { chartHtml } from '../report/figures.js';
-import { layoutHtml } from '../html/page.js';
 import { renderSvg } from '../report/render.js';
 import { figureText } from '../report/text.js';
-import type { StepMetrics } from './run/folder.js';
 import type { Trajectory } from '../rollout/trajectory.js';
+import type { StepMetrics } from './run/folder.js';
 
 const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 .live { font-size: .9rem; color: var(--soft); }

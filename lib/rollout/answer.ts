@@ -7,7 +7,7 @@ import { foldText } from '../retrieval/words.js';
 import { listed } from '../text/listed.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { RolloutConfig } from './options.js';
-import { rollOut, parseQueries } from './rollout.js';
+import { parseQueries, rollOut } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
 /** An event on the way to an answer; `elapsedMs` counts from the question. */

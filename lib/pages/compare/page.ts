@@ -6,13 +6,13 @@ import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { tableFigureHtml } from '../../report/figures.js';
-import { decimalsOf, metricInfo } from '../../report/titles.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
+import { decimalsOf, metricInfo } from '../../report/titles.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 import { listed } from '../../text/listed.js';
 import { exactMatch } from '../../text/normalize.js';
 import { curvesHtml, rolloutFacts, sectionHtml, sectionsPage, type Section } from '../parts.js';
 import { answerFigures, finalFigure, type ComparedRun } from './runs.js';
-import type { Trajectory } from '../../rollout/trajectory.js';
 
 /** Training metrics with a chart and a final figure. */
 const METRICS = [

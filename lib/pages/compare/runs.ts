@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
 import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
 import { MAIN_MEASURES } from '../../evaluation/metrics.js';
-import { parseMeasurement, type Measurement, answersInCommon } from '../../evaluation/result.js';
+import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJson, streamJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
-import { TRAIN_CONFIG_FILE } from '../../training/options.js';
-import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import { TRAIN_CONFIG_FILE } from '../../training/options.js';
+import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
 /** What is recorded of a run; missing parts are empty. */
 export interface ComparedRun {

@@ -1,15 +1,16 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { group, mean } from 'd3-array';
-import { bundleScript, PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
+import { bundleScript, CITATION, PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { writeFileSafely } from '../../io/files.js';
+import type { Provenance } from '../../io/provenance.js';
 import type { TrainConfig } from '../../methods/config.js';
 import { citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
-import { CITATION } from '../../html/page.js';
 import { figureText } from '../../report/text.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
 import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
 import {
   curvesHtml,
@@ -20,8 +21,6 @@ import {
   type CurvesChart,
 } from '../parts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
-import type { Trajectory } from '../../rollout/trajectory.js';
-import type { Provenance } from '../../io/provenance.js';
 
 /** Known before the run starts. */
 export interface RunDescription {

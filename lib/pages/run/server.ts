@@ -1,8 +1,8 @@
 /** Serves the page of a run during training, to this machine only. */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
+import { serve, startWorker, type Worker } from '../../io/processes.js';
 import { readRun, runVersion } from './folder.js';
 import { runContentHtml, runPageHtml, type RunDescription } from './page.js';
-import { serve, startWorker, type Worker } from '../../io/processes.js';
 
 export interface WatchOptions extends RunDescription {
   /** The run's folder; need not exist yet. */

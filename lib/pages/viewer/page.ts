@@ -1,9 +1,9 @@
 /** Recorded trajectories as one HTML file to filter, search, read and compare. */
 import { sum } from 'd3-array';
-import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
-import { tableHtml } from '../../html/table.js';
 import { escapeHtml } from '../../html/markup.js';
+import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
+import { tableHtml } from '../../html/table.js';
 import { writeFileSafely } from '../../io/files.js';
 import type { ViewerData } from './data.js';
 

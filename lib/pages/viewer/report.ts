@@ -10,11 +10,11 @@ import { escapeHtml } from '../../html/markup.js';
 import { provenanceHtml } from '../../html/page.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
+import { parseTrajectory } from '../../rollout/recorded.js';
 import { listed } from '../../text/listed.js';
 import { listMethods } from './browser/filter.js';
 import { viewerData } from './data.js';
 import { writeViewer } from './page.js';
-import { parseTrajectory } from '../../rollout/recorded.js';
 
 export interface ExportTrajectoriesOptions {
   outDir: string;

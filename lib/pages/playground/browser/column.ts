@@ -1,7 +1,7 @@
 /** One method's turns as they happen, token by token. */
 import { h } from '../../../html/browser/dom.js';
 import type { Markup } from '../../../html/markup.js';
-import { shownResults, resultMarkup } from '../../../html/segments.js';
+import { resultMarkup, shownResults } from '../../../html/segments.js';
 import type { AnswerEvent } from '../../../rollout/answer.js';
 import type { PlaygroundMethod } from '../setup.js';
 

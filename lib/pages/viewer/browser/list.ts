@@ -2,7 +2,7 @@
 import { range } from 'd3-array';
 import { h, labelled, select, type Content } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
-import { facetValues, FACETS, listMethods, type Criteria } from './filter.js';
+import { FACETS, facetValues, listMethods, type Criteria } from './filter.js';
 
 /** Pause in typing, in milliseconds, before a search starts. */
 const SEARCH_DELAY_MS = 120;
