@@ -23,12 +23,13 @@ import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import { KINDS } from '../training/zerosearch/documents.js';
 import { answersOf, count, loadAnswers, type AnsweredRuns } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperFigure, paperRows } from './paper.js';
-import { reportOf, summarise, type Predicted } from './report.js';
+import { resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { loadTiming, summariseTiming, timingExperiment, type Timing } from './timing.js';
+import { tradeOffChart } from './trade-off-chart.js';
 import { trainingOf } from './train-runs.js';
 import { aheadFromEachModel, holm, LEVEL, partsAhead, pOf, type PaperClaim } from './verdicts.js';
 
@@ -119,6 +120,7 @@ export const baselines: Experiment = {
   computation: answersOf(() => comparedRuns(), {
     prepare: trainingOf(baselineRuns, () => COMPARED.flatMap(methodRuns)),
   }),
+  result: compareBaselines,
   claims: baselineClaims,
 };
 
@@ -307,7 +309,7 @@ interface BaselinesRead extends AnsweredRuns {
 export function baselineReport(
   { timed, spread = [], ...read }: BaselinesRead,
   options: SummaryOptions = {},
-) {
+): ResultParts {
   const measures = METRICS.map(mainMeasure);
   const tidy = summarise(read, { measures, selects, pairs: PAIRS }, options);
   if (timed) {
@@ -326,27 +328,42 @@ export function baselineReport(
     missing.length > 0
       ? ` Not trained yet: ${listed(missing)} (npx parallelsearch experiment baselines).`
       : '';
-  const training = trainingRows(read.curves, DYNAMICS);
-  return reportOf({
+  const all = matching(tidy.rows, { benchmark: 'all', subset: 'all' });
+  const tradeOff = (model: string, within: number) =>
+    tradeOffChart(matching(all, { model }), {
+      of: 'method',
+      color: 'method',
+      questions: `all questions, from ${model}`,
+      hasFront: true,
+      within,
+    });
+  return resultParts({
     finding: findingText(tidy.contrasts, cells, spread),
     summary: `${count(read.answers)} answers.${note}`,
     tidy,
     predicted: PREDICTED,
-    training,
     frames: {
       cells,
       ranks: meanRanks(matching(tidy.rows, WHOLE).filter(inTable)),
-      spread: [...spread],
-      training,
+      spread,
+      training: trainingRows(read.curves, DYNAMICS),
+    },
+    figures: {
+      base: tradeOff('base', 1),
+      baseZoomed: tradeOff('base', 0.1),
+      instruct: tradeOff('instruct', 1),
+      instructZoomed: tradeOff('instruct', 0.1),
     },
   });
 }
 
 /** @param folder this machine's results; recorded results fill the gaps */
-export async function loadBaselines(folder?: string, options: SummaryOptions = {}) {
+export async function compareBaselines(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const { answers } = await loadAnswers(mainResults, folder);
   const spread = trainingSpread(answers.filter(({ method }) => REPEATED.includes(method)));
   const timed = await loadTiming(folder, baselinesTiming);
   return baselineReport({ ...(await loadAnswers(baselines, folder)), timed, spread }, options);
 }
-export type Baselines = Awaited<ReturnType<typeof loadBaselines>>;

@@ -12,12 +12,13 @@ import type { QuestionResult } from '../evaluation/result.js';
 import { MANY } from '../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { reportOf, summarise, type Predicted } from './report.js';
+import { resultParts, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
@@ -58,6 +59,7 @@ export const decomposition: Experiment = {
   name: 'decomposition',
   title: 'what was asked, against the dependency graphs',
   reads: [mainResults.name],
+  result: compareWithGraphs,
   claims: decompositionClaims,
 };
 
@@ -285,7 +287,10 @@ const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
  * The main comparison's answers against the graphs of their questions.
  * @param folder this machine's results; recorded results fill the gaps
  */
-export async function loadDecomposition(folder?: string, options: SummaryOptions = {}) {
+export async function compareWithGraphs(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
   const answers = all.filter(({ method }) => METHODS.has(method));
   const measures = decompositionMeasures(await readQuestions(join(SMALL_WORLD, 'questions.jsonl')));
@@ -296,13 +301,25 @@ export async function loadDecomposition(folder?: string, options: SummaryOptions
     return figureText(matching(tidy.rows, f1)[0]?.value, 2);
   });
   const always = figureText(alwaysF1(tidy.rows.map((row) => ({ ...row }))), 2);
-  return reportOf({
+  const shapes = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
+  const byType = matching(tidy.rows, { benchmark: 'all', metric: 'decomposition_ratio' }).filter(
+    ({ subset }) => shapes.includes(subset),
+  );
+  return resultParts({
     finding: `ParallelSearch picks the questions to decompose with an F1 of ${base} (base) and ${instruct} (instruct); decomposing every question would score ${always}.`,
     summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
     tidy,
-    training,
     predicted: PREDICTED,
     frames: { training },
+    figures: {
+      decomposed: intervalChart(byType, {
+        title: 'Decomposed questions by what their graph allows, with 95 % intervals',
+        x: 'subset',
+        xTitle: 'Question type (by its graph)',
+        color: 'method',
+        row: 'model',
+        spoken: matching(byType, { method: 'parallelsearch' }),
+      }),
+    },
   });
 }
-export type Decomposition = Awaited<ReturnType<typeof loadDecomposition>>;

@@ -10,15 +10,16 @@ import type { Measurement } from '../evaluation/result.js';
 import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { trainedBy } from '../methods/index.js';
 import type { PolicyRun } from '../methods/checkpoints.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/world.js';
 import { count, loadAnswers, type AnsweredRuns } from './answers.js';
 import { baselines } from './baselines.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { lambdaAblation, lambdaMethod, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
-import { percent, reportOf, summarise } from './report.js';
+import { percent, resultParts, summarise } from './report.js';
 import { resultsOf } from './results.js';
 import {
   loadTrajectories,
@@ -69,6 +70,7 @@ export const failures: Experiment = {
   name: 'failures',
   title: 'what goes wrong, by method, with cases to read',
   reads: [mainResults.name, trajectories.name],
+  result: countFailures,
 };
 
 const MEASURES = FAILURES.map(({ metric, of, isSeen }): Measure => ({
@@ -88,13 +90,15 @@ const DYNAMICS = [
 ];
 const MAX_CASES = 3;
 
-export interface Case {
+/** A failed answer, and where the page of trajectories shows it. */
+export interface FailureCase {
   failure: string;
   line: TrajectoryLine;
+  address: string;
 }
 
 /** Where the page of trajectories shows a case with Search-R1's answer. */
-export function caseAddress({ line: { question, method, run } }: Case): string {
+function lineAddress({ question, method, run }: TrajectoryLine): string {
   const partner = policyTitle({ ...run, method: 'search-r1' });
   const search = new URLSearchParams({ search: `"${question}"`, method, partner });
   return `trajectories.html#${search.toString()}`;
@@ -104,7 +108,7 @@ export function caseAddress({ line: { question, method, run } }: Case): string {
 export function pickCases(
   lines: readonly TrajectoryLine[],
   questions: readonly Question[],
-): Case[] {
+): FailureCase[] {
   const byId = new Map(questions.map((question) => [question.id, question]));
   const ours = lines
     .filter(({ run }) => run.method === 'parallelsearch')
@@ -117,7 +121,7 @@ export function pickCases(
           isSeen(measure(question, line)),
       )
       .slice(0, MAX_CASES)
-      .map(({ line }) => ({ failure: metric, line })),
+      .map(({ line }) => ({ failure: metric, line, address: lineAddress(line) })),
   );
 }
 
@@ -146,34 +150,52 @@ async function optionalRates(
   return failureRates(read, { ...options, pairs: [] }).rows;
 }
 
+/** ParallelSearch's first cases of each failure. @param folder this machine's results */
+export async function loadFailureCases(folder?: string): Promise<FailureCase[]> {
+  const [{ lines }, { questions }] = [await loadTrajectories(folder), await loadWorld()];
+  return pickCases(lines, questions);
+}
+
 /** @param folder this machine's results; recorded results fill the gaps */
-export async function loadFailures(folder?: string, options: SummaryOptions = {}) {
+export async function countFailures(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
   const answers = all.filter(({ method }) => trainedBy(method) !== null);
-  const [{ lines }, { questions }] = [await loadTrajectories(folder), await loadWorld()];
-  const cases = pickCases(lines, questions);
   const tidy = failureRates({ answers, provenance }, options);
-  const training = trainingRows(curves, DYNAMICS);
   const ours = matching(tidy.rows, { method: 'parallelsearch' });
   const { metric } = greatest(ours, ({ value }) => value)!;
   const rates = matching(ours, { metric }).map(
     ({ model, value }) => `${percent(value)} (${model})`,
   );
   const byWeight = (run: PolicyRun): string => lambdaMethod(runLambdas(run));
-  const report = reportOf({
+  const compared = tidy.rows.filter(({ method }) =>
+    ['search-r1', 'parallelsearch'].includes(method),
+  );
+  return resultParts({
     finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${rates.join(' and ')} of the answers that can fail so.`,
-    summary: `${count(answers)} answers, and ${count(cases)} cases to read out of ${count(lines)} trajectories.`,
+    summary: `${count(answers)} answers.`,
     tidy,
-    training,
     frames: {
-      training,
+      training: trainingRows(curves, DYNAMICS),
       // Every method of Table 2, from the initial models that all were trained from.
       others: await optionalRates(baselines, { folder, ...options }),
       lambdas: onLines(
         await optionalRates(lambdaAblation, { folder, methodOf: byWeight, ...options }),
       ),
     },
+    figures: {
+      rates: intervalChart(compared, {
+        title: 'What goes wrong, with 95 % intervals',
+        x: 'metric',
+        xTitle: 'Failure',
+        yTitle: 'Failed (share of the questions that can fail so)',
+        color: 'method',
+        column: 'model',
+        height: 200,
+        zoomed: true,
+      }),
+    },
   });
-  return { ...report, casesOf: (failure: string) => matching(cases, { failure }) };
 }
-export type Failures = Awaited<ReturnType<typeof loadFailures>>;

@@ -8,14 +8,16 @@ import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import type { PolicyRun } from '../methods/checkpoints.js';
 import type { Lambdas } from '../methods/config.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
 import { figureText, pointsText } from '../report/text.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { listed } from '../text/listed.js';
 import { answersOf, count, loadAnswers } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
-import { reportOf, summarise, type Predicted } from './report.js';
+import { resultParts, summarise, type Predicted } from './report.js';
+import { tradeOffChart } from './trade-off-chart.js';
 import { ofWholeWarmUps, SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { partsAhead, partsWhere, type PaperClaim } from './verdicts.js';
@@ -174,6 +176,7 @@ export const lambdaAblation: Experiment = {
   name: 'lambda-ablation',
   title: 'training with other weights of the decomposition and the search-count reward',
   computation: answersOf(() => ofWholeWarmUps(lambdaRuns()), { prepare: trainingOf(lambdaRuns) }),
+  result: compareLambdas,
   claims: lambdaClaims,
 };
 
@@ -282,7 +285,10 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
   });
 
 /** @param folder this machine's results; recorded results fill the gaps */
-export async function loadLambdaAblation(folder?: string, options: SummaryOptions = {}) {
+export async function compareLambdas(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(runLambdas(run)));
   const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
     BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
@@ -298,15 +304,29 @@ export async function loadLambdaAblation(folder?: string, options: SummaryOption
   };
   const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(CONTROL) };
   const [em] = matching(contrasts, { ...sides, ...ON_PARALLEL, metric: 'em', kind: 'difference' });
-  return reportOf({
+  const titled = withTitles(rows);
+  const lines = onLines(rows);
+  const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
+    ({ subset }) => subset !== 'all',
+  );
+  return resultParts({
     finding: `With both rewards the policy decomposes nine in ten parallelizable questions after ${steps(PAPER)} GRPO steps, with neither after ${steps(CONTROL)}; exact match there differs by ${pointsText(em?.value)} points.`,
     summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
     tidy: { ...figures, rows, contrasts },
-    training: [...training, ...learning],
     predicted: PREDICTED,
-    rows: withTitles(rows),
+    rows: titled,
     contrasts: withTitles(contrasts),
-    frames: { lines: onLines(rows), training: onLines(training), learning: withTitles(learning) },
+    frames: { lines, training: onLines(training), learning: withTitles(learning) },
+    figures: {
+      answers: intervalChart(byType, {
+        title: 'Exact match by the weights of the rewards, with 95 % intervals',
+        x: 'weight',
+        color: 'subset',
+        column: 'line',
+        spoken: matching(byType, { subset: 'parallelizable' }),
+        zoomed: true,
+      }),
+      tradeOff: tradeOffChart(matching(titled, ON_PARALLEL)),
+    },
   });
 }
-export type LambdaAblation = Awaited<ReturnType<typeof loadLambdaAblation>>;

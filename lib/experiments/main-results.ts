@@ -2,17 +2,25 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import {
+  matching,
+  type MethodPair,
+  type SummaryOptions,
+  type TidyContrast,
+  type TidyRow,
+} from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
 import { BASELINES, METHODS, methodTitle, trainedBy } from '../methods/index.js';
 import { UNTRAINED } from '../methods/untrained.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
+import { metricInfo, titleOf } from '../report/titles.js';
+import { interval, points, table } from '../report/table.js';
 import { figureText, pointsText } from '../report/text.js';
-import { titleOf } from '../report/titles.js';
 import { answersOf, count, loadAnswers } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
-import { percent, reportOf, summarise, type Predicted } from './report.js';
+import { percent, resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { aheadFromEachModel, partsAhead, type PaperClaim } from './verdicts.js';
@@ -145,6 +153,7 @@ export const mainResults: Experiment = {
   computation: answersOf(() => wholeRuns(), {
     prepare: trainingOf(() => mainRuns().filter(hasOwnTraining)),
   }),
+  result: compareMethods,
   claims: mainClaims,
 };
 
@@ -258,7 +267,10 @@ const UNTRAINED_PAIRS: readonly MethodPair[] = [
 ]);
 
 /** @param folder this machine's results; recorded results fill the gaps */
-export async function loadMainResults(folder?: string, options: SummaryOptions = {}) {
+export async function compareMethods(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const read = await loadAnswers(mainResults, folder);
   const tidy = summarise(read, { selects, pairs: TRAINED_PAIRS }, options);
   const inEm = { selects, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
@@ -269,13 +281,61 @@ export async function loadMainResults(folder?: string, options: SummaryOptions =
     AVERAGE_GAP,
     HYBRID_GAP,
   ].map((figure) => matching(tidy.contrasts, figure)[0]?.value);
-  return reportOf({
+  const contrasts = withPaper(tidy.contrasts);
+  return resultParts({
     summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
     finding: `ParallelSearch needs ${percent(1 - callsOfTwo)} fewer model calls than Search-R1 on comparisons of two, ${percent(1 - callsOfMany)} fewer on two to eight. Exact match: ${pointsText(average)} points on the average of seven benchmarks, ${pointsText(hybrid)} on hybrid questions, which training does not have.`,
     tidy,
     predicted: PREDICTED,
-    contrasts: withPaper(tidy.contrasts),
+    contrasts,
     frames: { training: trainingRows(read.curves, DYNAMICS) },
+    figures: drawFigures(tidy.rows, contrasts),
   });
 }
-export type MainResults = Awaited<ReturnType<typeof loadMainResults>>;
+
+function drawFigures(
+  rows: readonly TidyRow[],
+  contrasts: readonly TidyContrast[],
+): ResultParts['figures'] {
+  const compared = rows.filter(({ method }) => ['search-r1', 'parallelsearch'].includes(method));
+  const many = matching(compared, { benchmark: MANY }).filter(({ subset }) =>
+    subset.startsWith('entities_'),
+  );
+  const byEntities = (metric: string) =>
+    intervalChart(matching(many, { metric }), {
+      title: `${metricInfo(metric).title} by the number of entities compared, with 95 % intervals`,
+      x: 'subset',
+      xTitle: 'Entities compared',
+      color: 'method',
+      column: 'model',
+      height: 160,
+    });
+  const apart = ['r1', 'lookup', 'search-r1:b4', 'search-r1-parallel-prompt'];
+  const beforeAndAfter = rows.filter(({ method }) => !apart.includes(method));
+  const untrained = (cell: object, questions: string) =>
+    intervalChart(matching(beforeAndAfter, { ...cell, metric: 'em' }), {
+      title: `Exact match before and after reinforcement, ${questions}`,
+      x: 'model',
+      color: 'method',
+    });
+  const { model: _, ...gap } = EM_GAP;
+  const gaps = matching(contrasts, { ...gap, subset: 'all' });
+  return {
+    calls: byEntities('model_calls'),
+    answers: byEntities('em'),
+    untrained: untrained(PARALLEL, 'parallelizable questions'),
+    untrainedAverage: untrained(
+      { benchmark: 'average', subset: 'all' },
+      'average of seven benchmarks',
+    ),
+    gaps: table(
+      gaps.filter(({ benchmark }) => benchmark !== 'all'),
+      {
+        rows: ['benchmark'],
+        columns: ['model'],
+        cells: { 'paper, points': points('paper'), 'here, points [95 %]': interval },
+        caption: 'Small world. ParallelSearch minus Search-R1 in exact match, in points (Table 2).',
+      },
+    ),
+  };
+}

@@ -12,12 +12,14 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { trainedBy } from '../methods/index.js';
+import { intervalChart } from '../report/chart.js';
+import { metricInfo } from '../report/titles.js';
 import { pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment } from './experiment.js';
+import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
-import { percent, reportOf, summarise, type Predicted } from './report.js';
+import { percent, resultParts, summarise, type Predicted } from './report.js';
 import { loadTiming, summariseTiming, timing } from './timing.js';
 import {
   aheadFromEachModel,
@@ -238,6 +240,7 @@ export const parallelVsSequential: Experiment = {
   name: 'parallel-vs-sequential',
   title: 'parallelizable and sequential questions apart',
   reads: [mainResults.name, timing.name],
+  result: compareQuestionTypes,
   claims: parallelVsSequentialClaims,
 };
 
@@ -293,7 +296,10 @@ const PREDICTED: readonly Predicted[] = [
 ];
 
 /** @param folder this machine's results; recorded results fill the gaps */
-export async function loadParallelVsSequential(folder?: string, options: SummaryOptions = {}) {
+export async function compareQuestionTypes(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const { answers: all, provenance } = await loadAnswers(mainResults, folder);
   const answers = all.filter(({ method }) => trainedBy(method) !== null);
   const tidy = summarise({ answers, provenance }, { measures: MEASURES, selects }, options);
@@ -314,7 +320,20 @@ export async function loadParallelVsSequential(folder?: string, options: Summary
   const [calls] = matching(tidy.contrasts, { ...CALLS, ...onParallel });
   const gap = { ...OVER_SEARCH_R1, ...onParallel, metric: 'em', kind: 'difference' };
   const [em] = matching(tidy.contrasts, gap);
-  return reportOf({
+  const ofBoth = matching(tidy.rows, { benchmark: 'all' }).filter(
+    ({ method, subset }) =>
+      ['search-r1', 'parallelsearch'].includes(method) && TYPES.includes(subset),
+  );
+  const byType = (metric: string) =>
+    intervalChart(matching(ofBoth, { metric }), {
+      title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
+      x: 'subset',
+      xTitle: 'Question type',
+      color: 'method',
+      column: 'model',
+      height: 160,
+    });
+  return resultParts({
     summary: `${count(answers)} answers, by question type.`,
     finding: `On parallelizable questions ParallelSearch needs ${percent(1 - calls?.value)} fewer model calls than Search-R1; exact match differs by ${pointsText(em?.value)} points.`,
     tidy,
@@ -325,6 +344,6 @@ export async function loadParallelVsSequential(folder?: string, options: Summary
       gains: gainRows(tidy.contrasts),
       paperCosts: paperCostRows(),
     },
+    figures: { calls: byType('model_calls'), answers: byType('em') },
   });
 }
-export type ParallelVsSequential = Awaited<ReturnType<typeof loadParallelVsSequential>>;

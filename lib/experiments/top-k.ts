@@ -21,6 +21,7 @@ import {
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
 import { isTrained, runName, type PolicyRun } from '../methods/checkpoints.js';
+import { intervalChart } from '../report/chart.js';
 import { pointsText } from '../report/text.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
@@ -37,8 +38,14 @@ import {
   seedsOf,
   stratifiedSample,
 } from './answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { reportOf, summarise, type Predicted } from './report.js';
+import {
+  computation,
+  type Experiment,
+  type Job,
+  type ResultParts,
+  type WorkContext,
+} from './experiment.js';
+import { resultParts, summarise, type Predicted } from './report.js';
 import { provenanceOf, requireResults } from './results.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
@@ -209,6 +216,7 @@ export const topK: Experiment = {
         ? { recall: await measureRecall(context) }
         : { answers: await answerUnder(input, context) },
   }),
+  result: comparePassages,
   claims: [tenOverOne],
 };
 
@@ -308,7 +316,10 @@ const PREDICTED: readonly Predicted[] = [
  * else equal; the same weights are resampled alike under every setting.
  * @param folder this machine's results; recorded results fill the gaps
  */
-export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
+export async function comparePassages(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
   const done = await requireResults<TopKInput, Recorded>(topK, folder);
   const values = done.map(({ record }) => record.value);
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
@@ -325,23 +336,30 @@ export async function loadTopK(folder?: string, options: SummaryOptions = {}) {
     weightsOf: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
-  const { rows, contrasts: compared } = summarise({ answers, provenance }, settings, options);
-  const contrasts = compared.map(contrastRow);
+  const summary = summarise({ answers, provenance }, settings, options);
+  const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
+  const contrasts = summary.contrasts.map(contrastRow);
+  const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
   const [ten, five] = [10, 5].map((k) => pointsText(matching(contrasts, againstOne(k))[0]?.value));
-  return reportOf({
+  return resultParts({
     finding: `With BM25, ten passages per query instead of one change ParallelSearch’s exact match by ${ten} points, five by ${five}.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
-    tidy: {
-      rows: rows.map((row) => ({ ...row, ...variantFields(row.method) })),
-      provenance,
-      contrasts,
-    },
+    tidy: { rows, contrasts, provenance },
     predicted: PREDICTED,
     frames: {
       recall: recall.map(({ hitRate, ...row }) => {
         return { ...row, metric: 'recall_at_k', value: hitRate };
       }),
     },
+    figures: {
+      answers: intervalChart(matching(rows, whole), {
+        title: 'Exact match by passages per query, all sampled questions, with 95 % intervals',
+        x: 'k',
+        xTitle: 'k (passages per query)',
+        color: 'method',
+        column: 'retriever',
+        zoomed: true,
+      }),
+    },
   });
 }
-export type TopK = Awaited<ReturnType<typeof loadTopK>>;

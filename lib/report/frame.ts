@@ -11,7 +11,7 @@ import type { DataFrame, Series } from 'danfojs-node';
 export type Row = Record<string, string | number | boolean | null>;
 
 /** Rows to draw and to tabulate: plain ones, or any data frame of danfo.js. */
-export type Rows = readonly Row[] | { readonly columns: string[]; readonly values: unknown };
+export type Rows = readonly object[] | { readonly columns: string[]; readonly values: unknown };
 
 /**
  * A danfo.js data frame whose filters can follow each other: danfo 1.2 takes the labels
@@ -62,7 +62,7 @@ export function frameOf(records: readonly object[]): Frame {
   return newFrame(rows, { columns });
 }
 
-const isPlain = (rows: Rows): rows is readonly Row[] => Array.isArray(rows);
+const isPlain = (rows: Rows): rows is readonly object[] => Array.isArray(rows);
 
 /** The columns of a data frame, or of rows that may lack some of them. */
 export const columnsOf = (rows: Rows): string[] =>
@@ -74,7 +74,7 @@ export function rowsOf(frame: Rows): Row[] {
   const cell = (value: unknown): Row[string] =>
     value === undefined || Number.isNaN(value) ? null : (value as Row[string]);
   const values = isPlain(frame)
-    ? frame.map((row) => columns.map((column) => row[column]))
+    ? frame.map((row) => columns.map((column) => (row as Row)[column]))
     : frame.values;
   return (values as unknown[][]).map((row) =>
     Object.fromEntries(columns.map((column, i) => [column, cell(row[i])])),

@@ -176,7 +176,7 @@ describe('the report', () => {
   );
 
   it('compares ParallelSearch in every cell of Table 2, with p and side', () => {
-    const cells = rowsOf(report.cells);
+    const cells = rowsOf(report.frames!.cells);
     const besideOtc = matching(cells, { against: 'otc' });
     expect(besideOtc.length).toBe(14);
     for (const { p, side, method } of besideOtc) {
@@ -187,10 +187,10 @@ describe('the report', () => {
   });
 
   it('checks what the baselines’ papers say, and ranks', () => {
-    const [fewer, noLoss] = rowsOf(report.predictions);
+    const [fewer, noLoss] = report.predictions!;
     expect(fewer).toMatchObject({ holds: true });
     expect(noLoss).toMatchObject({ holds: true });
-    expect(rowsOf(report.ranks).map(({ method }) => method)).toContain('otc');
+    expect(rowsOf(report.frames!.ranks).map(({ method }) => method)).toContain('otc');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../lib/evaluation/result.js';
-import { caseAddress, pickCases, FAILURES, failureRates } from '../../lib/experiments/failures.js';
+import { pickCases, FAILURES, failureRates } from '../../lib/experiments/failures.js';
 import { scoredLine } from '../../lib/experiments/trajectories.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../training/tiny.js';
@@ -89,7 +89,7 @@ it('cases are the first answers of a method that failed so', () => {
     ...Array<string>(3).fill('failure_from_memory'),
   ]);
   expect(new Set(cases.map(({ line }) => line.run.method))).toEqual(new Set(['parallelsearch']));
-  const [page, criteria] = caseAddress(cases[0]).split('#');
+  const [page, criteria] = cases[0].address.split('#');
   expect(page).toBe('trajectories.html');
   expect(Object.fromEntries(new URLSearchParams(criteria))).toEqual({
     search: `"${SEQUENTIAL.question}"`,

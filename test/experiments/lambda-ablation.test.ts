@@ -5,7 +5,7 @@ import {
   lambdaRuns,
   lambdaSettings,
   learningRows,
-  loadLambdaAblation,
+  compareLambdas,
   onLines,
   parseLambdas,
   rewardsTitle,
@@ -14,7 +14,7 @@ import { mainRuns } from '../../lib/experiments/main-results.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { configOf, runName } from '../../lib/methods/checkpoints.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
-import { frameOf, rowsOf, type Row } from '../../lib/report/frame.js';
+import { rowsOf, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 
@@ -102,7 +102,7 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticLambdaAblation(folder);
-    const results = await loadLambdaAblation(folder, { resamples: 20 });
+    const results = await compareLambdas(folder, { resamples: 20 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
   });
 
@@ -116,7 +116,7 @@ describe('figures', () => {
       coverage: null,
       turns: null,
     });
-    expect(tradeOffChart(frameOf(matching(rows, onParallel))).alt).toMatch(/with 4\.00 calls/);
+    expect(tradeOffChart(matching(rows, onParallel)).alt).toMatch(/with 4\.00 calls/);
   });
 
   it('compare the paper’s setting with all others, twins, and each reward with neither', () => {

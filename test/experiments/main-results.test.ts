@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadMainResults } from '../../lib/experiments/main-results.js';
+import { compareMethods } from '../../lib/experiments/main-results.js';
 import { rowsOf } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
@@ -9,12 +9,10 @@ import { writeSyntheticAnswers } from './synthetic.js';
 it('checks predictions by figures, and shows subsets of all questions and of many', async () => {
   const folder = temporaryFolder();
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  const results = await loadMainResults(folder, { resamples: 5 });
-  const predictions = rowsOf(results.predictions);
+  const results = await compareMethods(folder, { resamples: 5 });
+  const predictions = results.predictions!;
   const outcomes = (words: string) =>
-    predictions
-      .filter(({ prediction }) => String(prediction).includes(words))
-      .map(({ holds }) => holds);
+    predictions.filter(({ prediction }) => prediction.includes(words)).map(({ holds }) => holds);
   expect(outcomes('After reinforcement')).toHaveLength(2 * 2 * 3);
   // Two calls instead of three, two instead of six; made-up ParallelSearch decomposes all
   // parallelizable questions and no other.

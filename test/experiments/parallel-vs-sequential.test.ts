@@ -3,24 +3,24 @@ import { matching, summariseResults } from '../../lib/evaluation/table.js';
 import {
   distributionMeasures,
   distributionPoints,
-  loadParallelVsSequential,
+  compareQuestionTypes,
   thresholds,
-  type ParallelVsSequential,
 } from '../../lib/experiments/parallel-vs-sequential.js';
+import type { ResultParts } from '../../lib/experiments/experiment.js';
 import { rowsOf } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticAnswers, writeSyntheticTiming } from './synthetic.js';
 
 const folder = temporaryFolder();
-let results: ParallelVsSequential;
+let results: ResultParts;
 beforeAll(async () => {
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
   await writeSyntheticTiming(folder);
-  results = await loadParallelVsSequential(folder, { resamples: 20 });
+  results = await compareQuestionTypes(folder, { resamples: 20 });
 }, 60_000);
 
 it('counts the questions of each type, with those of Table 5', () => {
-  const sizes = rowsOf(results.sizes);
+  const sizes = rowsOf(results.frames!.sizes);
   const counts = (benchmark: string) =>
     matching(sizes, { benchmark }).map(({ paper, here }) => [paper, here]);
   expect(counts('hotpotqa')).toEqual([
@@ -35,7 +35,7 @@ it('counts the questions of each type, with those of Table 5', () => {
 
 it('has the paper’s +12.7, and our gain where every question counts once', () => {
   const instruct = { subset: 'parallelizable', model: 'instruct' };
-  const gains = matching(rowsOf(results.gains), instruct);
+  const gains = matching(rowsOf(results.frames!.gains), instruct);
   const [mean] = matching(gains, { counts_once: 'data set', kind: 'difference' });
   expect(mean).toMatchObject({ value: null });
   expect(mean.paper).toBeCloseTo((1.947 - 1.565) / 3, 12);
@@ -48,7 +48,7 @@ it('has the paper’s +12.7, and our gain where every question counts once', () 
 
 it('recomputes the costs of Table 3: 69.7 % of the calls, 89.6 % of the seconds', () => {
   const whole = { subset: 'parallelizable', model: 'all' };
-  const costs = matching(rowsOf(results.paperCosts), whole);
+  const costs = matching(rowsOf(results.frames!.paperCosts), whole);
   expect(costs.map(({ metric, paper }) => [metric, Number(paper).toFixed(3)])).toEqual([
     ['model_calls', '0.697'],
     ['seconds', '0.896'],
@@ -60,7 +60,7 @@ it('adds seconds with the paper’s', () => {
   const seconds = matching(rowsOf(results.rows), { ...cell, metric: 'seconds' });
   expect(matching(seconds, { benchmark: 'all' })[0].value).toBeCloseTo(0.02, 6);
   expect(matching(seconds, { benchmark: 'hotpotqa' })[0].paper).toBe(2.16);
-  expect(results.tidy.provenance).toHaveProperty('timing');
+  expect(results.provenance).toHaveProperty('timing');
 });
 
 describe('cumulative distributions', () => {

@@ -7,7 +7,7 @@ import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import {
   pickCases,
-  realModelReport,
+  realModelResult,
   withoutTexts,
 } from '../../lib/experiments/real-model/experiment.js';
 import {
@@ -146,9 +146,9 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
     provenance: {},
   };
   const read = { answers, byTopK, curves, dev: curves, timed, provenance: {} };
-  const report = realModelReport(read, { resamples: 20 });
+  const report = realModelResult(read, { resamples: 20 });
   // The same answers with each number of passages.
-  const topK = rowsOf(report.topK);
+  const topK = rowsOf(report.frames!.topK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);
   expect(new Set(topK.map(({ value }) => value)).size).toBe(1);
   // Without a graph there is no figure of the evidence.

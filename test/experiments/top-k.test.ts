@@ -4,7 +4,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import {
   answerUnder,
   countRetrieved,
-  loadTopK,
+  comparePassages,
   measureRecall,
   TOP_K,
   topK,
@@ -100,9 +100,9 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticTopK(folder);
-    const results = await loadTopK(folder, { resamples: 20 });
+    const results = await comparePassages(folder, { resamples: 20 });
     [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
-    expect(rowsOf(results.recall)).toHaveLength(3 * 4);
+    expect(rowsOf(results.frames!.recall)).toHaveLength(3 * 4);
   });
 
   it('name method, retriever and passages, here and in training', () => {

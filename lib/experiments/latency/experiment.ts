@@ -7,11 +7,18 @@ import { greatest, max, quantile, range } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { matching, type TidyTable } from '../../evaluation/table.js';
 import { type Provenance, configHash } from '../../io/provenance.js';
+import { intervalChart } from '../../report/chart.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { count, dataHash, drawOf } from '../answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { reportOf, told, type Predicted } from '../report.js';
+import {
+  computation,
+  type Experiment,
+  type Job,
+  type ResultParts,
+  type WorkContext,
+} from '../experiment.js';
+import { percent, resultParts, type Predicted } from '../report.js';
 import { provenanceOf, requireResults } from '../results.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
@@ -76,6 +83,7 @@ export const latency: Experiment = {
   name: 'latency',
   title: 'wall clock of sub-queries in one turn and in turns, with fast and slow retrievers',
   computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
+  result: summariseTimes,
 };
 
 interface LatencyFields
@@ -246,7 +254,7 @@ export function questionTimes(rows: readonly LatencyRow[], generation: Generatio
   return { questions, speedUps };
 }
 
-const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[]): object[] =>
+const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[]) =>
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
 /**
@@ -255,7 +263,7 @@ const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[
  * @param folder this machine's results; recorded results fill the gaps
  * @throws Error naming the command that measures, where results are missing
  */
-export async function loadLatency(folder?: string) {
+export async function summariseTimes(folder?: string): Promise<ResultParts> {
   const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
   const timed = await loadTiming(folder);
   const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
@@ -280,15 +288,19 @@ export async function loadLatency(folder?: string) {
   const call = generation
     ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
     : 'nothing says how long a call of the model takes';
-  const shares = ['slow-50', 'slow-200'].map((retriever) =>
-    told(tidy.contrasts, { ...WAITED_FOR_ONCE.figure, retriever, sub_queries: 8 }),
-  );
-  const report = reportOf({
-    finding: `8 sub-queries in one turn take ${shares[0].text} of their time in turns where a request waits 50 ms, and ${shares[1].text} where it waits 200 ms (medians and quartiles).`,
+  const [slow, slowest] = ['slow-50', 'slow-200'].map((retriever) => {
+    const [share] = matching(tidy.contrasts, { ...WAITED_FOR_ONCE.figure, retriever });
+    return percent(share?.value);
+  });
+  const rows = withAsked(tidy.rows);
+  const shown = ['in turns', 'one turn, no limit', 'one turn, one request'];
+  const wall = matching(rows, { metric: 'wall_ms' }).filter(({ asked }) => shown.includes(asked));
+  return resultParts({
+    finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns where a request waits 50 ms, and ${slowest} where it waits 200 ms.`,
     summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
     tidy,
     predicted: [WAITED_FOR_ONCE],
-    rows: withAsked(tidy.rows),
+    rows,
     contrasts: withAsked(tidy.contrasts),
     frames: {
       costs: LATENCY_RETRIEVERS.map(({ name }) => {
@@ -298,7 +310,15 @@ export async function loadLatency(folder?: string) {
       parts: timeParts(measured),
       ...questionTimes(tidy.rows, generation),
     },
+    figures: {
+      wallClock: intervalChart(wall, {
+        title: 'Wall clock of a set of sub-queries, median and quartiles (dashed: the model)',
+        subtitle: 'Times of one machine, described at the end of this page',
+        x: 'sub_queries',
+        color: 'asked',
+        panel: 'retriever',
+        width: 300,
+      }),
+    },
   });
-  return { ...report, generation };
 }
-export type LatencyResults = Awaited<ReturnType<typeof loadLatency>>;

@@ -12,14 +12,22 @@ import type { QuestionKey } from '../../evaluation/selections.js';
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { loadLocalPolicy } from '../../policy/model-folder.js';
+import { intervalChart } from '../../report/chart.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
+import { pointsText } from '../../report/text.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { answerInBatches, count, mergeAnswers } from '../answers.js';
 import type { DevPoint } from '../dev-curve.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import {
+  computation,
+  type Experiment,
+  type Job,
+  type ResultParts,
+  type WorkContext,
+} from '../experiment.js';
 import { FAILURES } from '../failures.js';
 import { linesOf } from '../publish.js';
-import { reportOf, summarise, told, type Predicted } from '../report.js';
+import { percent, resultParts, summarise, type Predicted } from '../report.js';
 import { provenanceOf, requireResults, resultsOf, type Done } from '../results.js';
 import { SECONDS, summariseTiming, timeAnswers, type TimedAnswer, type Timing } from '../timing.js';
 import {
@@ -154,6 +162,7 @@ export const realModel: Experiment = {
         (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
       ),
   }),
+  result: compareRealModel,
 };
 
 async function timeRuns(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
@@ -233,6 +242,12 @@ const DYNAMICS = [
 const OURS = { method: 'parallelsearch', benchmark: 'all', subset: 'all' };
 const COMPARISONS = { ...OURS, subset: 'parallelizable' };
 const DECOMPOSED = { ...COMPARISONS, metric: 'decomposition_ratio_multi_hop' };
+const CALLS = {
+  ...COMPARISONS,
+  against: 'search-r1',
+  metric: 'model_calls_multi_hop',
+  kind: 'ratio',
+};
 const PREDICTED: readonly Predicted[] = [
   {
     prediction: '95 % of ParallelSearch’s transcripts are well formed',
@@ -262,12 +277,7 @@ const PREDICTED: readonly Predicted[] = [
   },
   {
     prediction: 'On comparisons it needs at most 70 % of Search-R1’s model calls',
-    figure: {
-      ...COMPARISONS,
-      against: 'search-r1',
-      metric: 'model_calls_multi_hop',
-      kind: 'ratio',
-    },
+    figure: CALLS,
     holds: ({ value }) => value <= 0.7,
   },
   {
@@ -417,7 +427,7 @@ export function pickCases(answers: readonly QuestionResult[]): RealCase[] {
   );
 }
 
-export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
+export function realModelResult(read: RealRead, options: SummaryOptions = {}): ResultParts {
   const measures = [
     ...MEASURES,
     ...MEASURES.map(multiHopMeasure),
@@ -432,33 +442,37 @@ export function realModelReport(read: RealRead, options: SummaryOptions = {}) {
     tidy.contrasts.push(...contrasts);
     tidy.provenance.timing = read.timed.provenance;
   }
-  const overWarmUp = { ...OURS, against: 'untrained:parallel' };
-  const decomposed = told(tidy.contrasts, { ...DECOMPOSED, against: 'untrained:parallel' });
-  const em = told(tidy.contrasts, { ...overWarmUp, metric: 'em_multi_hop' });
-  const calls = told(tidy.contrasts, {
-    ...COMPARISONS,
-    against: 'search-r1',
-    metric: 'model_calls_multi_hop',
-    kind: 'ratio',
-  });
-  const training = trainingRows(read.curves, DYNAMICS);
-  return reportOf({
-    finding:
-      `On HotpotQA and 2WikiMultiHopQA reinforcement changes how many comparisons ParallelSearch decomposes by ${decomposed.text}, ` +
-      `and its right answers by ${em.text}; on comparisons it needs ${calls.text} of Search-R1’s model calls.`,
+  const [before, after] = ['untrained:parallel', 'parallelsearch'].map((method) =>
+    percent(matching(tidy.rows, { ...DECOMPOSED, method })[0]?.value),
+  );
+  const [calls] = matching(tidy.contrasts, CALLS);
+  const overWarmUp = { ...OURS, against: 'untrained:parallel', kind: 'difference' };
+  const [em] = matching(tidy.contrasts, { ...overWarmUp, metric: 'em_multi_hop' });
+  const whole = matching(tidy.rows, { benchmark: 'all', metric: 'em_multi_hop' });
+  return resultParts({
+    finding: `SmolLM2-135M decomposes ${after} of HotpotQA’s and 2WikiMultiHopQA’s comparisons after reinforcement, ${before} before. It needs ${percent(1 - calls?.value)} fewer model calls on them than Search-R1; reinforcement changes exact match by ${pointsText(em?.value)} points.`,
     summary: `${count(read.answers)} answers of ${ABOUT.model}.`,
     tidy,
     predicted: PREDICTED,
-    training,
     frames: {
-      training,
+      training: trainingRows(read.curves, DYNAMICS),
       // Held-out training questions by step; step 0 is the model before reinforcement.
       dev: trainingRows(read.dev, DEV_METRICS),
       topK: topKRows(read, options),
       cases: pickCases(read.answers),
     },
+    figures: {
+      answers: intervalChart(whole, {
+        title: 'Exact match by question type, with 95 % intervals',
+        subtitle: 'SmolLM2-135M-Instruct on test questions of HotpotQA and 2WikiMultiHopQA',
+        x: 'subset',
+        color: 'method',
+        yTitle: 'Exact match (share of questions)',
+      }),
+    },
   });
 }
 
-export const loadRealModel = async (folder?: string, options?: SummaryOptions) =>
-  realModelReport(await readRealModel(folder), options);
+async function compareRealModel(folder?: string): Promise<ResultParts> {
+  return realModelResult(await readRealModel(folder));
+}

@@ -6,15 +6,14 @@ import { mean, sum } from 'd3-array';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
-import { figureText } from '../../report/text.js';
+import { stackedChart } from '../../report/chart.js';
 import { loadAnswers } from '../answers.js';
-import type { Experiment } from '../experiment.js';
+import type { Experiment, ResultParts } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { reportOf, told, type Predicted } from '../report.js';
+import { percent, resultParts, type Predicted } from '../report.js';
 import {
   AGENT,
   checkSimulation,
-  DRAWS,
   METHODS,
   PAPER_RUN,
   readMeasured,
@@ -28,6 +27,7 @@ export const scale: Experiment = {
   name: 'scale',
   title: 'rollouts beyond one machine: engines, retrieval servers, the paper’s run simulated',
   reads: [mainResults.name],
+  result: simulateRun,
 };
 
 /** The questions that the paper trains on, half and half, and comparisons of two. */
@@ -91,7 +91,7 @@ function rolloutShape(answer: QuestionResult, tokenScale: number): RolloutShape 
  * Measurements of engines, retrieval servers and indexes, and the paper's run simulated
  * from them. @param folder this machine's results; recorded results fill the gaps
  */
-export async function loadScale(folder?: string) {
+export async function simulateRun(folder?: string): Promise<ResultParts> {
   const measured = await readMeasured();
   const read = await loadAnswers(mainResults, folder);
   const answers = read.answers.filter(
@@ -118,16 +118,16 @@ export async function loadScale(folder?: string) {
     .shuffle(matching(answers, policy))
     .map((answer) => rolloutShape(answer, 1));
   const ratio = (questions: keyof typeof QUESTIONS, metric: string): string =>
-    told(contrasts, { ...USUAL, questions, metric }).text;
+    percent(matching(contrasts, { ...USUAL, questions, metric })[0]?.value);
   const seconds = (part: object): number =>
     sum(
       matching(parts, { ...USUAL, method: 'search-r1', questions: 'training', ...part }),
       ({ value }) => value,
     );
-  const update = figureText((100 * seconds({ part: 'updating the weights' })) / seconds({}), 0);
+  const update = percent(seconds({ part: 'updating the weights' }) / seconds({}));
   const { engines, turns, indexes } = measured;
-  return reportOf({
-    finding: `At the paper’s size, as it is simulated here, the rollouts of ParallelSearch take ${ratio('parallelizable', 'rollout_seconds')} of the time of Search-R1’s on parallelizable questions and ${ratio('training', 'rollout_seconds')} on the mix that is trained on; a whole step takes ${ratio('parallelizable', 'step_seconds')} and ${ratio('training', 'step_seconds')}, for ${update} % of Search-R1’s is updating the weights (medians and ranges of ${DRAWS} draws).`,
+  return resultParts({
+    finding: `Simulated at the paper’s size, ParallelSearch’s rollouts take ${ratio('parallelizable', 'rollout_seconds')} of Search-R1’s time on parallelizable questions and ${ratio('training', 'rollout_seconds')} on the training mix; whole steps take ${ratio('parallelizable', 'step_seconds')} and ${ratio('training', 'step_seconds')}, since ${update} of a step is updating the weights.`,
     summary: `${engines.length} engines and ${new Set(turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
     tidy: {
       rows,
@@ -150,6 +150,15 @@ export async function loadScale(folder?: string) {
       checks: checkSimulation(measured, asked),
       sensitivity,
     },
+    figures: {
+      parts: stackedChart(matching(parts, USUAL), {
+        title: 'A step of the paper’s run, simulated: where its time goes',
+        subtitle: 'Eight GPUs, 512 x 5 rollouts, 21 million passages in a graph in memory',
+        y: 'method',
+        panel: 'questions',
+        xTitle: 'Time of a step (seconds)',
+        shared: true,
+      }),
+    },
   });
 }
-export type ScaleResults = Awaited<ReturnType<typeof loadScale>>;
