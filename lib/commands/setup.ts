@@ -53,7 +53,9 @@ export interface ModelSettings extends RetrieverSettings {
   promptForm?: PromptForm;
 }
 
-/** Options that name a policy: a committed run, a model or adapter folder, or a server. */
+/**
+ * Options that name a policy: a committed run, a model or adapter folder, or a server.
+ */
 export interface PolicySpec extends ModelSettings {
   /** Address of a remote policy; `model` is then its name on that server. */
   policy?: string;

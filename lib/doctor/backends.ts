@@ -1,7 +1,6 @@
 /**
- * Whether a tfjs backend loads here, why it does not, and how fast it multiplies
- * matrices. As a program, this module tries the backend that it is given and prints what
- * it found as one line of JSON.
+ * Whether a tfjs backend loads, or why not, and how fast it multiplies matrices. Run as a
+ * program, this module probes one backend and prints the result as a line of JSON.
  */
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -15,23 +14,23 @@ type BackendProbe = { detail: string; gflops: number; size: number } | { reason:
 
 const PROBE_TIMEOUT_MS = 120_000;
 const PROGRAM = fileURLToPath(new URL('./backends.js', import.meta.url));
-/** A product this long drowns the cost of calling it. */
+/** A product this long hides the overhead of the call. */
 const LONG_ENOUGH_MS = 40;
 const MAX_SIZE = 4096;
 
 const INSTALL_NATIVE = `\`${installCommand('@tensorflow/tfjs-node-gpu')}\``;
 const REINSTALL = 'The installation is incomplete: remove node_modules and install again.';
 export const BACKEND_REMEDIES: Record<BackendName, string> = {
-  gpu: `It needs Linux, an NVIDIA GPU with CUDA and cuDNN, and ${INSTALL_NATIVE}. Not needed: the others compute the same.`,
-  native: `Run ${INSTALL_NATIVE} where the install script of @tensorflow/tfjs-node-gpu can download libtensorflow (Linux or Windows, x64). Not needed, but training is several times faster with it.`,
+  gpu: `It needs Linux, an NVIDIA GPU with CUDA and cuDNN, and ${INSTALL_NATIVE}. Optional: the other backends give the same results.`,
+  native: `Run ${INSTALL_NATIVE} where the install script of @tensorflow/tfjs-node-gpu can download libtensorflow (Linux or Windows, x64). Optional, but training is several times faster with it.`,
   wasm: REINSTALL,
-  webgpu: `It needs a GPU with a driver for Vulkan, Metal or Direct3D 12, \`${installCommand('webgpu')}\` and \`${installCommand('@tensorflow/tfjs-backend-webgpu')}\`. Not needed: the others compute the same.`,
+  webgpu: `It needs a GPU with a driver for Vulkan, Metal or Direct3D 12, \`${installCommand('webgpu')}\` and \`${installCommand('@tensorflow/tfjs-backend-webgpu')}\`. Optional: the other backends give the same results.`,
   cpu: REINSTALL,
 };
 
 /**
- * Tries a backend in a process of its own: two native libraries need not meet, and one
- * that crashes is only reported. Takes the backend's start and a second.
+ * Probes a backend in its own process: native libraries do not clash, and a crash is only
+ * reported. Takes the start of the backend plus a second.
  */
 function probeBackend(name: BackendName): Promise<BackendProbe> {
   return new Promise((resolve) => {
@@ -42,27 +41,27 @@ function probeBackend(name: BackendName): Promise<BackendProbe> {
       (error, stdout, stderr) => {
         const line = stdout.trim().split('\n').at(-1) ?? '';
         if (!error && line !== '') return resolve(JSON.parse(line) as BackendProbe);
-        const how = error?.signal
+        const end = error?.signal
           ? `was ended by ${error.signal}`
           : `ended with code ${error?.code ?? 0}`;
-        const said = stderr.trim().split('\n').at(-1);
-        resolve({ reason: `its process ${how}${said ? `: ${said.slice(0, 200)}` : ''}` });
+        const lastLine = stderr.trim().split('\n').at(-1);
+        resolve({ reason: `its process ${end}${lastLine ? `: ${lastLine.slice(0, 200)}` : ''}` });
       },
     );
   });
 }
 
-export async function lookAtBackend(name: BackendName, probe = probeBackend): Promise<Finding> {
-  const found = await probe(name);
-  if ('reason' in found) return { status: 'missing', detail: found.reason };
-  const { detail, gflops, size } = found;
+export async function checkBackend(name: BackendName, probe = probeBackend): Promise<Finding> {
+  const result = await probe(name);
+  if ('reason' in result) return { status: 'missing', detail: result.reason };
+  const { detail, gflops, size } = result;
   return `${detail}: ${gflops.toPrecision(3)} GFLOP/s (product of two ${size} x ${size} matrices)`;
 }
 
 /**
- * Speed of the current backend: products of two square matrices for `durationMs`, each
- * waited for. The matrices grow until one product takes long enough.
- * @returns billions of floating-point operations a second (2 n^3 a product), and n
+ * Speed of the current backend: multiplies square matrices for `durationMs`, one product
+ * at a time. The matrices grow until one product takes long enough.
+ * @returns GFLOP/s (2 n^3 operations a product) and n
  */
 export async function measureGflops(durationMs = 1000): Promise<{ gflops: number; size: number }> {
   for (let size = 256; ; size *= 2) {
@@ -80,7 +79,7 @@ export async function measureGflops(durationMs = 1000): Promise<{ gflops: number
   }
 }
 
-/** Milliseconds of one product, its result included. */
+/** Milliseconds of one product, including reading the result. */
 async function multiplyOnce(a: tf.Tensor, b: tf.Tensor): Promise<number> {
   const started = performance.now();
   const product = tf.matMul(a, b);
@@ -90,8 +89,8 @@ async function multiplyOnce(a: tf.Tensor, b: tf.Tensor): Promise<number> {
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === PROGRAM) {
-  const tried = await tryBackend(BACKEND_NAMES.find((name) => name === process.argv[2])!);
+  const attempt = await tryBackend(BACKEND_NAMES.find((name) => name === process.argv[2])!);
   const result: BackendProbe =
-    'reason' in tried ? tried : { detail: tried.detail, ...(await measureGflops()) };
+    'reason' in attempt ? attempt : { detail: attempt.detail, ...(await measureGflops()) };
   process.stdout.write(`${JSON.stringify(result)}\n`);
 }

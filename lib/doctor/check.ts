@@ -1,26 +1,22 @@
-/** What the doctor looks at and finds, and how that is printed. */
+/** Runs the doctor's checks and prints them. */
 export interface Check {
-  /** A stable name for programs, such as `backend-wasm`. */
+  /** Stable id, such as `backend-wasm`. */
   id: string;
   title: string;
-  /** Whether the project cannot do without. */
   required: boolean;
-  /** `warning`: there, but less than what is good. */
+  /** `warning`: there, but not as good as it should be. */
   status: 'ok' | 'warning' | 'missing';
-  /** What was found, with versions, or why it is missing. */
+  /** Versions found, or why it is missing. */
   detail: string;
-  /** What to do about it; absent where all is well. */
+  /** What to do; absent if all is well. */
   remedy?: string;
 }
 
-/**
- * What is there, with versions; or what is wrong, with a remedy where the part's own does
- * not fit.
- */
+/** Versions found, or what is wrong, with a remedy that replaces the part's. */
 export type Finding =
   string | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
 
-/** Something to look at. A look that throws finds it missing. */
+/** Something to check; a `look` that throws means it is missing. */
 export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {
   look: () => Finding | Promise<Finding>;
 }
@@ -28,20 +24,20 @@ export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0];
 
-/** Why a look failed: for an optional part its remedy is told beside. */
-const reasonOf = (error: unknown): string => firstLine((error as Error)?.cause ?? error);
-
-/** Looks at one thing after the other, so that what is measured is not disturbed. */
+/** Checks one part after the other, so that measurements are not disturbed. */
 export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
   const checks: Check[] = [];
   for (const { look, remedy, ...part } of parts) {
-    const found = await Promise.resolve()
+    const finding = await Promise.resolve()
       .then(look)
-      .catch((error: unknown) => ({ status: 'missing' as const, detail: reasonOf(error) }));
+      .catch((error: unknown) => ({
+        status: 'missing' as const,
+        detail: firstLine((error as Error)?.cause ?? error),
+      }));
     checks.push(
-      typeof found === 'string'
-        ? { ...part, status: 'ok', detail: found }
-        : { ...part, remedy, ...found },
+      typeof finding === 'string'
+        ? { ...part, status: 'ok', detail: finding }
+        : { ...part, remedy, ...finding },
     );
   }
   return checks;
@@ -49,10 +45,10 @@ export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
 
 const isLacking = ({ status, required }: Check): boolean => status === 'missing' && required;
 
-/** Whether nothing that is required is missing. */
+/** Whether all required parts are there. */
 export const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
 
-/** The diagnosis for people: a line a check, the remedy below. */
+/** One line per check, with its remedy below. */
 export function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {
@@ -68,8 +64,6 @@ export function formatDiagnosis(checks: readonly Check[]): string {
   });
   const lacking = checks.filter(isLacking).map(({ title }) => title);
   const verdict =
-    lacking.length === 0
-      ? 'Everything required is there.'
-      : `Required, but missing: ${lacking.join(', ')}.`;
+    lacking.length === 0 ? 'Everything required is installed.' : `Missing: ${lacking.join(', ')}.`;
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }

@@ -1,4 +1,4 @@
-/** What the doctor looks at. */
+/** The parts that the doctor checks. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,14 +18,14 @@ import {
   type LabSearch,
 } from '../notebook/jupyter.js';
 import { BACKEND_NAMES } from '../tensor/backend.js';
-import { BACKEND_REMEDIES, lookAtBackend } from './backends.js';
+import { BACKEND_REMEDIES, checkBackend } from './backends.js';
 import type { Finding, Part } from './check.js';
 
-/** Resident memory of training at the embedded scale, with its helper process. */
+/** Memory of a small-world training with its helper process. */
 const GOOD_BYTES = 4 * 2 ** 30;
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** Everything, in the order in which it is reported; takes some seconds. */
+/** All parts in the order of the report; checking them takes some seconds. */
 export function allParts(): Part[] {
   let search: Promise<LabSearch> | undefined;
   const searchOnce = (): Promise<LabSearch> => (search ??= findJupyterLab());
@@ -34,72 +34,72 @@ export function allParts(): Part[] {
       id: 'node',
       title: 'Node',
       required: true,
-      look: () => lookAtNode(process.versions.node),
+      look: () => checkNode(process.versions.node),
       remedy: 'Install a current release from https://nodejs.org.',
     },
     {
       id: 'tslab',
       title: 'tslab',
       required: isClone(),
-      look: lookAtTslab,
-      remedy: `Install it: \`${installCommand('tslab')}\`. Only notebooks and reports of one's own need it.`,
+      look: checkTslab,
+      remedy: `Install it: \`${installCommand('tslab')}\`. Needed only to run notebooks.`,
     },
     {
       id: 'danfojs-node',
       title: 'danfojs-node',
       required: isClone(),
       look: () => optionalVersion('danfojs-node'),
-      remedy: `Install it: \`${installCommand('danfojs-node')}\`. Only data frames need it, which notebooks have.`,
+      remedy: `Install it: \`${installCommand('danfojs-node')}\`. Needed only for data frames in notebooks.`,
     },
     {
       id: 'jupyterlab',
       title: 'JupyterLab',
       required: false,
       remedy: INSTALL_JUPYTERLAB,
-      look: async () => lookAtLab(await searchOnce()),
+      look: async () => checkLab(await searchOnce()),
     },
     {
       id: 'kernel',
       title: 'Jupyter kernel',
       required: false,
-      look: async () => lookAtKernel(await searchOnce()),
+      look: async () => checkKernel(await searchOnce()),
       remedy: 'Register it: `npx parallelsearch lab --check`.',
     },
     ...BACKEND_NAMES.map((name) => ({
       id: `backend-${name}`,
       title: `tfjs ${name}`,
       required: name === 'wasm' || name === 'cpu',
-      look: () => lookAtBackend(name),
+      look: () => checkBackend(name),
       remedy: BACKEND_REMEDIES[name],
     })),
     {
       id: 'memory',
       title: 'Memory',
       required: false,
-      look: () => lookAtMemory(process.availableMemory(), totalmem()),
-      remedy: `Training takes up to ${gib(GOOD_BYTES)}: close other programs, or lower grpo.maxTokensPerPass.`,
+      look: () => checkMemory(process.availableMemory(), totalmem()),
+      remedy: `Training takes up to ${gib(GOOD_BYTES)}. Close other programs, or lower grpo.maxTokensPerPass.`,
     },
     {
       id: 'hnswlib-node',
       title: 'hnswlib-node',
       required: false,
-      look: lookAtHnsw,
-      remedy: `Install a C++ compiler, make and Python, then run \`${installCommand('hnswlib-node')}\`. Without it there is no HNSW index; BM25 and exact search work.`,
+      look: checkHnsw,
+      remedy: `Install a C++ compiler, make and Python, then run \`${installCommand('hnswlib-node')}\`. Needed only for HNSW indexes.`,
     },
     {
       id: 'chromium',
       title: 'Chromium',
       required: false,
-      look: () => lookAtChromium(process.env.CHROMIUM ?? findChromium()),
+      look: () => checkChromium(process.env.CHROMIUM ?? findChromium()),
       remedy:
-        'Install it from the system (Debian: `apt-get install chromium`), or name it in CHROMIUM. Only browser tests and pictures (PDF, PNG) need it.',
+        'Install it from the system (Debian: `apt-get install chromium`), or set CHROMIUM to its path. Needed only for browser tests and for PDF and PNG export.',
     },
   ];
 }
 
 const missing = (detail: string): Finding => ({ status: 'missing', detail });
 
-export function lookAtNode(version: string): Finding {
+export function checkNode(version: string): Finding {
   const { engines } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
     engines: { node: string };
   };
@@ -108,8 +108,8 @@ export function lookAtNode(version: string): Finding {
   return version.localeCompare(minimum, 'en', { numeric: true }) >= 0 ? detail : missing(detail);
 }
 
-/** tslab and the sockets through which it is spoken to. */
-function lookAtTslab(): Finding {
+/** tslab and the ZeroMQ it talks through. */
+function checkTslab(): Finding {
   const version = optionalVersion('tslab');
   const zeromq = createRequire(path.join(optionalFolder('tslab'), 'package.json'))('zeromq') as {
     version: string;
@@ -117,14 +117,14 @@ function lookAtTslab(): Finding {
   return `${version}, ZeroMQ ${zeromq.version}`;
 }
 
-export function lookAtLab({ found, tried }: LabSearch): Finding {
+export function checkLab({ found, tried }: LabSearch): Finding {
   return found
     ? `${found.jupyterlab} in ${found.executable} (Python ${found.python})`
-    : missing(`not found in ${tried.join(', ') || 'any Python: there is none on the PATH'}`);
+    : missing(`not found in ${tried.join(', ') || 'PATH: there is no Python'}`);
 }
 
-/** The kernel under our name, among those that JupyterLab knows. */
-export async function lookAtKernel(
+/** Whether JupyterLab has our kernel. */
+export async function checkKernel(
   { found }: LabSearch,
   specsOf = readKernelspecs,
 ): Promise<Finding> {
@@ -139,22 +139,20 @@ export async function lookAtKernel(
     : { status: 'warning', detail: `${KERNEL_NAME} in ${other} starts another tslab or Node` };
 }
 
-/**
- * @param available bytes that processes can still have, limits of a container included
- */
-export function lookAtMemory(available: number, total: number): Finding {
+/** @param available bytes, within the limits of the container */
+export function checkMemory(available: number, total: number): Finding {
   const heap = gib(getHeapStatistics().heap_size_limit);
   const detail = `${gib(available)} available of ${gib(total)}; Node's heap may grow to ${heap}`;
   return available >= GOOD_BYTES ? detail : { status: 'warning', detail };
 }
 
-function lookAtHnsw(): Finding {
+function checkHnsw(): Finding {
   loadOptional('hnswlib-node');
   return `${optionalVersion('hnswlib-node')} (HNSW index)`;
 }
 
-/** The browser in which reports are tested and pictures of them made. */
-export async function lookAtChromium(file: string | undefined): Promise<Finding> {
+/** The browser for tests and for PDF and PNG export. */
+export async function checkChromium(file: string | undefined): Promise<Finding> {
   if (!file) return missing('neither Chromium nor Chrome is on the PATH');
   if (!existsSync(file)) return missing(`${file} does not exist`);
   return promisify(execFile)(file, ['--version'], { timeout: 30_000 }).then(

@@ -29,3 +29,4 @@ export {
 export { listed } from '../text/listed.js';
 export { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 export { titleOf } from './titles.js';
+export { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';

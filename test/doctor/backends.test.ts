@@ -1,27 +1,26 @@
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { lookAtBackend, measureGflops } from '../../lib/doctor/backends.js';
+import { checkBackend, measureGflops } from '../../lib/doctor/backends.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-it('gives a figure for a backend that loads, and the reason for one that does not', async () => {
+it('reports the speed of a backend, or why it does not load', async () => {
   const figure = { detail: 'wasm 4.22.0', gflops: 41.234, size: 512 };
-  expect(await lookAtBackend('wasm', async () => figure)).toBe(
+  expect(await checkBackend('wasm', async () => figure)).toBe(
     'wasm 4.22.0: 41.2 GFLOP/s (product of two 512 x 512 matrices)',
   );
   const detail = 'finds no CUDA device';
-  expect(await lookAtBackend('gpu', async () => ({ reason: detail }))).toEqual({
+  expect(await checkBackend('gpu', async () => ({ reason: detail }))).toEqual({
     status: 'missing',
     detail,
   });
 });
 
-it('reports a backend whose process ends without a word', async () => {
-  // Run from its sources the program is not there, which is the simplest process that
-  // fails.
+it('reports a backend whose process crashes', async () => {
+  // In the sources there is no such program, so its process fails.
   expect(existsSync(packagePath('lib', 'doctor', 'backends.js'))).toBe(false);
-  expect(await lookAtBackend('cpu')).toMatchObject({
+  expect(await checkBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,
   });
 });

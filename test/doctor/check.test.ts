@@ -34,7 +34,7 @@ async function doctor(parts: Part[], json = false) {
 afterEach(() => vi.restoreAllMocks());
 
 describe('doctor', () => {
-  it('gives each part a line, its remedy below where it needs one, and a verdict', async () => {
+  it('prints a line per part, its remedy below, and a verdict', async () => {
     const { exitCode, lines } = await doctor([good, slow, optional]);
     expect(exitCode).toBe(0);
     expect(lines).toEqual([
@@ -44,16 +44,16 @@ describe('doctor', () => {
       'absent   Optional  nothing',
       '                   -> Do this.',
       '',
-      'Everything required is there.',
+      'Everything required is installed.',
       '',
     ]);
   });
 
-  it('returns 1 where something required is missing, such as what cannot be loaded', async () => {
+  it('returns 1 if something required cannot be loaded', async () => {
     const { exitCode, lines } = await doctor([broken, good]);
     expect(exitCode).toBe(1);
     expect(lines[0]).toBe('MISSING  Broken  Cannot find it');
-    expect(lines.at(-2)).toBe('Required, but missing: Broken.');
+    expect(lines.at(-2)).toBe('Missing: Broken.');
   });
 
   it('prints the diagnosis as JSON', async () => {

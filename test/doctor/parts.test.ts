@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../lib/doctor/check.js';
 import {
   allParts,
-  lookAtChromium,
-  lookAtKernel,
-  lookAtLab,
-  lookAtMemory,
-  lookAtNode,
+  checkChromium,
+  checkKernel,
+  checkLab,
+  checkMemory,
+  checkNode,
 } from '../../lib/doctor/parts.js';
 import { kernelspec, type LabSearch } from '../../lib/notebook/jupyter.js';
 
-it('finds this Node, this tslab, and hnswlib-node as it is, with a remedy exactly where it is missing', async () => {
+it('finds Node, tslab and hnswlib-node, with a remedy only if missing', async () => {
   const wanted = ['node', 'tslab', 'hnswlib-node'];
   const [node, tslab, hnsw] = await diagnose(allParts().filter(({ id }) => wanted.includes(id)));
   expect(node).toMatchObject({ status: 'ok', required: true });
@@ -26,9 +26,9 @@ it.each([
   ['22.0.0', true],
   ['18.20.1', false],
   ['100.1.0', true],
-])('compares Node’s version part by part, as numbers: %s', (version, isEnough) => {
+])('compares Node versions numerically: %s', (version, isEnough) => {
   const detail = `${version} (needs 20.19 or later)`;
-  expect(lookAtNode(version)).toEqual(isEnough ? detail : { status: 'missing', detail });
+  expect(checkNode(version)).toEqual(isEnough ? detail : { status: 'missing', detail });
 });
 
 describe('JupyterLab', () => {
@@ -38,33 +38,33 @@ describe('JupyterLab', () => {
   };
   const none: LabSearch = { found: null, tried: ['/usr/bin/python3'] };
 
-  it('is named with its Python, or with where it was looked for', () => {
-    expect(lookAtLab(search)).toBe('4.5.0 in /venv/python (Python 3.12.1)');
-    expect(lookAtLab(none)).toEqual({ status: 'missing', detail: 'not found in /usr/bin/python3' });
+  it('is reported with its Python, or with the places searched', () => {
+    expect(checkLab(search)).toBe('4.5.0 in /venv/python (Python 3.12.1)');
+    expect(checkLab(none)).toEqual({ status: 'missing', detail: 'not found in /usr/bin/python3' });
   });
 
-  it('has our kernel, another of its name, or none', async () => {
+  it('reports our kernel, another of the same name, or none', async () => {
     const spec = kernelspec();
     const other = { ...spec, argv: ['tslab', 'kernel'] };
     const kernel = (name: string, found: typeof spec) =>
-      lookAtKernel(search, async () => ({ [name]: { resource_dir: '/k', spec: found } }));
+      checkKernel(search, async () => ({ [name]: { resource_dir: '/k', spec: found } }));
     expect(await kernel('tslab', spec)).toMatch(/^tslab starts this package's tslab/);
     expect(await kernel('tslab', other)).toMatchObject({ status: 'warning' });
     expect(await kernel('python3', other)).toMatchObject({ status: 'missing' });
-    expect(await lookAtKernel(none)).toMatchObject({ remedy: 'Install JupyterLab first.' });
+    expect(await checkKernel(none)).toMatchObject({ remedy: 'Install JupyterLab first.' });
   });
 });
 
-it('warns of little memory', () => {
-  expect(lookAtMemory(8 * 2 ** 30, 16 * 2 ** 30)).toContain('8.0 GiB available');
+it('warns if memory is low', () => {
+  expect(checkMemory(8 * 2 ** 30, 16 * 2 ** 30)).toContain('8.0 GiB available');
   const detail = expect.stringContaining('1.0 GiB available of 16.0 GiB') as string;
-  expect(lookAtMemory(2 ** 30, 16 * 2 ** 30)).toEqual({ status: 'warning', detail });
+  expect(checkMemory(2 ** 30, 16 * 2 ** 30)).toEqual({ status: 'warning', detail });
 });
 
-it('takes a browser that answers, and no other program', async () => {
-  expect(await lookAtChromium(undefined)).toMatchObject({ status: 'missing' });
-  expect(await lookAtChromium('/nowhere/chrome')).toMatchObject({
+it('reports a browser that answers --version', async () => {
+  expect(await checkChromium(undefined)).toMatchObject({ status: 'missing' });
+  expect(await checkChromium('/nowhere/chrome')).toMatchObject({
     detail: '/nowhere/chrome does not exist',
   });
-  expect(await lookAtChromium(process.execPath)).toBe(`${process.version} (${process.execPath})`);
+  expect(await checkChromium(process.execPath)).toBe(`${process.version} (${process.execPath})`);
 });
