@@ -1,10 +1,7 @@
 /** Results as data frames (danfo.js), which notebooks filter, group and pivot. */
 import { loadOptional } from '../io/optional.js';
 
-/**
- * @ts-ignore The package is optional: where it is not installed, a frame has the type
- * `any`.
- */
+/** @ts-ignore Optional package: without it, a frame has the type `any`. */
 import type { DataFrame, Series } from 'danfojs-node';
 
 /** One row of a data frame by the names of its columns. */

@@ -1,7 +1,4 @@
-/**
- * What whoever compiles against the entries has to have installed: this package's
- * dependencies, and nothing else.
- */
+/** Compiling against the entries needs only this package's dependencies. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -14,10 +11,7 @@ const { dependencies } = JSON.parse(readFileSync(packagePath('package.json'), 'u
   dependencies: Record<string, string>;
 };
 
-/**
- * Modules that declarations import, theirs included: those of other packages by name,
- * less what a `@ts-ignore` lets be missing.
- */
+/** Packages that declarations import, except those under a `@ts-ignore`. */
 function importedPackages(entries: readonly string[]): string[] {
   const seen = new Set<string>();
   const packages = new Set<string>();
@@ -34,7 +28,7 @@ function importedPackages(entries: readonly string[]): string[] {
   return [...packages];
 }
 
-it.skipIf(!isBuilt)('types of dependencies only, neither of Node nor of optional packages', () => {
+it.skipIf(!isBuilt)('import types of dependencies only (needs dist/)', () => {
   const packages = importedPackages(ENTRIES.map((entry) => packagePath('dist', entry)));
   expect(packages).toContain('zod');
   expect(packages.filter((name) => !(name in dependencies))).toEqual([]);

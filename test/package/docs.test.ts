@@ -1,6 +1,4 @@
-/**
- * The documentation beside the code: what it names is there, and what is there is named.
- */
+/** The documentation and the code name each other's parts. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +17,7 @@ const PAGES = [
 ];
 
 /** Names in the first columns of a page's tables. */
-const glossaryOf = (page: string): Set<string> =>
+const glossaryTerms = (page: string): Set<string> =>
   new Set(
     [...page.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell]) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
@@ -27,7 +25,7 @@ const glossaryOf = (page: string): Set<string> =>
   );
 
 describe.each(PAGES)('%s', (page) => {
-  it('names files that are there, and links to pages and headings that are', () => {
+  it('names existing files and links to existing pages and headings', () => {
     const text = read(page);
     const files = [
       ...text.matchAll(/`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g),
@@ -41,7 +39,7 @@ describe.each(PAGES)('%s', (page) => {
       const linked = file ? path.join(path.dirname(page), file) : page;
       expect(existsSync(packagePath(linked)), target).toBe(true);
       const slugs = heading
-        ? [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, title]) => slugOf(title))
+        ? [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, title]) => headingSlug(title))
         : [];
       if (heading) expect(slugs).toContain(heading);
     }
@@ -49,14 +47,14 @@ describe.each(PAGES)('%s', (page) => {
 });
 
 /** A heading's anchor, as GitHub makes it. */
-const slugOf = (title: string): string =>
+const headingSlug = (title: string): string =>
   title
     .toLowerCase()
     .replace(/[^\w\s-]/g, '')
     .replace(/\s/g, '-');
 
 describe('the glossaries', () => {
-  it('explain every metric that training writes', () => {
+  it('explain every training metric', () => {
     const [first] = read(
       'data',
       'checkpoints',
@@ -64,25 +62,27 @@ describe('the glossaries', () => {
       'metrics.jsonl',
     ).split('\n');
     const written = Object.keys(JSON.parse(first) as object);
-    const explained = glossaryOf(read('docs', 'methods', 'grpo.md'));
+    const explained = glossaryTerms(read('docs', 'methods', 'grpo.md'));
     expect(written.filter((name) => !explained.has(name))).toEqual([]);
   });
 
-  it('explain every metric of evaluation', () => {
-    const explained = glossaryOf(read('docs', 'methods', 'parallelsearch.md'));
+  it('explain every evaluation metric', () => {
+    const explained = glossaryTerms(read('docs', 'methods', 'parallelsearch.md'));
     expect(METRICS.filter((name) => !explained.has(name))).toEqual([]);
   });
 });
 
 describe.skipIf(!isBuilt)('the commands (needs dist/)', () => {
-  /** Names of commands in a help text, below the command that it is of. */
+  /** Commands in a command's help, in all groups. */
   const commandsIn = async (...command: string[]): Promise<string[]> => {
     const { stdout } = await runCommand([...command, '--help']);
-    const [, list = ''] = stdout.split('\nCommands:\n');
-    return [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => [...command, name].join(' '));
+    const [, list = ''] = stdout.split(/ +display help for command\n/);
+    return [...list.matchAll(/^ {2}([a-z][a-z-]+)/gm)].map(([, name]) =>
+      [...command, name].join(' '),
+    );
   };
 
-  it('are in the README’s table, and in the help of all of them', async () => {
+  it('are in the README’s table and in --help', async () => {
     const groups = ['data', 'notebook', 'export', 'index'];
     const [all, ...parts] = await Promise.all([
       commandsIn(),
@@ -98,7 +98,7 @@ describe.skipIf(!isBuilt)('the commands (needs dist/)', () => {
       ...below,
     ];
     expect(commands).toContain('sweep');
-    const named = glossaryOf(read('README.md'));
+    const named = glossaryTerms(read('README.md'));
     expect(commands.filter((name) => !named.has(name))).toEqual([]);
   });
 });

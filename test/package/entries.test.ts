@@ -1,7 +1,4 @@
-/**
- * The three entry points: what they hold, and that Node and tslab find each, by name as
- * well as by path.
- */
+/** The three entry points: their names and sizes, and that Node and tslab find them. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +13,7 @@ import { code, writeCells } from '../notebook/notebooks.js';
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-/** As a package and as a file from the notebooks' folder. */
+/** Package names, and paths from the notebooks' folder. */
 const ENTRIES = [
   ['parallelsearch', '../dist/index.js'],
   ['parallelsearch/report', '../dist/report/index.js'],
@@ -27,7 +24,7 @@ const MAX_FILES = 108;
 const isBuilt = existsSync(packagePath('dist', 'index.js'));
 const folder = temporaryFolder();
 
-/** Names that a module exports, types among them. */
+/** Names that a module exports, including types. */
 function exportedNames(file: string): string[] {
   const source = ts.createSourceFile(
     file,
@@ -43,7 +40,7 @@ function exportedNames(file: string): string[] {
   });
 }
 
-it(`the main entry has at most ${MAX_NAMES} names, none of which another has`, () => {
+it(`the main entry has at most ${MAX_NAMES} names, all different from the others'`, () => {
   const [main, report, experiments] = ['index.ts', 'report/index.ts', 'experiments/index.ts'].map(
     (file) => exportedNames(packagePath('lib', file)),
   );
@@ -80,14 +77,14 @@ it.each(['ask', 'evaluate'])('%s loads no TensorFlow.js before it needs a local 
 });
 
 describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
-  it('are found by Node under their names', () => {
+  it('are found by Node by name', () => {
     const names = JSON.stringify(ENTRIES.map(([name]) => name));
     const print = `(modules) => console.log(modules.every((some) => Object.keys(some).length > 0))`;
     const args = ['-e', `Promise.all(${names}.map((name) => import(name))).then(${print})`];
     expect(execFileSync(process.execPath, args, { cwd: packagePath() }).toString()).toBe('true\n');
   });
 
-  it('are found by tslab under their names in the repository’s own notebooks', async () => {
+  it('are found by tslab by name in the repository’s notebooks', async () => {
     const source = ENTRIES.map(([name], i) => `import * as own${i} from '${name}';`).join('\n');
     const cell = code(
       `${source}\nconsole.log(typeof own0.rollOut, typeof own1.table, typeof own2.EXPERIMENTS);`,
@@ -101,7 +98,7 @@ describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
     expect(output).toMatchObject({ text: ['function function object\n'] });
   });
 
-  it('are found by tslab under their names and their paths, each as one and the same module', async () => {
+  it('are found by tslab by name and by path as the same module', async () => {
     for (const name of ['node_modules', 'notebooks']) mkdirSync(path.join(folder, name));
     symlinkSync(packagePath(), path.join(folder, 'node_modules', 'parallelsearch'), 'junction');
     symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');

@@ -1,7 +1,4 @@
-/**
- * The rule that says which folder of lib/ may import which: that it covers all of them,
- * and that it bites.
- */
+/** The layers of lib/: the rules name every folder and catch violations. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,8 +10,8 @@ const CONFIG = packagePath('.dependency-cruiser.mjs');
 const TOOL = packagePath('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
 const folder = temporaryFolder();
 
-/** What the rule says of a lib/ of these files, each given as what it imports. */
-async function violationsOf(files: Record<string, readonly string[]>): Promise<string[]> {
+/** Violations in a lib/ of files, each given by its imports. */
+async function findViolations(files: Record<string, readonly string[]>): Promise<string[]> {
   const root = mkdtempSync(path.join(folder, 'project-'));
   writeFileSync(path.join(root, 'tsconfig.json'), '{"compilerOptions": {"module": "NodeNext"}}');
   for (const [name, imports] of Object.entries(files)) {
@@ -33,8 +30,8 @@ async function violationsOf(files: Record<string, readonly string[]>): Promise<s
   return summary.violations.map(({ rule, from }) => `${from}: ${rule.name}`).sort();
 }
 
-it('refuses an import from above, one from beside, a circle, and Node in what a browser runs', async () => {
-  const violations = await violationsOf({
+it('rejects imports from above or beside, circles, and Node in browser code', async () => {
+  const violations = await findViolations({
     'text/tags.ts': ['node:fs'],
     'rewards/upwards.ts': ['../training/grpo.js'],
     'training/grpo.ts': ['./loss.js', '../evaluation/metrics.js'],
@@ -50,7 +47,7 @@ it('refuses an import from above, one from beside, a circle, and Node in what a 
   ]);
 });
 
-it('names every folder and file of lib/', async () => {
+it('name every folder and file of lib/', async () => {
   const { LAYERS } = (await import(CONFIG)) as { LAYERS: string[][] };
   expect(readdirSync(packagePath('lib')).sort()).toEqual(LAYERS.flat().sort());
 });

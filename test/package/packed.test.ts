@@ -1,7 +1,4 @@
-/**
- * What `npm pack` makes of this repository, and what a stranger can do with it in a
- * project of their own.
- */
+/** The package that `npm pack` makes, and its use in an empty project. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -27,7 +24,7 @@ interface Manifest {
 }
 const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as Manifest;
 
-// The package's own weights, not those that stand in for them in tests.
+// The package's weights, not the tests' stand-ins.
 const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
 
 const npm = (args: readonly string[], cwd: string): string =>
@@ -49,7 +46,7 @@ describe('npm pack', () => {
   it(`stays under ${MOST.tarballBytes / MB} MB`, () => {
     expect(packed.size).toBeLessThan(MOST.tarballBytes);
   });
-  it('has the data, the first model of each kind with its first runs, and no other weights', () => {
+  it('contains the data and only the first models and runs', () => {
     const paths = packed.files.map((file) => file.path);
     for (const file of [
       'small-world/passages.jsonl',
@@ -86,7 +83,7 @@ describe('dependencies', () => {
       .map(packageOf),
   );
 
-  it('are what lib/ imports; types, and what is loaded by name, may be optional', () => {
+  it('are exactly what lib/ imports, apart from optional peers', () => {
     const optional = Object.keys(manifest.peerDependencies);
     const others = [...imported].filter((name) => !(name in manifest.dependencies));
     expect(others.filter((name) => !optional.includes(name) && name !== 'typescript')).toEqual([]);
@@ -94,13 +91,13 @@ describe('dependencies', () => {
   });
 });
 
-/** The sum of the files below a folder, bytes; what is linked is not counted. */
+/** Bytes of a folder's files, without links. */
 const bytesIn = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + lstatSync(path.join(entry.parentPath, entry.name)).size, 0);
 
-/** Why the registry cannot be asked, or null where it answers. */
+/** Why the registry is unreachable, or null. */
 function registryFailure(): string | null {
   const { status, stderr } = spawnSync('npm', ['view', 'zod', 'version'], {
     encoding: 'utf8',
@@ -109,13 +106,13 @@ function registryFailure(): string | null {
   });
   return status === 0
     ? null
-    : `the npm registry does not answer: ${stderr.trim().split('\n').at(-1)}`;
+    : `the npm registry, which does not answer: ${stderr.trim().split('\n').at(-1)}`;
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
-const skipped = isFull ? registryFailure() : 'npm run test:full';
+const skipped = isFull ? registryFailure() : 'test:full';
 
-describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, () => {
+describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () => {
   const project = path.join(temporaryFolder(), 'empty');
   const inProject = (...parts: string[]): string => path.join(project, ...parts);
   /** Exit code and all output of a program in the project. */
@@ -145,7 +142,7 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     );
   }, 600_000);
 
-  it('installs few and small packages, without a build', () => {
+  it('installs few and small packages without a build', () => {
     const { packages } = JSON.parse(
       readFileSync(inProject('node_modules/.package-lock.json'), 'utf8'),
     ) as { packages: Record<string, { resolved: string; hasInstallScript?: boolean }> };
@@ -201,7 +198,7 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(readdirSync(inProject('run'))).toContain('adapter');
   }, 900_000);
 
-  it('makes a project that installs itself, keeps its own tsc, and whose npm start and npm test pass', () => {
+  it('starts a project whose npm install, npm start and npm test pass', () => {
     expect(cli('init', 'own-search')).toMatchObject({ code: 0 });
     const own = inProject('own-search');
     npm(['install', '--no-audit', '--no-fund'], own);
@@ -212,7 +209,7 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(npm(['test'], own)).toContain('# pass 1\n');
   }, 1_800_000);
 
-  it('names what the package does not hold, and the remedy', () => {
+  it('says what is missing and how to get it', () => {
     const told = (...args: string[]): string => {
       const { code, output } = cli(...args);
       expect(code).toBe(1);
@@ -228,7 +225,7 @@ describe.skipIf(skipped !== null)(`in an empty project (skipped: ${skipped})`, (
     expect(told('notebook', 'run', notebook)).toContain('npm install tslab@');
   }, 300_000);
 
-  it('compiles strictly without skipping declarations, with one’s own tsc, and runs the program of the docs', () => {
+  it('compiles strictly with another tsc and runs the program of the docs', () => {
     npm(['install', '--no-audit', '--no-fund', '--save-dev', 'typescript@5.8'], project);
     expect(run('npx', 'tsc', '--version').output).toContain('Version 5.8');
     const [, program] = /```ts\n(.+?)```/s.exec(
